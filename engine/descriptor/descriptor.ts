@@ -1,0 +1,63 @@
+/** A descriptor as its YAML file says it, after it was checked: nothing is filled in yet. */
+import type { JsonObject, JsonValue } from '../json.ts';
+
+export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+export type RelationKind = 'belongsTo' | 'hasOne' | 'hasMany' | 'manyToMany';
+export type OnDelete = 'restrict' | 'cascade' | 'setNull';
+export type Nested = 'write' | 'link';
+export type Preconditions = 'off' | 'optional' | 'required';
+
+/** The constraint keywords of its field type stand beside these. */
+export interface FieldDescriptor {
+  readonly type: string;
+  readonly description?: string;
+  readonly default?: JsonValue;
+  readonly required?: boolean;
+  readonly nullable?: boolean;
+  readonly readOnly?: boolean;
+  readonly unique?: boolean;
+  readonly index?: boolean;
+  readonly examples?: readonly JsonValue[];
+  readonly [keyword: string]: JsonValue | undefined;
+}
+
+export interface RelationDescriptor {
+  readonly kind: RelationKind;
+  readonly type: string;
+  readonly description?: string;
+  readonly inverse?: string;
+  readonly column?: string;
+  readonly through?: string;
+  readonly required?: boolean;
+  readonly owned?: boolean;
+  readonly onDelete?: OnDelete;
+  readonly nested?: Nested;
+  readonly fields?: readonly string[];
+}
+
+export interface Descriptor {
+  readonly type: string;
+  readonly description?: string;
+  readonly path?: string;
+  readonly table?: string;
+  readonly operations?: readonly Operation[];
+  readonly identifier?: { readonly name?: string; readonly description?: string; readonly inRecord?: boolean };
+  /** Each item a field, optionally followed by `asc` or `desc`: `position desc`. */
+  readonly order?: readonly string[];
+  readonly fields?: Readonly<Record<string, FieldDescriptor>>;
+  readonly relations?: Readonly<Record<string, RelationDescriptor>>;
+  /** Lists of names of fields and belongsTo relations. */
+  readonly unique?: readonly (readonly string[])[];
+  readonly indexes?: readonly (readonly string[])[];
+  readonly list?: { readonly maxLimit?: number };
+  readonly open?: boolean;
+  /** `default` names a key of `omit`; `omit` says for each variant which fields it lacks. */
+  readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
+  readonly preconditions?: Preconditions;
+  readonly seed?: readonly JsonObject[];
+}
+
+/** The key a field type's keyword must not have: everything a field says that is no constraint. */
+export const FIELD_WORDS = ['type', 'description', 'default', 'required', 'nullable', 'readOnly', 'unique', 'index', 'examples'] as const;

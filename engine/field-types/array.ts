@@ -1,0 +1,28 @@
+/** A JSON array of anything, kept in the order given. */
+import { document } from './document.ts';
+import { boundsFault, type FieldType, numeric } from './field-type.ts';
+
+const count = (description: string) => ({ type: 'integer', minimum: 0, description });
+
+export const array: FieldType = {
+  ...document,
+  name: 'array',
+  description: 'A JSON array with items of any type, kept as it was written.',
+  keywords: { minItems: count('The least number of items.'), maxItems: count('The greatest number of items.') },
+  schema: (shape) => ({ type: 'array', items: {}, ...shape.constraints }),
+  expected: () => 'an array',
+  faults: (shape) => boundsFault(shape, 'minItems', 'maxItems'),
+  good: (shape, seed) => Array.from({ length: Math.max(1, numeric(shape, 'minItems', 1)) }, (_, index) => seed + index),
+  edges: (shape) => [
+    Array.from({ length: numeric(shape, 'minItems', 0) }, () => null),
+    Array.from({ length: Math.min(5, numeric(shape, 'maxItems', 5)) }, (_, index) => [{ b: index, a: null }, 'é', 1.5, true][index % 4] ?? null),
+  ].filter((value) => value.length >= numeric(shape, 'minItems', 0)),
+  bad: (shape) => [
+    'x',
+    0,
+    true,
+    {},
+    ...(numeric(shape, 'minItems', 0) > 0 ? [[]] : []),
+    ...(shape.constraints['maxItems'] === undefined ? [] : [Array.from({ length: numeric(shape, 'maxItems', 0) + 1 }, () => 0)]),
+  ],
+};

@@ -1,0 +1,27 @@
+/** true or false. */
+import type { FieldType } from './field-type.ts';
+
+export const boolean: FieldType = {
+  name: 'boolean',
+  description: 'true or false.',
+  keywords: {},
+  operators: ['eq', 'ne', 'in', 'null'],
+  schema: () => ({ type: 'boolean' }),
+  expected: () => 'true or false',
+  faults: () => [],
+  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  equal: (a, b) => a === b,
+  columns: {
+    sqlite: {
+      sqlType: 'integer',
+      encode: (value) => (value === true ? 1 : 0),
+      decode: (value) => value === 1,
+      json: (column) => `case ${column} when 1 then 'true' when 0 then 'false' end`,
+      comparable: (column) => column,
+      operand: (value) => (value === true ? 1 : 0),
+    },
+  },
+  good: (_shape, seed) => seed % 2 === 1,
+  edges: () => [false, true],
+  bad: () => ['true', '', 0, 1, [], {}],
+};

@@ -1,0 +1,27 @@
+/** Calendar dates: RFC 3339, full-date. */
+import { COMPARING, type FieldType } from './field-type.ts';
+import { asWritten, NOT_STRINGS, textColumn } from './text.ts';
+
+const DAY = 86_400_000;
+
+/** The calendar knows the day, and the text is its only spelling. */
+function isDate(text: string): boolean {
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+export const date: FieldType = {
+  name: 'date',
+  description: 'A calendar date such as "2030-12-31" (RFC 3339, full-date).',
+  keywords: {},
+  operators: COMPARING,
+  schema: () => ({ type: 'string', format: 'date' }),
+  expected: () => 'a date such as "2030-12-31"',
+  faults: () => [],
+  parse: (text) => (isDate(text) ? text : undefined),
+  ...asWritten,
+  columns: { sqlite: textColumn },
+  good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + (seed % 100_000) * DAY).toISOString().slice(0, 10),
+  edges: () => ['0001-01-01', '2024-02-29', '9999-12-31'],
+  bad: () => [...NOT_STRINGS, '', '2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z', '31.12.2024'],
+};

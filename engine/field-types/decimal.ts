@@ -1,0 +1,96 @@
+/** Exact decimal numbers: strings in JSON, as the client wrote them; 1.5 and 1.50 are equal. */
+import { boundsFault, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+import { NOT_STRINGS } from './text.ts';
+
+/** A double keeps this many decimal digits exactly. */
+export const MAX_PRECISION = 15;
+
+/** Digits before and after the point that the constraints leave. */
+function digits(shape: Shape): { readonly whole: number; readonly fraction: number } {
+  const fraction = numeric(shape, 'scale', 0);
+  return { whole: numeric(shape, 'precision', MAX_PRECISION) - fraction, fraction };
+}
+
+function pattern(shape: Shape): string {
+  const { whole, fraction } = digits(shape);
+  const integerPart = whole === 0 ? '0' : `(0|[1-9]\\d{0,${whole - 1}})`;
+  return `^(?!-0(\\.0+)?$)-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`;
+}
+
+const bound = (description: string) => ({ type: 'string', pattern: '^-?(0|[1-9]\\d*)(\\.\\d+)?$', description });
+
+export const decimal: FieldType = {
+  name: 'decimal',
+  description: 'An exact decimal number, a string in JSON ("12.50"), answered as it was written.',
+  keywords: {
+    precision: { type: 'integer', minimum: 1, maximum: MAX_PRECISION, description: `Digits in all, at most ${MAX_PRECISION} (the default).` },
+    scale: { type: 'integer', minimum: 0, maximum: MAX_PRECISION, description: 'Digits after the point, at most (default 0).' },
+    minimum: bound('The smallest value that is accepted, as a string.'),
+    maximum: bound('The largest value that is accepted, as a string.'),
+  },
+  operators: COMPARING,
+  schema: (shape) => {
+    const { minimum, maximum } = shape.constraints;
+    return {
+      type: 'string',
+      pattern: pattern(shape),
+      ...(minimum === undefined ? {} : { 'x-minimum': minimum }),
+      ...(maximum === undefined ? {} : { 'x-maximum': maximum }),
+    };
+  },
+  expected: (shape) => {
+    const { whole, fraction } = digits(shape);
+    const { minimum, maximum } = shape.constraints;
+    const bounds = `${minimum === undefined ? '' : `, at least ${String(minimum)}`}${maximum === undefined ? '' : `, at most ${String(maximum)}`}`;
+    return `a decimal number as a string, with at most ${whole} digits before the point and ${fraction} after it${bounds}`;
+  },
+  faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...boundsFault(shape, 'minimum', 'maximum')],
+  parse: (text) => (/^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? text : undefined),
+  equal: (a, b) => a === b || (a !== null && b !== null && Number(a) === Number(b)),
+  columns: {
+    sqlite: {
+      sqlType: 'text',
+      encode: String,
+      decode: (value) => value,
+      json: (column) => `'"' || ${column} || '"'`,
+      // Exact: a REAL keeps 15 decimal digits.
+      comparable: (column) => `cast(${column} as real)`,
+      operand: Number,
+    },
+  },
+  good: (shape, seed) => {
+    const { whole, fraction } = digits(shape);
+    const { minimum, maximum } = shape.constraints;
+    const low = Number(minimum ?? 0);
+    const room = Number(maximum ?? 10 ** whole - 1) - low;
+    if (whole === 0) return minimum ?? `0.${String(1 + (seed % 9))}`;
+    const value = low + (room < 1 ? 0 : seed % Math.min(room, 10 ** 9));
+    return Number.isInteger(value) && fraction > 0 && value + 1 <= low + room ? `${value}.5` : String(value);
+  },
+  edges: (shape) => {
+    const { minimum, maximum } = shape.constraints;
+    const { whole, fraction } = digits(shape);
+    const largest = `${'9'.repeat(Math.max(whole, 0)) || '0'}${fraction === 0 ? '' : `.${'9'.repeat(fraction)}`}`;
+    return [minimum ?? `-${largest}`, maximum ?? largest];
+  },
+  bad: (shape) => {
+    const { whole, fraction } = digits(shape);
+    const { minimum, maximum } = shape.constraints;
+    return [
+      ...NOT_STRINGS,
+      '',
+      '-0',
+      '+1',
+      '01',
+      '1e3',
+      '.5',
+      ' 1',
+      '1.',
+      'NaN',
+      '9'.repeat(whole + 1),
+      `0.${'1'.repeat(fraction + 1)}`,
+      ...(minimum === undefined ? [] : [String(Number(minimum) - 1)]),
+      ...(maximum === undefined ? [] : [String(Number(maximum) + 1)]),
+    ];
+  },
+};

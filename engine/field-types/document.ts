@@ -1,0 +1,21 @@
+/** What the field types that keep JSON as it comes share: serialized text, never filtered by. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ColumnType, FieldType } from './field-type.ts';
+
+const column: ColumnType = {
+  sqlType: 'text',
+  encode: (value) => JSON.stringify(value),
+  decode: (value) => JSON.parse(String(value)),
+  json: (name) => name,
+  comparable: (name) => name,
+  operand: (value) => JSON.stringify(value),
+};
+
+export const document = {
+  keywords: {},
+  operators: [],
+  faults: () => [],
+  parse: () => undefined,
+  equal: (a, b) => isDeepStrictEqual(a, b),
+  columns: { sqlite: column },
+} satisfies Partial<FieldType>;

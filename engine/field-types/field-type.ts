@@ -1,0 +1,89 @@
+/** What a field type answers for itself. Shared code asks; it never branches on a type's name. */
+import type { JsonObject, JsonValue } from '../json.ts';
+
+export type DialectName = 'sqlite';
+export type SqlValue = string | number | null;
+
+/** The operators that list filters know; what each does stands in query/operators.ts. */
+export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
+
+/** The part of a field that its type reads: the constraint keywords of the descriptor, and its examples. */
+export interface Shape {
+  readonly constraints: Readonly<Record<string, JsonValue>>;
+  readonly examples: readonly JsonValue[];
+}
+
+/** A constraint keyword that contradicts another one. */
+export interface KeywordFault {
+  readonly keyword: string;
+  readonly message: string;
+}
+
+/** How a field type is kept in the columns of one database. None of these is asked for null. */
+export interface ColumnType {
+  /** The column type in DDL. */
+  readonly sqlType: string;
+  encode(value: JsonValue): SqlValue;
+  decode(value: SqlValue): JsonValue;
+  /** SQL: the JSON text of a column that is not null (null may give null). */
+  json(column: string): string;
+  /** SQL: the column as it is ordered, compared and kept unique. */
+  comparable(column: string): string;
+  /** The bound value that `comparable` is compared with. */
+  operand(value: JsonValue): SqlValue;
+}
+
+export interface FieldType {
+  readonly name: string;
+  /** One sentence for the grammar's hover text and the manual. */
+  readonly description: string;
+  /** The constraint keywords a descriptor may set, each with the JSON Schema of its value. */
+  readonly keywords: Readonly<Record<string, JsonObject>>;
+  readonly operators: readonly OperatorName[];
+  /** JSON Schema (draft 2020-12) of a value that is not null. */
+  schema(shape: Shape): JsonObject;
+  /** What a value must be, as the end of a sentence: "an integer from 0 to 9". */
+  expected(shape: Shape): string;
+  /** Constraints that contradict each other. */
+  faults(shape: Shape): readonly KeywordFault[];
+  /** The value of a filter as the query string writes it; undefined where it is none of this type. */
+  parse(text: string): JsonValue | undefined;
+  /** Whether two values are the same to a client, however they are written. */
+  equal(a: JsonValue, b: JsonValue): boolean;
+  readonly columns: Readonly<Record<DialectName, ColumnType>>;
+  /** A value that is accepted; other seeds give other values as far as the constraints allow. */
+  good(shape: Shape, seed: number): JsonValue;
+  /** Accepted values at the edge of what the constraints allow. */
+  edges(shape: Shape): readonly JsonValue[];
+  /** Values that are refused, null apart. */
+  bad(shape: Shape): readonly JsonValue[];
+}
+
+export const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'null'] as const satisfies readonly OperatorName[];
+
+/** A numeric constraint, or the fallback where the descriptor does not set it. */
+export function numeric(shape: Shape, keyword: string, fallback: number): number {
+  const value = shape.constraints[keyword];
+  return typeof value === 'number' ? value : fallback;
+}
+
+/** A fault where the lower bound lies above the upper one. */
+export function boundsFault(shape: Shape, lower: string, upper: string): readonly KeywordFault[] {
+  const from = shape.constraints[lower];
+  const to = shape.constraints[upper];
+  if (from === undefined || to === undefined || Number(from) <= Number(to)) return [];
+  return [{ keyword: lower, message: `${lower} ${String(from)} is above ${upper} ${String(to)}` }];
+}
+
+/** The values of `enum`, or undefined where any value will do. */
+export function listed(shape: Shape): readonly JsonValue[] | undefined {
+  const values = shape.constraints['enum'];
+  return Array.isArray(values) ? values : undefined;
+}
+
+/** The `seed`th item, counted round. */
+export function pick<T>(items: readonly T[], seed: number): T {
+  const item = items[seed % items.length];
+  if (item === undefined) throw new RangeError('nothing to pick from');
+  return item;
+}

@@ -1,0 +1,59 @@
+/** Whole numbers that every JSON reader keeps exactly. */
+import { boundsFault, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
+
+const bounds = (shape: Shape) => ({
+  minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
+  maximum: numeric(shape, 'maximum', Number.MAX_SAFE_INTEGER),
+});
+
+const keyword = (description: string) => ({
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description,
+});
+
+export const integer: FieldType = {
+  name: 'integer',
+  description: 'A whole number from -(2^53-1) to 2^53-1.',
+  keywords: {
+    minimum: keyword('The smallest value that is accepted.'),
+    maximum: keyword('The largest value that is accepted.'),
+    enum: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'integer' }, description: 'The only values that are accepted.' },
+  },
+  operators: COMPARING,
+  schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
+  expected: (shape) => {
+    const { minimum, maximum } = bounds(shape);
+    return `an integer from ${minimum} to ${maximum}`;
+  },
+  faults: (shape) => boundsFault(shape, 'minimum', 'maximum'),
+  parse: (text) => {
+    const value = Number(text);
+    return /^-?\d+$/.test(text) && Number.isSafeInteger(value) ? value + 0 : undefined;
+  },
+  equal: (a, b) => a === b,
+  columns: {
+    sqlite: {
+      sqlType: 'integer',
+      encode: (value) => Number(value) + 0,
+      decode: (value) => value,
+      json: (column) => column,
+      comparable: (column) => column,
+      operand: (value) => Number(value),
+    },
+  },
+  good: (shape, seed) => {
+    const values = listed(shape);
+    if (values) return pick(values, seed);
+    const { minimum, maximum } = bounds(shape);
+    const from = Math.max(minimum, Math.min(maximum, 1));
+    return maximum - from < 1 ? from : from + (seed % (maximum - from + 1));
+  },
+  edges: (shape) => listed(shape) ?? Object.values(bounds(shape)),
+  bad: (shape) => {
+    const { minimum, maximum } = bounds(shape);
+    const outside = [minimum - 1, maximum + 1].filter((value) => Number.isSafeInteger(value));
+    return ['1', '', true, 1.5, 1e300, [], {}, ...outside];
+  },
+};

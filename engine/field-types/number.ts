@@ -1,0 +1,52 @@
+/** Floating-point numbers, as IEEE 754 binary64 keeps them. */
+import { boundsFault, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+
+const keyword = (description: string) => ({ type: 'number', description });
+
+const bounds = (shape: Shape) => ({
+  minimum: numeric(shape, 'minimum', -Number.MAX_VALUE),
+  maximum: numeric(shape, 'maximum', Number.MAX_VALUE),
+});
+
+export const number: FieldType = {
+  name: 'number',
+  description: 'A floating-point number (IEEE 754 binary64). For money and rates take decimal.',
+  keywords: {
+    minimum: keyword('The smallest value that is accepted.'),
+    maximum: keyword('The largest value that is accepted.'),
+  },
+  operators: COMPARING,
+  schema: (shape) => ({ type: 'number', ...shape.constraints }),
+  expected: (shape) => {
+    const { minimum, maximum } = shape.constraints;
+    const from = minimum === undefined ? '' : ` from ${String(minimum)}`;
+    return `a number${from}${maximum === undefined ? '' : ` up to ${String(maximum)}`}`;
+  },
+  faults: (shape) => boundsFault(shape, 'minimum', 'maximum'),
+  parse: (text) => {
+    const value = Number(text);
+    return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) && Number.isFinite(value) ? value + 0 : undefined;
+  },
+  equal: (a, b) => a === b,
+  columns: {
+    sqlite: {
+      // Kept as the shortest text that reads back the same: SQLite prints a REAL with 15 digits, which is not enough.
+      sqlType: 'text',
+      encode: (value) => String(Number(value) + 0),
+      decode: (value) => Number(value),
+      json: (column) => column,
+      comparable: (column) => `cast(${column} as real)`,
+      operand: (value) => Number(value),
+    },
+  },
+  good: (shape, seed) => {
+    const { minimum, maximum } = bounds(shape);
+    return Math.min(maximum, Math.max(minimum, 0) + seed + 0.1);
+  },
+  edges: (shape) => [shape.constraints['minimum'] ?? 5e-324, shape.constraints['maximum'] ?? 1e21],
+  bad: (shape) => {
+    const { minimum, maximum } = shape.constraints;
+    const outside = [...(minimum === undefined ? [] : [Number(minimum) - 1]), ...(maximum === undefined ? [] : [Number(maximum) + 1])];
+    return ['1', '', true, [], {}, ...outside];
+  },
+};

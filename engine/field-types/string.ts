@@ -1,0 +1,90 @@
+/** Text: well-formed Unicode without U+0000, ordered by code point. */
+import { fullFormats } from 'ajv-formats/dist/formats';
+import type { JsonObject } from '../json.ts';
+import { boundsFault, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
+import { asWritten, NOT_STRINGS, textColumn } from './text.ts';
+
+/** A sample of each format that a descriptor may name, different for each seed. */
+const formats: Readonly<Record<string, (seed: number) => string>> = {
+  email: (seed) => `sample-${seed}@example.com`,
+  uri: (seed) => `https://example.com/${seed}`,
+  'uri-reference': (seed) => `/sample/${seed}`,
+  hostname: (seed) => `host-${seed}.example.com`,
+  ipv4: (seed) => `192.0.2.${seed % 256}`,
+  ipv6: (seed) => `2001:db8::${(seed % 65_536).toString(16)}`,
+  uuid: (seed) => `00000000-0000-4000-8000-${(seed % 2 ** 48).toString(16).padStart(12, '0')}`,
+};
+
+const length = (description: string): JsonObject => ({ type: 'integer', minimum: 0, description });
+
+const lengths = (shape: Shape) => ({
+  minLength: numeric(shape, 'minLength', 0),
+  maxLength: numeric(shape, 'maxLength', Number.POSITIVE_INFINITY),
+});
+
+export const string: FieldType = {
+  name: 'string',
+  description: 'Text: well-formed Unicode without U+0000. Lengths are counted in code points.',
+  keywords: {
+    minLength: length('The least number of code points.'),
+    maxLength: length('The greatest number of code points.'),
+    pattern: { type: 'string', format: 'regex', description: 'A regular expression (ECMA-262) that the value must match somewhere. Needs `examples`.' },
+    format: { enum: Object.keys(formats), description: 'A well-known format of text.' },
+    enum: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string' }, description: 'The only values that are accepted.' },
+  },
+  operators: [...COMPARING, 'like'],
+  schema: (shape) => ({ type: 'string', ...shape.constraints }),
+  expected: (shape) => {
+    const { minLength, maxLength, format, pattern } = shape.constraints;
+    const values = listed(shape);
+    if (values) return `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+    const parts = [
+      format === undefined ? 'a string' : `a string of format ${String(format)}`,
+      ...(minLength === undefined ? [] : [`of at least ${String(minLength)}`]),
+      ...(maxLength === undefined ? [] : [`of at most ${String(maxLength)}`]),
+      ...(minLength === undefined && maxLength === undefined ? [] : ['characters']),
+      ...(pattern === undefined ? [] : [`that matches ${String(pattern)}`]),
+    ];
+    return parts.join(' ');
+  },
+  faults: (shape) => {
+    const lacksExamples = shape.constraints['pattern'] !== undefined && shape.examples.length === 0;
+    const fault = { keyword: 'pattern', message: 'a pattern needs at least one value in examples that matches it' };
+    return [...boundsFault(shape, 'minLength', 'maxLength'), ...(lacksExamples ? [fault] : [])];
+  },
+  parse: (text) => text,
+  ...asWritten,
+  columns: { sqlite: textColumn },
+  good: (shape, seed) => {
+    const values = listed(shape) ?? (shape.constraints['pattern'] === undefined ? undefined : shape.examples);
+    if (values) return pick(values, seed);
+    const format = formats[String(shape.constraints['format'])];
+    if (format) return format(seed);
+    const { minLength, maxLength } = lengths(shape);
+    // The end varies first, so that short fields get different values too.
+    const text = `sample ${seed}`.padStart(minLength, 'x');
+    return text.length <= maxLength ? text : maxLength === 0 ? '' : text.slice(-maxLength);
+  },
+  edges: (shape) => {
+    if (listed(shape)) return listed(shape) ?? [];
+    if (shape.constraints['pattern'] !== undefined || shape.constraints['format'] !== undefined) return shape.examples;
+    const { minLength, maxLength } = lengths(shape);
+    const longest = Math.min(maxLength, Math.max(minLength, 1_000));
+    return ['x'.repeat(minLength), '\u{1F600}'.repeat(longest), 'é"\\\n\u2028\u{10FFFF}'.slice(0, longest).padEnd(minLength, 'x')]
+      .map((value) => value.toWellFormed())
+      .filter((value) => [...value].length >= minLength && [...value].length <= maxLength);
+  },
+  bad: (shape) => {
+    const { minLength, maxLength } = lengths(shape);
+    const format = fullFormats[String(shape.constraints['format']) as keyof typeof fullFormats];
+    return [
+      ...NOT_STRINGS,
+      '\0',
+      '\uD800',
+      ...(minLength > 0 ? ['x'.repeat(minLength - 1)] : []),
+      ...(Number.isFinite(maxLength) ? ['x'.repeat(maxLength + 1)] : []),
+      ...(format === undefined ? [] : ['not a <sample>']),
+      ...(listed(shape) ? ['none of these'] : []),
+    ];
+  },
+};

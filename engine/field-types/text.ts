@@ -1,0 +1,16 @@
+/** What the field types that are strings in JSON share: a TEXT column, and values compared as they are written. */
+import type { ColumnType, FieldType } from './field-type.ts';
+
+export const textColumn: ColumnType = {
+  sqlType: 'text',
+  encode: String,
+  decode: (value) => value,
+  json: (column) => `json_quote(${column})`,
+  comparable: (column) => column,
+  operand: String,
+};
+
+export const asWritten: Pick<FieldType, 'equal'> = { equal: (a, b) => a === b };
+
+/** Values that no string is. */
+export const NOT_STRINGS = [0, true, [], {}] as const;

@@ -1,0 +1,28 @@
+/** Points in time: RFC 3339, date-time, to the millisecond. */
+import { COMPARING, type FieldType } from './field-type.ts';
+import { NOT_STRINGS, textColumn } from './text.ts';
+
+const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?(Z|[+-]\\d\\d:\\d\\d)$';
+const MINUTE = 60_000;
+
+export const timestamp: FieldType = {
+  name: 'timestamp',
+  description: 'A point in time such as "2030-12-31T23:59:59Z" (RFC 3339, date-time), answered as it was written.',
+  keywords: {},
+  operators: COMPARING,
+  schema: () => ({ type: 'string', format: 'date-time', pattern: PATTERN }),
+  expected: () => 'a point in time such as "2030-12-31T23:59:59Z", with at most three digits after the second',
+  faults: () => [],
+  parse: (text) => (new RegExp(PATTERN).test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined),
+  equal: (a, b) => a === b || (a !== null && b !== null && Date.parse(String(a)) === Date.parse(String(b))),
+  columns: {
+    sqlite: {
+      ...textColumn,
+      comparable: (column) => `unixepoch(${column}, 'subsec')`,
+      operand: (value) => Date.parse(String(value)) / 1000,
+    },
+  },
+  good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),
+  edges: () => ['1970-01-01T00:00:00Z', '2024-02-29T23:59:59.999+14:00'],
+  bad: () => [...NOT_STRINGS, '', '2024-01-01', '2024-01-01 00:00:00Z', '2024-01-01T00:00:00', '2023-02-29T00:00:00Z', '2024-01-01T25:00:00Z'],
+};

@@ -1,0 +1,19 @@
+/** JSON values as TypeScript sees them, and the one spelling of JSON Pointers (RFC 6901). */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `/a~1b/0` for `['a/b', 0]`; the empty string for the whole document (RFC 6901, section 3). */
+export function pointer(path: readonly (string | number)[]): string {
+  return path.map((step) => `/${escapeStep(step)}`).join('');
+}
+
+/** One step of a pointer, escaped: `~` as `~0`, `/` as `~1`. */
+export function escapeStep(step: string | number): string {
+  return String(step).replaceAll('~', '~0').replaceAll('/', '~1');
+}

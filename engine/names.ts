@@ -1,0 +1,59 @@
+/** Names: how a type is called in paths and tables, and which known name was probably meant. */
+import { createHash } from 'node:crypto';
+import { distance } from 'fastest-levenshtein';
+import { pluralize } from 'inflection';
+
+/** PostgreSQL cuts identifiers at 63 bytes; descriptors may use 60 of them. */
+const MAX_BYTES = 60;
+const HASH_LENGTH = 8;
+
+/** `taxClassRate` and `TaxClassRate` as `['tax', 'class', 'rate']`. */
+function words(name: string): string[] {
+  return name
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
+    .toLowerCase()
+    .split('_')
+    .filter((word) => word !== '');
+}
+
+function plural(name: string, separator: string): string {
+  const all = words(name);
+  return [...all.slice(0, -1), pluralize(all.at(-1) ?? name)].join(separator);
+}
+
+/** The default path of a type: `TaxClass` -> `tax-classes`. */
+export const defaultPath = (type: string): string => plural(type, '-');
+
+/** The default table of a type: `TaxClass` -> `tax_classes`. */
+export const defaultTable = (type: string): string => plural(type, '_');
+
+/** `TaxClass` -> `tax_class`. */
+export const snakeCase = (name: string): string => words(name).join('_');
+
+/** A generated name: the parts joined by `_`; one that is too long ends in a hash of itself. */
+export function generatedName(...parts: readonly string[]): string {
+  const name = parts.join('_');
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_LENGTH);
+  let head = name;
+  while (Buffer.byteLength(head) > MAX_BYTES - HASH_LENGTH - 1) head = head.slice(0, -1);
+  return `${head.toWellFormed()}_${hash}`;
+}
+
+/** The known name nearest to `name`, or undefined where none is near enough to be meant. */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
+    if (candidateDistance < bestDistance) [best, bestDistance] = [candidate, candidateDistance];
+  }
+  return best;
+}
+
+/** `; did you mean "x"?` or nothing: the tail of every message about an unknown name. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const candidate = nearest(name, known);
+  return candidate === undefined ? '' : `; did you mean "${candidate}"?`;
+}

@@ -1,0 +1,69 @@
+/** A run-time error as a client sees it (RFC 9457): the one catalogue of their codes. */
+interface Kind {
+  readonly status: number;
+  readonly title: string;
+}
+
+/** Every problem code. The README lists them; a test compares both ways. */
+export const problemKinds = {
+  'invalid-query': { status: 400, title: 'The query string is not valid' },
+  'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
+  'invalid-json': { status: 400, title: 'The body is not valid JSON' },
+  'too-many-related': { status: 400, title: 'Too many related records' },
+  'path-not-found': { status: 404, title: 'No such path' },
+  'record-not-found': { status: 404, title: 'No such record' },
+  'method-not-allowed': { status: 405, title: 'The path does not have this method' },
+  'not-acceptable': { status: 406, title: 'None of the accepted media types can be served' },
+  'unique-conflict': { status: 409, title: 'Another record has this value' },
+  'identifier-conflict': { status: 409, title: 'The identifier is taken' },
+  'link-conflict': { status: 409, title: 'A related record that is only linked cannot be changed here' },
+  'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
+  'precondition-failed': { status: 412, title: 'The record was changed in the meantime' },
+  'content-too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
+  'invalid-body': { status: 422, title: 'The body does not fit the record type' },
+  'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
+  'precondition-required': { status: 428, title: 'The request needs If-Match' },
+  'internal-error': { status: 500, title: 'The service failed' },
+  'storage-busy': { status: 503, title: 'The database is busy' },
+  'storage-full': { status: 507, title: 'The disk is full' },
+} as const satisfies Record<string, Kind>;
+
+export type ProblemCode = keyof typeof problemKinds;
+
+/** Where a fault lies: in the body (JSON Pointer, RFC 6901), in a query parameter, or in a header. */
+export type Place = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
+
+/** One fault of a request. `code` is a short word of its own, such as `required` or `unknown-key`. */
+export type Fault = Place & { readonly code: string; readonly message: string };
+
+interface Extras {
+  readonly errors?: readonly Fault[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the log only; never sent. */
+  readonly cause?: unknown;
+}
+
+/** Thrown anywhere while a request is served; answered in one place. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly errors: readonly Fault[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ProblemCode, detail: string, { errors = [], headers = {}, cause }: Extras = {}) {
+    super(detail, { cause });
+    this.code = code;
+    this.status = problemKinds[code].status;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+/** A problem that consists of faults: its detail is the first of them and how many there are. */
+export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
+}
