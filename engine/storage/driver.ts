@@ -1,5 +1,5 @@
 /** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
-import type { ColumnType, DialectName, SqlValue } from '../field-types/field-type.ts';
+import type { SqlValue } from '../field-types/field-type.ts';
 
 /** SQLite answers at once, others later: callers await either. */
 export type Awaitable<T> = T | Promise<T>;

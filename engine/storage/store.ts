@@ -1,0 +1,63 @@
+/** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { RecordType } from '../model/model.ts';
+import type { ListQuery, View } from '../query/list-query.ts';
+import type { Awaitable } from './driver.ts';
+
+export interface Page {
+  /** A JSON array as text. */
+  readonly body: string;
+  /** How many records match the filters, whatever the page; undefined where it was not asked for. */
+  readonly total: number | undefined;
+  /** The order values of the first and the last record; undefined on an empty page. */
+  readonly first: readonly JsonValue[] | undefined;
+  readonly last: readonly JsonValue[] | undefined;
+  readonly hasPrevious: boolean;
+  readonly hasNext: boolean;
+}
+
+export interface Stream {
+  readonly total: number | undefined;
+  /** The pieces of a JSON array as text. Ending early, by return or by throw, frees the snapshot. */
+  readonly chunks: AsyncIterable<string>;
+}
+
+/** Throws a Problem where the record, as GET of the same view answers it, is not what the client expects. */
+export type Precondition = (current: string) => void;
+
+export interface WriteRequest {
+  readonly type: RecordType;
+  /** A body that the type's validator has accepted. */
+  readonly body: JsonObject;
+  /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
+  readonly mergePatch: boolean;
+  /** What of the written record is answered. */
+  readonly view: View;
+}
+
+export interface Written {
+  readonly identifier: number;
+  /** The record as JSON text. */
+  readonly body: string;
+}
+
+/**
+ * Each call sees one snapshot; each write is one transaction. Problems: `record-not-found`, `invalid-reference`,
+ * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
+ * `storage-busy`, `storage-full`, and what a precondition throws.
+ */
+export interface Store {
+  /** The record as JSON text, or undefined where there is none. */
+  get(view: View, identifier: number): Awaitable<string | undefined>;
+  /** A page: `query.limit` is given. `counted` false leaves the total out. */
+  page(query: ListQuery, counted: boolean): Awaitable<Page>;
+  /** The whole list from `query.offset` on: `query.limit` is not given. */
+  stream(query: ListQuery, counted: boolean): Awaitable<Stream>;
+  /** How many records match the filters. */
+  count(query: ListQuery): Awaitable<number>;
+  create(request: WriteRequest): Promise<Written>;
+  update(request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition }): Promise<Written>;
+  /** Answers the record as it was. */
+  delete(request: { readonly view: View; readonly identifier: number; readonly precondition?: Precondition }): Promise<Written>;
+  close(): Promise<void>;
+}
