@@ -1,13 +1,16 @@
 /** What a request wants, with every name already resolved against the Model. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
-import type { Field, RecordType, Relation } from '../model/model.ts';
+import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
 
 /** What of a record is shown: own fields and, for each relation that is shown, a view of the related type. */
 export interface View {
   /** The same view has the same key; different views of a type have different keys. */
   readonly key: string;
   readonly type: RecordType;
+  /** The one that was asked for; in a related record its type's default. */
+  readonly variant: Variant;
+  /** In the order of the descriptor. The identifier is shown besides. */
   readonly fields: readonly Field[];
   /** Whether keys that no field names are shown (open types). */
   readonly openKeys: boolean;
@@ -16,6 +19,8 @@ export interface View {
 
 /** A value of a record, possibly behind to-one relations; `field` undefined stands for the identifier. */
 export interface Path {
+  /** The one spelling of this path: `zone.zone_name`, `zone.zone_id`. The same path has the same name. */
+  readonly name: string;
   readonly relations: readonly Relation[];
   readonly type: RecordType;
   readonly field: Field | undefined;
