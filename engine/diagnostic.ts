@@ -18,7 +18,67 @@ export interface Diagnostic {
 
 /** Every diagnostic code and its severity. Cause and cure of each stand in schema/README.md. */
 export const diagnosticCodes = {
+  // Files
+  'no-schema': 'error',
+  'unreadable-file': 'error',
+  'file-too-large': 'error',
+  'not-text': 'error',
+  'empty-file': 'error',
+  // YAML
   'yaml-syntax': 'error',
+  'yaml-warning': 'warning',
+  'duplicate-key': 'error',
+  'several-documents': 'error',
+  'too-many-aliases': 'error',
+  'not-json': 'error',
+  // Grammar
+  'wrong-type': 'error',
+  'unknown-key': 'error',
+  'misplaced-key': 'error',
+  'missing-key': 'error',
+  'unknown-value': 'error',
+  'bad-value': 'error',
+  'repeated-item': 'error',
+  'bad-name': 'error',
+  'reserved-name': 'error',
+  'bad-path': 'error',
+  'bad-order': 'error',
+  'bad-pattern': 'error',
+  // Fields
+  'contradictory-constraints': 'error',
+  'bad-default': 'error',
+  'null-default': 'error',
+  'bad-example': 'error',
+  'missing-default': 'error',
+  'read-only-required': 'error',
+  // Names
+  'doubled-type': 'error',
+  'doubled-path': 'error',
+  'doubled-table': 'error',
+  'doubled-name': 'error',
+  'doubled-column': 'error',
+  // Relations
+  'unknown-type': 'error',
+  'hidden-identifier': 'error',
+  'unknown-inverse': 'error',
+  'inverse-mismatch': 'error',
+  'doubled-inverse': 'error',
+  'unpaired-relations': 'warning',
+  'misplaced-column': 'error',
+  'contradictory-deletion': 'error',
+  'set-null-required': 'error',
+  'required-cycle': 'error',
+  'blocked-deletion': 'warning',
+  'unreachable-type': 'warning',
+  // References to fields
+  'unknown-field': 'error',
+  'not-comparable': 'error',
+  'unknown-variant': 'error',
+  'variant-omits-required': 'error',
+  // Seeds
+  'seed-identifier': 'error',
+  'doubled-seed': 'error',
+  'invalid-seed': 'error',
 } as const satisfies Record<string, Severity>;
 
 export type DiagnosticCode = keyof typeof diagnosticCodes;
