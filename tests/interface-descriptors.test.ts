@@ -1,0 +1,64 @@
+/** The shipped descriptors against the published interface, which stands in tests/interface by hand. */
+import { type RawDescriptor, readFolder, table } from './interface/descriptors.ts';
+import {
+  answered,
+  identifierOf,
+  NOTIFICATION_VARIANTS,
+  OBJECTS,
+  OPEN_TYPES,
+  PARTIAL,
+  RESOURCES,
+} from './interface/specification.ts';
+
+const shipped = readFolder('schema');
+const related = readFolder('schema/related');
+
+function descriptorOf(type: string): RawDescriptor {
+  const descriptor = shipped.get(type) ?? related.get(type);
+  if (!descriptor) throw new Error(`no descriptor of ${type}`);
+  return descriptor;
+}
+
+test('the descriptors are those of the record types and of what they hold', () => {
+  const inside = Object.keys(OBJECTS).filter((type) => !(type in RESOURCES));
+  expect([...shipped.keys()].toSorted()).toEqual(Object.keys(RESOURCES).toSorted());
+  expect([...related.keys()].toSorted()).toEqual([...inside, ...OPEN_TYPES].toSorted());
+});
+
+test.each(Object.keys(OBJECTS))('%s has the fields of the specification', (type) => {
+  expect(table(descriptorOf(type))).toEqual(answered(type));
+  expect(descriptorOf(type).open ?? false).toBe(false);
+});
+
+test.each(Object.keys(OBJECTS))('%s has them in the order of the specification', (type) => {
+  const { fields = {}, relations = {} } = descriptorOf(type);
+  const said = Object.keys(OBJECTS[type] ?? {});
+  expect(Object.keys(fields)).toEqual(said.filter((name) => name in fields));
+  expect(Object.keys(relations)).toEqual(said.filter((name) => name in relations));
+});
+
+test.each(OPEN_TYPES)('%s has an identifier and is open', (type) => {
+  expect(table(descriptorOf(type))).toEqual({ id: 'integer' });
+  expect(descriptorOf(type).open).toBe(true);
+});
+
+test.each(Object.entries(RESOURCES))('%s has its operations', (type, { operations }) => {
+  expect([...descriptorOf(type).operations].toSorted()).toEqual([...operations].toSorted());
+});
+
+test.each([...related.keys()])('%s has no operations of its own', (type) => {
+  expect(descriptorOf(type).operations).toEqual([]);
+});
+
+test('records are shown whole, but for those that the specification shows in part', () => {
+  const partial = [...shipped.values(), ...related.values()].flatMap(({ type, relations = {} }) =>
+    Object.entries(relations).flatMap(([name, relation]) =>
+      relation.fields ? [[`${type}.${name}`, [identifierOf(relation.type), ...relation.fields]]] : [],
+    ),
+  );
+  expect(Object.fromEntries(partial)).toEqual(PARTIAL);
+});
+
+test('Notification has its variants', () => {
+  expect(descriptorOf('Notification').variants).toEqual({ default: 'A', omit: NOTIFICATION_VARIANTS });
+});

@@ -1,0 +1,42 @@
+/** The shipped descriptors as their YAML says them, read without the engine, in the words of the specification's tables. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+export interface RawDescriptor {
+  readonly type: string;
+  readonly operations: readonly string[];
+  readonly identifier: { readonly name: string };
+  readonly open?: boolean;
+  readonly fields?: Readonly<Record<string, { readonly type: string }>>;
+  readonly relations?: Readonly<
+    Record<string, { readonly kind: string; readonly type: string; readonly fields?: string[] }>
+  >;
+  readonly variants?: unknown;
+}
+
+export function readFolder(folder: string): ReadonlyMap<string, RawDescriptor> {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+  const parsed = files.map((name): RawDescriptor => parse(readFileSync(join(folder, name), 'utf8')));
+  return new Map(parsed.map((descriptor) => [descriptor.type, descriptor]));
+}
+
+const JSON_TYPES: Readonly<Record<string, string>> = {
+  string: 'string',
+  decimal: 'string',
+  integer: 'integer',
+  boolean: 'boolean',
+  array: 'any[]',
+};
+
+const SETS = new Set(['hasMany', 'manyToMany']);
+
+/** Name and JSON type of all that a record of this descriptor has. */
+export function table(descriptor: RawDescriptor): Record<string, string | undefined> {
+  const fields = Object.entries(descriptor.fields ?? {}).map(([name, { type }]) => [name, JSON_TYPES[type]]);
+  const relations = Object.entries(descriptor.relations ?? {}).map(([name, { kind, type }]) => [
+    name,
+    SETS.has(kind) ? `${type}[]` : type,
+  ]);
+  return Object.fromEntries([[descriptor.identifier.name, 'integer'], ...fields, ...relations]);
+}
