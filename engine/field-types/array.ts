@@ -13,16 +13,22 @@ export const array: FieldType = {
   expected: () => 'an array',
   faults: (shape) => boundsFault(shape, 'minItems', 'maxItems'),
   good: (shape, seed) => Array.from({ length: Math.max(1, numeric(shape, 'minItems', 1)) }, (_, index) => seed + index),
-  edges: (shape) => [
-    Array.from({ length: numeric(shape, 'minItems', 0) }, () => null),
-    Array.from({ length: Math.min(5, numeric(shape, 'maxItems', 5)) }, (_, index) => [{ b: index, a: null }, 'é', 1.5, true][index % 4] ?? null),
-  ].filter((value) => value.length >= numeric(shape, 'minItems', 0)),
+  edges: (shape) =>
+    [
+      Array.from({ length: numeric(shape, 'minItems', 0) }, () => null),
+      Array.from(
+        { length: Math.min(5, numeric(shape, 'maxItems', 5)) },
+        (_, index) => [{ b: index, a: null }, 'é', 1.5, true][index % 4] ?? null,
+      ),
+    ].filter((value) => value.length >= numeric(shape, 'minItems', 0)),
   bad: (shape) => [
     'x',
     0,
     true,
     {},
     ...(numeric(shape, 'minItems', 0) > 0 ? [[]] : []),
-    ...(shape.constraints['maxItems'] === undefined ? [] : [Array.from({ length: numeric(shape, 'maxItems', 0) + 1 }, () => 0)]),
+    ...(shape.constraints['maxItems'] === undefined
+      ? []
+      : [Array.from({ length: numeric(shape, 'maxItems', 0) + 1 }, () => 0)]),
   ],
 };

@@ -1,5 +1,5 @@
 /** true or false. */
-import type { FieldType } from './field-type.ts';
+import { byNumber, type FieldType } from './field-type.ts';
 
 export const boolean: FieldType = {
   name: 'boolean',
@@ -11,6 +11,7 @@ export const boolean: FieldType = {
   faults: () => [],
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   equal: (a, b) => a === b,
+  compare: byNumber,
   columns: {
     sqlite: {
       sqlType: 'integer',

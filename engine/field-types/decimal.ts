@@ -1,5 +1,5 @@
 /** Exact decimal numbers: strings in JSON, as the client wrote them; 1.5 and 1.50 are equal. */
-import { boundsFault, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
 import { NOT_STRINGS } from './text.ts';
 
 /** A double keeps this many decimal digits exactly. */
@@ -23,8 +23,18 @@ export const decimal: FieldType = {
   name: 'decimal',
   description: 'An exact decimal number, a string in JSON ("12.50"), answered as it was written.',
   keywords: {
-    precision: { type: 'integer', minimum: 1, maximum: MAX_PRECISION, description: `Digits in all, at most ${MAX_PRECISION} (the default).` },
-    scale: { type: 'integer', minimum: 0, maximum: MAX_PRECISION, description: 'Digits after the point, at most (default 0).' },
+    precision: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_PRECISION,
+      description: `Digits in all, at most ${MAX_PRECISION} (the default).`,
+    },
+    scale: {
+      type: 'integer',
+      minimum: 0,
+      maximum: MAX_PRECISION,
+      description: 'Digits after the point, at most (default 0).',
+    },
     minimum: bound('The smallest value that is accepted, as a string.'),
     maximum: bound('The largest value that is accepted, as a string.'),
   },
@@ -47,6 +57,7 @@ export const decimal: FieldType = {
   faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...boundsFault(shape, 'minimum', 'maximum')],
   parse: (text) => (/^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? text : undefined),
   equal: (a, b) => a === b || (a !== null && b !== null && Number(a) === Number(b)),
+  compare: byNumber,
   columns: {
     sqlite: {
       sqlType: 'text',

@@ -17,5 +17,6 @@ export const document = {
   faults: () => [],
   parse: () => undefined,
   equal: (a, b) => isDeepStrictEqual(a, b),
+  compare: () => 0,
   columns: { sqlite: column },
 } satisfies Partial<FieldType>;

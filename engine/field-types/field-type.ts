@@ -50,6 +50,8 @@ export interface FieldType {
   parse(text: string): JsonValue | undefined;
   /** Whether two values are the same to a client, however they are written. */
   equal(a: JsonValue, b: JsonValue): boolean;
+  /** The order of two values that are not null: below, at or above zero, as `sort` wants it. */
+  compare(a: JsonValue, b: JsonValue): number;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
   /** A value that is accepted; other seeds give other values as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
@@ -59,7 +61,18 @@ export interface FieldType {
   bad(shape: Shape): readonly JsonValue[];
 }
 
-export const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'null'] as const satisfies readonly OperatorName[];
+export const COMPARING = [
+  'eq',
+  'ne',
+  'lt',
+  'lte',
+  'gt',
+  'gte',
+  'in',
+  'null',
+] as const satisfies readonly OperatorName[];
+
+export const byNumber = (a: JsonValue, b: JsonValue): number => Number(a) - Number(b);
 
 /** A numeric constraint, or the fallback where the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {

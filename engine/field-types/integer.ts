@@ -1,5 +1,5 @@
 /** Whole numbers that every JSON reader keeps exactly. */
-import { boundsFault, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
+import { boundsFault, byNumber, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
 
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
@@ -19,7 +19,13 @@ export const integer: FieldType = {
   keywords: {
     minimum: keyword('The smallest value that is accepted.'),
     maximum: keyword('The largest value that is accepted.'),
-    enum: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'integer' }, description: 'The only values that are accepted.' },
+    enum: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { type: 'integer' },
+      description: 'The only values that are accepted.',
+    },
   },
   operators: COMPARING,
   schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
@@ -33,6 +39,7 @@ export const integer: FieldType = {
     return /^-?\d+$/.test(text) && Number.isSafeInteger(value) ? value + 0 : undefined;
   },
   equal: (a, b) => a === b,
+  compare: byNumber,
   columns: {
     sqlite: {
       sqlType: 'integer',

@@ -1,5 +1,5 @@
 /** Floating-point numbers, as IEEE 754 binary64 keeps them. */
-import { boundsFault, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
 
 const keyword = (description: string) => ({ type: 'number', description });
 
@@ -28,6 +28,7 @@ export const number: FieldType = {
     return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) && Number.isFinite(value) ? value + 0 : undefined;
   },
   equal: (a, b) => a === b,
+  compare: byNumber,
   columns: {
     sqlite: {
       // Kept as the shortest text that reads back the same: SQLite prints a REAL with 15 digits, which is not enough.
@@ -46,7 +47,10 @@ export const number: FieldType = {
   edges: (shape) => [shape.constraints['minimum'] ?? 5e-324, shape.constraints['maximum'] ?? 1e21],
   bad: (shape) => {
     const { minimum, maximum } = shape.constraints;
-    const outside = [...(minimum === undefined ? [] : [Number(minimum) - 1]), ...(maximum === undefined ? [] : [Number(maximum) + 1])];
+    const outside = [
+      ...(minimum === undefined ? [] : [Number(minimum) - 1]),
+      ...(maximum === undefined ? [] : [Number(maximum) + 1]),
+    ];
     return ['1', '', true, [], {}, ...outside];
   },
 };

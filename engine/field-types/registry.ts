@@ -11,5 +11,8 @@ import { string } from './string.ts';
 import { timestamp } from './timestamp.ts';
 
 export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
-  [string, integer, number, boolean, decimal, date, timestamp, array, any].map((type) => [type.name, Object.freeze(type)]),
+  [string, integer, number, boolean, decimal, date, timestamp, array, any].map((type) => [
+    type.name,
+    Object.freeze(type),
+  ]),
 );

@@ -28,9 +28,19 @@ export const string: FieldType = {
   keywords: {
     minLength: length('The least number of code points.'),
     maxLength: length('The greatest number of code points.'),
-    pattern: { type: 'string', format: 'regex', description: 'A regular expression (ECMA-262) that the value must match somewhere. Needs `examples`.' },
+    pattern: {
+      type: 'string',
+      format: 'regex',
+      description: 'A regular expression (ECMA-262) that the value must match somewhere. Needs `examples`.',
+    },
     format: { enum: Object.keys(formats), description: 'A well-known format of text.' },
-    enum: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string' }, description: 'The only values that are accepted.' },
+    enum: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { type: 'string' },
+      description: 'The only values that are accepted.',
+    },
   },
   operators: [...COMPARING, 'like'],
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
@@ -70,7 +80,11 @@ export const string: FieldType = {
     if (shape.constraints['pattern'] !== undefined || shape.constraints['format'] !== undefined) return shape.examples;
     const { minLength, maxLength } = lengths(shape);
     const longest = Math.min(maxLength, Math.max(minLength, 1_000));
-    return ['x'.repeat(minLength), '\u{1F600}'.repeat(longest), 'é"\\\n\u2028\u{10FFFF}'.slice(0, longest).padEnd(minLength, 'x')]
+    return [
+      'x'.repeat(minLength),
+      '\u{1F600}'.repeat(longest),
+      'é"\\\n\u2028\u{10FFFF}'.slice(0, longest).padEnd(minLength, 'x'),
+    ]
       .map((value) => value.toWellFormed())
       .filter((value) => [...value].length >= minLength && [...value].length <= maxLength);
   },

@@ -10,7 +10,11 @@ export const textColumn: ColumnType = {
   operand: String,
 };
 
-export const asWritten: Pick<FieldType, 'equal'> = { equal: (a, b) => a === b };
+/** UTF-8 sorts like code points, which UTF-16 does not. */
+export const asWritten: Pick<FieldType, 'equal' | 'compare'> = {
+  equal: (a, b) => a === b,
+  compare: (a, b) => Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))),
+};
 
 /** Values that no string is. */
 export const NOT_STRINGS = [0, true, [], {}] as const;

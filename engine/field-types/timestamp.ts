@@ -15,6 +15,7 @@ export const timestamp: FieldType = {
   faults: () => [],
   parse: (text) => (new RegExp(PATTERN).test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined),
   equal: (a, b) => a === b || (a !== null && b !== null && Date.parse(String(a)) === Date.parse(String(b))),
+  compare: (a, b) => Date.parse(String(a)) - Date.parse(String(b)),
   columns: {
     sqlite: {
       ...textColumn,
@@ -24,5 +25,13 @@ export const timestamp: FieldType = {
   },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),
   edges: () => ['1970-01-01T00:00:00Z', '2024-02-29T23:59:59.999+14:00'],
-  bad: () => [...NOT_STRINGS, '', '2024-01-01', '2024-01-01 00:00:00Z', '2024-01-01T00:00:00', '2023-02-29T00:00:00Z', '2024-01-01T25:00:00Z'],
+  bad: () => [
+    ...NOT_STRINGS,
+    '',
+    '2024-01-01',
+    '2024-01-01 00:00:00Z',
+    '2024-01-01T00:00:00',
+    '2023-02-29T00:00:00Z',
+    '2024-01-01T25:00:00Z',
+  ],
 };

@@ -1,0 +1,55 @@
+/** The variables of a case: what each stands for in the database at hand. */
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+
+export type Bindings = Map<string, JsonValue>;
+
+const PLACEHOLDER = /\{([^{}]+)\}/g;
+
+export const reference = (name: string): JsonObject => ({ $ref: name });
+
+/** The name in `{ "$ref": name }`, or undefined where the value is something else. */
+export function referenceName(value: JsonValue | undefined): string | undefined {
+  const name = isObject(value) ? value['$ref'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+function bound(name: string, bindings: Bindings): JsonValue {
+  const value = bindings.get(name);
+  if (value === undefined) throw new Error(`the variable ${name} is not bound by an earlier answer`);
+  return value;
+}
+
+/** A path with its variables filled in. */
+export const fillPath = (path: string, bindings: Bindings): string =>
+  path.replaceAll(PLACEHOLDER, (_, name: string) => encodeURIComponent(String(bound(name, bindings))));
+
+function merged(parts: readonly JsonValue[], bindings: Bindings): JsonObject {
+  return Object.assign({}, ...parts.map((part) => fill(part, bindings))) as JsonObject;
+}
+
+/** A body with its variables filled in. */
+export function fill(value: JsonValue, bindings: Bindings): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => fill(item, bindings));
+  if (!isObject(value)) return value;
+  const name = referenceName(value);
+  if (name !== undefined) return bound(name, bindings);
+  if (Array.isArray(value['$merge'])) return merged(value['$merge'], bindings);
+  if (value['$exact'] !== undefined) return value['$exact'];
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
+}
+
+/** Names of identifiers hold a colon: `TaxClass:1`. Two of one type never stand for the same record. */
+function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {
+  const prefix = name.slice(0, name.indexOf(':') + 1);
+  return [...bindings].some(([other, taken]) => taken === value && other.startsWith(prefix));
+}
+
+/** Binds a variable to what an answer shows, or says why it cannot stand for that. */
+export function bind(name: string, value: JsonValue, bindings: Bindings): string | undefined {
+  if (name.includes(':')) {
+    if (!Number.isSafeInteger(value) || Number(value) < 1) return 'a new identifier';
+    if (isTaken(name, value, bindings)) return 'an identifier that no other record has';
+  }
+  bindings.set(name, value);
+  return undefined;
+}

@@ -1,0 +1,101 @@
+/** HTTP as the replayer speaks it: one connection kept alive, and for HEAD every byte that comes after the headers. */
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { connect } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string | undefined;
+}
+
+export interface Client {
+  send(request: Sent): Promise<Answer>;
+  close(): void;
+}
+
+const TIMEOUT = 30_000;
+
+/** Node joins repeated headers with a comma, except for set-cookie. */
+const flat = (headers: http.IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+function collect(response: http.IncomingMessage, done: (answer: Answer) => void, failed: (error: Error) => void): void {
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  response.on('error', failed);
+  response.on('end', () => {
+    const text = Buffer.concat(chunks).toString('utf8');
+    done({ status: response.statusCode ?? 0, headers: flat(response.headers), text });
+  });
+}
+
+/** Node's client drops what follows the headers of a HEAD answer, so the bytes are read from the socket itself. */
+function sendHead(base: URL, { path, headers }: Sent): Promise<Answer> {
+  const port = Number(base.port) || (base.protocol === 'https:' ? 443 : 80);
+  const secure = base.protocol === 'https:';
+  const lines = Object.entries({ host: base.host, connection: 'close', ...headers }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const place = { host: base.hostname.replaceAll(/[[\]]/g, ''), port };
+    const socket = secure ? connectSecurely(place) : connect(place);
+    socket.setTimeout(TIMEOUT, () => socket.destroy(new Error('no answer in time')));
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('end', () => resolve(parseHead(Buffer.concat(chunks).toString('utf8'))));
+    socket.write(`HEAD ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  });
+}
+
+export function parseHead(received: string): Answer {
+  const end = received.indexOf('\r\n\r\n');
+  const [first = '', ...lines] = received.slice(0, end < 0 ? undefined : end).split('\r\n');
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+  });
+  return {
+    status: Number(first.split(' ')[1]),
+    headers: Object.fromEntries(headers),
+    text: end < 0 ? '' : received.slice(end + 4),
+  };
+}
+
+export function createClient(url: string): Client {
+  const base = new URL(url);
+  const transport = base.protocol === 'https:' ? https : http;
+  const agent = new transport.Agent({ keepAlive: true, maxSockets: 1 });
+  const prefix = base.pathname.replace(/\/$/, '');
+  const send = ({ method, path, headers, text }: Sent): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
+      const options = {
+        agent,
+        method,
+        host: base.hostname.replaceAll(/[[\]]/g, ''),
+        port: base.port,
+        path: prefix + path,
+        headers: { ...length, ...headers },
+        timeout: TIMEOUT,
+      };
+      const request = transport.request(options, (response) => collect(response, resolve, reject));
+      request.on('timeout', () => request.destroy(new Error('no answer in time')));
+      request.on('error', reject);
+      request.end(text);
+    });
+  return {
+    send: (request) =>
+      request.method === 'HEAD' ? sendHead(base, { ...request, path: prefix + request.path }) : send(request),
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,89 @@
+/** What an answer must be: status, headers, body, and for refusals the shape of RFC 9457. */
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { type Bindings, reference } from './bindings.ts';
+import type { ExpectedProblem, Expectation } from './case.ts';
+import type { Answer } from './client.ts';
+import { type Difference, difference, match } from './match.ts';
+
+const VARIABLE = /\{([^{}]+)\}/;
+const PROBLEM_TYPE = 'application/problem+json';
+
+/** A header may hold one variable, which stands for digits: `/api/tax-classes/{TaxClass:1}`. */
+function matchHeader(
+  place: string,
+  expected: string | null,
+  got: string | undefined,
+  bindings: Bindings,
+): Difference[] {
+  const variable = VARIABLE.exec(expected ?? '');
+  if (expected === null || got === undefined || variable === null) {
+    return expected === (got ?? null) ? [] : [difference(place, expected ?? undefined, got)];
+  }
+  const [head = '', tail = ''] = expected.split(variable[0]);
+  const middle = got.slice(head.length, tail === '' ? undefined : -tail.length);
+  if (got !== head + middle + tail || !/^\d+$/.test(middle)) return [difference(place, expected, got)];
+  return match(reference(variable[1] ?? ''), Number(middle), place, bindings);
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function matchList(place: string, expected: readonly string[] | undefined, got: readonly JsonValue[]): Difference[] {
+  if (expected === undefined) return [];
+  const [wanted, found] = [new Set(expected), new Set(got)].map((set) => [...set].map(String).toSorted());
+  return JSON.stringify(wanted) === JSON.stringify(found) ? [] : [difference(place, wanted, found)];
+}
+
+/** What the errors of a problem point at, in one of the three ways. */
+const places = (problem: JsonObject, kind: string): readonly JsonValue[] =>
+  (Array.isArray(problem['errors']) ? problem['errors'] : []).flatMap((one: JsonValue) =>
+    isObject(one) ? (one[kind] ?? []) : [],
+  );
+
+const text = (value: JsonValue | undefined): boolean => typeof value === 'string' && value !== '';
+
+function matchMembers(problem: JsonObject, status: number): Difference[] {
+  const wrong: Difference[] = [];
+  if (!text(problem['title'])) wrong.push(difference('problem title', 'a text', problem['title']));
+  if (!text(problem['detail'])) wrong.push(difference('problem detail', 'a text', problem['detail']));
+  if (problem['message'] !== problem['detail'])
+    wrong.push(difference('problem message', problem['detail'], problem['message']));
+  if (!text(problem['instance'])) wrong.push(difference('problem instance', 'a text', problem['instance']));
+  if (problem['status'] !== status) wrong.push(difference('problem status', status, problem['status']));
+  return wrong;
+}
+
+function matchProblem(expected: ExpectedProblem, status: number, { headers, text: body }: Answer): Difference[] {
+  const problem = parsed(body);
+  if (!isObject(problem)) return [difference('body', 'a problem', body)];
+  const mediaType = headers['content-type']?.split(';')[0];
+  const type = `urn:problem:${expected.code ?? String(problem['type']).replace('urn:problem:', '')}`;
+  return [
+    ...(mediaType === PROBLEM_TYPE ? [] : [difference('header content-type', PROBLEM_TYPE, headers['content-type'])]),
+    ...(problem['type'] === type ? [] : [difference('problem type', type, problem['type'])]),
+    ...matchMembers(problem, status),
+    ...matchList('problem pointers', expected.pointers, places(problem, 'pointer')),
+    ...matchList('problem parameters', expected.parameters, places(problem, 'parameter')),
+  ];
+}
+
+function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
+  if (expect.empty) return answer.text === '' ? [] : [difference('body', undefined, answer.text)];
+  if (expect.problem) return matchProblem(expect.problem, expect.status, answer);
+  if (expect.body === undefined) return [];
+  return match(expect.body, parsed(answer.text) ?? answer.text, 'body', bindings);
+}
+
+/** Every point in which the answer differs from what is expected. */
+export function compareAnswer(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
+  const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
+    matchHeader(`header ${name}`, value, answer.headers[name], bindings),
+  );
+  if (answer.status === expect.status) return [...headers, ...matchBody(expect, answer, bindings)];
+  return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];
+}

@@ -1,0 +1,89 @@
+/** What the own values of a record are after a write to the reference model. */
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../../json.ts';
+import type { Field, RecordType, Relation } from '../../model/model.ts';
+import { putRow } from './links.ts';
+import { mergePatch } from './merge-patch.ts';
+import { Refusal } from './refusal.ts';
+import type { Id, Row, World } from './world.ts';
+
+export type Path = readonly (string | number)[];
+
+/** One request: the world it writes to, and what the body says of each record it holds. */
+export interface Run {
+  readonly world: World;
+  readonly patch: boolean;
+  /** For each record and key: the value that the body gives it, and where. */
+  readonly said: Map<string, { readonly value: JsonValue; readonly at: string }>;
+  /** Checks that need every other write to be done. */
+  readonly touched: { readonly type: RecordType; readonly id: Id }[];
+}
+
+/** Keys of a record in a body, by what they stand for. */
+export function parts(type: RecordType, body: JsonObject) {
+  const entries = Object.entries(body).filter(([key]) => key !== type.identifier.name);
+  return {
+    values: entries.flatMap(([key, value]) => optional(type.fields.get(key), (field) => ({ field, value }))),
+    relations: entries.flatMap(([key, value]) =>
+      optional(type.relations.get(key), (relation) => ({ relation, value })),
+    ),
+    open: entries.filter(([key]) => !type.fields.has(key) && !type.relations.has(key)),
+  };
+}
+
+const optional = <T, R>(value: T | undefined, make: (value: T) => R): R[] => (value === undefined ? [] : [make(value)]);
+
+/** One record may stand in a body twice, but only with one value for each key. */
+function say(run: Run, type: RecordType, id: Id, key: string, value: JsonValue, at: string): void {
+  const name = JSON.stringify([type.name, id, key]);
+  const before = run.said.get(name);
+  if (before && !isDeepStrictEqual(before.value, value)) {
+    throw new Refusal(422, [before.at, at], `two values for ${key} of ${type.name} ${id}`);
+  }
+  run.said.set(name, { value, at });
+}
+
+/** The value that a field has after it was written; merge patches reach into values that no operator compares. */
+function written(run: Run, field: Field, stored: JsonValue, given: JsonValue): JsonValue {
+  return run.patch && field.type.operators.length === 0 ? mergePatch(stored, given) : given;
+}
+
+function writtenOpen(run: Run, stored: JsonObject, entries: readonly (readonly [string, JsonValue])[]): JsonObject {
+  const given = Object.fromEntries(entries);
+  const after = run.patch ? mergePatch(stored, given) : { ...stored, ...given };
+  return isObject(after) ? after : stored;
+}
+
+function same(a: Row, b: Row): boolean {
+  return (
+    [...b.values].every(([field, value]) => isDeepStrictEqual(a.values.get(field), value)) &&
+    isDeepStrictEqual(a.open, b.open)
+  );
+}
+
+/** Writes the own values of a record; the row stays the same object where nothing differs. */
+export function writeValues(run: Run, type: RecordType, row: Row, body: JsonObject, at: Path): void {
+  const { values, open } = parts(type, body);
+  const after = new Map(row.values);
+  for (const { field, value } of values) {
+    after.set(field, written(run, field, row.values.get(field) ?? null, value));
+    say(run, type, row.id, field.name, value, pointer([...at, field.name]));
+  }
+  const next = { ...row, values: after, open: writtenOpen(run, row.open, open) };
+  if (!same(row, next)) putRow(run.world, type, next);
+}
+
+/** The keys of a nested body that differ from what is stored. Relations in it count as differing. */
+export function differingKeys(type: RecordType, row: Row, body: JsonObject): string[] {
+  const { values, relations, open } = parts(type, body);
+  return [
+    ...values
+      .filter(({ field, value }) => !equalTo(field, row.values.get(field) ?? null, value))
+      .map(({ field }) => field.name),
+    ...open.filter(([key, value]) => !isDeepStrictEqual(row.open[key], value)).map(([key]) => key),
+    ...relations.map(({ relation }: { relation: Relation }) => relation.name),
+  ];
+}
+
+const equalTo = (field: Field, stored: JsonValue, given: JsonValue): boolean =>
+  stored === null || given === null ? stored === given : field.type.equal(stored, given);
