@@ -19,9 +19,12 @@ export interface Operator {
   condition(column: string, count: number): string;
   /** The values that are bound, in order. */
   operands(value: JsonValue): readonly JsonValue[];
+  /** Why a value is too much for it, as a sentence; undefined where it is not. */
+  excess(value: JsonValue): string | undefined;
 }
 
 const one = (value: JsonValue): readonly JsonValue[] => [value];
+const none = (): undefined => undefined;
 const many = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value]);
 
 /** An operator that compares with one value; null is never among what it finds. */
@@ -31,9 +34,10 @@ const comparing = (name: OperatorName, sign: string, description: string): Opera
   wants: 'value',
   condition: (column) => `${column} ${sign} ?`,
   operands: one,
+  excess: none,
 });
 
-export const operators = {
+export const operators: Readonly<Record<OperatorName, Operator>> = {
   eq: comparing('eq', '=', 'Equal to the value.'),
   ne: comparing('ne', 'is distinct from', 'Not equal to the value; records without a value are found too.'),
   lt: comparing('lt', '<', 'Less than the value.'),
@@ -46,6 +50,8 @@ export const operators = {
     wants: 'values',
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
     operands: many,
+    excess: (value) =>
+      many(value).length > MAX_IN_VALUES ? `At most ${MAX_IN_VALUES} values can be given` : undefined,
   },
   like: {
     name: 'like',
@@ -53,6 +59,7 @@ export const operators = {
     wants: 'value',
     condition: (column) => `${column} like ? escape '\\'`,
     operands: (value) => [pattern(String(value))],
+    excess: (value) => patternExcess(String(value)),
   },
   null: {
     name: 'null',
@@ -60,8 +67,9 @@ export const operators = {
     wants: 'flag',
     condition: (column, count) => `${column} is ${count === 1 ? '' : 'not '}null`,
     operands: () => [],
+    excess: none,
   },
-} as const satisfies { readonly [Name in OperatorName]: Operator & { readonly name: OperatorName } };
+};
 
 /** By the name a client writes. */
 export const operatorsByName: ReadonlyMap<string, Operator> = new Map(Object.entries(operators));
@@ -75,4 +83,9 @@ export function operandCount({ operator, value }: Filter): number {
 /** A pattern of SQL's LIKE, escaped by a backslash, for text in which `*` stands for any run. */
 export function pattern(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
+}
+
+function patternExcess(text: string): string | undefined {
+  if (text.length > MAX_PATTERN_LENGTH) return `A pattern has at most ${MAX_PATTERN_LENGTH} characters`;
+  return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern has at most ${MAX_WILDCARDS} *` : undefined;
 }

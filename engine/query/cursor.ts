@@ -1,0 +1,65 @@
+/** Cursors: places in an ordered list as opaque text, bound to the list's type, order and filters. */
+import { hash } from 'node:crypto';
+import { integer } from '../field-types/integer.ts';
+import type { JsonValue } from '../json.ts';
+import type { Complain } from './faults.ts';
+import type { Cursor, ListQuery, Path } from './list-query.ts';
+
+/** A longer one would break the header or the URL that carries it. */
+export const MAX_CURSOR_LENGTH = 2048;
+const BINDING_LENGTH = 12;
+
+type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
+
+/** `values` are those of `query.order`. undefined where they are too long: such a list is paged by offset. */
+export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string | undefined {
+  const text = Buffer.from(JSON.stringify([binding(query), ...values])).toString('base64url');
+  return text.length > MAX_CURSOR_LENGTH ? undefined : text;
+}
+
+export function decodeCursor(
+  query: BoundTo,
+  direction: Cursor['direction'],
+  text: string,
+  complain: Complain,
+): Cursor | undefined {
+  const content = readContent(text);
+  if (!content) return complain('invalid-cursor', 'This is not a cursor; take the links of the list as they are');
+  const [bound, ...values] = content;
+  if (bound !== binding(query))
+    return complain(
+      'invalid-cursor',
+      'This cursor belongs to a list of another type, order or filter; begin again without it',
+    );
+  const fits =
+    values.length === query.order.length && query.order.every(({ path }, index) => isValueOf(path, values[index]));
+  return fits
+    ? { direction, values }
+    : complain('invalid-cursor', 'This cursor was changed; take the links of the list as they are');
+}
+
+function readContent(text: string): readonly JsonValue[] | undefined {
+  if (text.length > MAX_CURSOR_LENGTH || !/^[\w-]+$/.test(text)) return undefined;
+  try {
+    const content: JsonValue = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return Array.isArray(content) ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same for every list with these records in this order, whatever is shown of them. */
+function binding({ view, order, filters }: BoundTo): string {
+  const terms = order.map(({ path, descending }) => [path.name, descending]);
+  const conditions = filters
+    .map(({ path, operator, value }) => JSON.stringify([path.name, operator, value]))
+    .toSorted();
+  return hash('sha256', JSON.stringify([view.type.name, terms, conditions]), 'base64url').slice(0, BINDING_LENGTH);
+}
+
+/** Whatever a filter could say and the database could hold: a forged value must not reach the database. */
+function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
+  if (value === null) return field !== undefined || relations.length > 0;
+  const text = String(value);
+  return (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0');
+}

@@ -1,0 +1,80 @@
+/** The terms of `_cnd[orderBy]`, whichever way a client writes them; what they name is not looked at. */
+import type { Fault } from '../problem.ts';
+import { type Complain, complainAbout, quote } from './faults.ts';
+import { groupParameters, type Parameter } from './parameters.ts';
+import { wireArray } from './wire-array.ts';
+
+/** A field as the client names it, with the direction that follows it. */
+export interface Term {
+  readonly field: Parameter;
+  readonly descending: boolean;
+}
+
+const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
+  ['asc', false],
+  ['desc', true],
+]);
+const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
+
+export function orderTerms(parameters: readonly Parameter[], faults: Fault[]): readonly Term[] {
+  const items = orderItems(parameters, faults);
+  return items.flatMap((item, place) => {
+    if (directionOf(item) === undefined) return { field: item, descending: directionAfter(items, place) ?? false };
+    const before = items[place - 1];
+    if (!before || directionOf(before) !== undefined) {
+      complainAbout(faults, item.key)(
+        'misplaced-direction',
+        `${quote(item.value)} must follow the field that it is for`,
+      );
+    }
+    return [];
+  });
+}
+
+function directionAfter(items: readonly Parameter[], place: number): boolean | undefined {
+  const next = items[place + 1];
+  return next && directionOf(next);
+}
+
+function orderItems(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
+  const [first] = parameters;
+  if (!first) return [];
+  const complain = complainAbout(faults, first.key);
+  const items = parameters.some(isInPair) ? inPairs(parameters, complain) : inOrder(parameters, 1, complain);
+  return items ?? [];
+}
+
+const inOrder = (
+  parameters: readonly Parameter[],
+  depth: number,
+  complain: Complain,
+): readonly Parameter[] | undefined => wireArray(parameters, depth, complain)?.items.map(({ parameter }) => parameter);
+
+/** `[0][0]` or `[0][]`: one of a list of pairs, each a field and its direction. */
+const isInPair = ({ steps = [] }: Parameter): boolean => steps.length === 3;
+
+function inPairs(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
+  if (!parameters.every(isInPair))
+    return complain('mixed-forms', 'In a list of pairs every item has two indices, as in _cnd[orderBy][0][0]');
+  const pairs = groupParameters(parameters, ({ steps = [] }) => steps[1] ?? '');
+  const places = [...pairs].map(([place, [first]]) => ({
+    key: first?.key ?? place,
+    steps: ['orderBy', place],
+    value: place,
+  }));
+  const ordered = wireArray(places, 1, complain);
+  if (ordered && !ordered.indexed)
+    return complain('malformed-array', 'A list of pairs needs their indices, as in _cnd[orderBy][0][]');
+  return ordered?.items.flatMap(({ parameter }) => onePair(pairs.get(parameter.value) ?? [], complain) ?? []);
+}
+
+function onePair(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
+  const items = inOrder(parameters, 2, complain);
+  const [field, direction, ...more] = items ?? [];
+  const isPair =
+    field &&
+    directionOf(field) === undefined &&
+    (!direction || directionOf(direction) !== undefined) &&
+    more.length === 0;
+  return !items || isPair ? items : complain('malformed-array', 'Each pair is a field and, if wanted, asc or desc');
+}

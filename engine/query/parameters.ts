@@ -1,0 +1,81 @@
+/** The wire form of a query string: keys and values decoded, brackets taken apart. It promises nothing about names. */
+import type { Fault } from '../problem.ts';
+
+export interface Parameter {
+  /** The key as the client wrote it, decoded. */
+  readonly key: string;
+  /** `['limit', '0']` for `_cnd[limit][0]`; undefined for every key that has not this form. */
+  readonly steps: readonly string[] | undefined;
+  readonly value: string;
+}
+
+export interface Parameters {
+  /** In the order of the query string. */
+  readonly all: readonly Parameter[];
+  /** Pieces that could not be decoded. */
+  readonly faults: readonly Fault[];
+}
+
+const NONE: Parameters = Object.freeze({ all: Object.freeze([]), faults: Object.freeze([]) });
+
+/** `search` is what stands after the `?`, as it came. */
+export function parseParameters(search: string): Parameters {
+  if (search === '') return NONE;
+  const all: Parameter[] = [];
+  const faults: Fault[] = [];
+  for (const piece of search.split('&')) {
+    if (piece === '') continue;
+    const end = piece.indexOf('=');
+    const key = decode(end < 0 ? piece : piece.slice(0, end));
+    const value = end < 0 ? '' : decode(piece.slice(end + 1));
+    if (key === undefined || value === undefined) faults.push(undecodable(piece, key));
+    else all.push({ key, steps: bracketSteps(key), value });
+  }
+  return { all, faults };
+}
+
+const PREFIX = '_cnd[';
+const BRACKETS = /^_cnd(?:\[[^[\]]*\])+$/;
+
+function bracketSteps(key: string): readonly string[] | undefined {
+  return key.startsWith(PREFIX) && BRACKETS.test(key) ? key.slice(PREFIX.length, -1).split('][') : undefined;
+}
+
+/** What the URL standard would have percent-encoded, or encodes. */
+const NEEDS_DECODING = /[^!-$&-*,-~]/;
+
+/** undefined for a malformed percent sign, bytes that are no UTF-8, and U+0000, which no stored text has. */
+function decode(text: string): string | undefined {
+  if (!NEEDS_DECODING.test(text)) return text;
+  try {
+    const decoded = decodeURIComponent(rawBytes(text.replaceAll('+', ' ')));
+    return decoded.includes('\0') || !decoded.isWellFormed() ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}
+
+/** curl sends `é` as it stands, and Node hands its two bytes on as two characters: they are UTF-8 like encoded ones. */
+function rawBytes(text: string): string {
+  return text.replace(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+}
+
+function undecodable(piece: string, key: string | undefined): Fault {
+  const parameter = key ?? piece.split('=', 1)[0] ?? piece;
+  const message = `"${piece.slice(0, 60)}" cannot be decoded: every % must begin two hexadecimal digits, and all bytes together UTF-8 without U+0000`;
+  return { parameter, code: 'malformed', message };
+}
+
+/** Parameters that belong together, in the order in which each group begins. */
+export function groupParameters(
+  all: readonly Parameter[],
+  keyOf: (parameter: Parameter) => string,
+): ReadonlyMap<string, readonly Parameter[]> {
+  const groups = new Map<string, Parameter[]>();
+  for (const parameter of all) {
+    const group = groups.get(keyOf(parameter));
+    if (group) group.push(parameter);
+    else groups.set(keyOf(parameter), [parameter]);
+  }
+  return groups;
+}

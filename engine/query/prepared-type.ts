@@ -1,0 +1,48 @@
+/** What the requests to one type have in common, made at boot. */
+import type { RecordType, Variant } from '../model/model.ts';
+import { type BoundedCache, createBoundedCache } from './bounded-cache.ts';
+import type { ListQuery, OrderBy, View } from './list-query.ts';
+import { WHOLE } from './resolve-limit.ts';
+import { defaultOrder } from './resolve-order.ts';
+import { type Names, namesOf } from './resolve-path.ts';
+import { type Accepted, acceptedByLists } from './sort-parameters.ts';
+import { defaultView } from './view.ts';
+
+export interface PreparedType {
+  readonly type: RecordType;
+  readonly variants: ReadonlyMap<string, PreparedVariant>;
+  readonly defaultVariant: PreparedVariant;
+  readonly order: readonly OrderBy[];
+  /** That of a list request without parameters. */
+  readonly query: ListQuery;
+  readonly accepted: Accepted;
+}
+
+export interface PreparedVariant extends Names {
+  /** That of a request without `include` and `fields`. */
+  readonly view: View;
+  /** Others that were asked for lately. */
+  readonly views: BoundedCache<View>;
+}
+
+const MAX_VIEWS = 100;
+const MAX_VIEW_TEXT = 500;
+
+export function prepareType(type: RecordType): PreparedType {
+  const variants = new Map([...type.variants].map(([name, variant]) => [name, prepareVariant(type, variant)]));
+  const defaultVariant = variants.get(type.defaultVariant.name) ?? prepareVariant(type, type.defaultVariant);
+  const order = Object.freeze(defaultOrder(type));
+  const query = Object.freeze({
+    view: defaultVariant.view,
+    filters: Object.freeze([]),
+    order,
+    ...WHOLE,
+    cursor: undefined,
+  });
+  return { type, variants, defaultVariant, order, query, accepted: acceptedByLists(type) };
+}
+
+export function prepareVariant(type: RecordType, variant: Variant): PreparedVariant {
+  const views = createBoundedCache<View>(MAX_VIEWS, MAX_VIEW_TEXT);
+  return { ...namesOf(type, variant), view: defaultView(type, variant), views };
+}

@@ -1,0 +1,80 @@
+/** `zone.zone_name`: a value of a record, or of one that to-one relations lead to. */
+import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import { type Complain, quote } from './faults.ts';
+import type { Path } from './list-query.ts';
+
+/** What can be named in one variant of a type. */
+export interface Names {
+  readonly type: RecordType;
+  readonly variant: Variant;
+  readonly fields: ReadonlyMap<string, Field>;
+}
+
+/** Where a path has come to. */
+interface Place extends Names {
+  readonly relations: readonly Relation[];
+  /** Names of other things that could have been meant here. */
+  readonly others: readonly string[];
+}
+
+export function namesOf(type: RecordType, variant: Variant): Names {
+  return { type, variant, fields: new Map(variant.fields.map((field) => [field.name, field])) };
+}
+
+export const ownPath = (type: RecordType, field: Field | undefined): Path => pathTo({ type, relations: [] }, field);
+
+/** `others`: what else a misspelt name could have been. */
+export function resolvePath(
+  names: Names,
+  text: string,
+  complain: Complain,
+  others: readonly string[] = [],
+): Path | undefined {
+  return walk({ ...names, relations: [], others }, text.split('.'), complain);
+}
+
+function walk(place: Place, [step = '', ...rest]: readonly string[], complain: Complain): Path | undefined {
+  const relation = place.type.relations.get(step);
+  if (relation) {
+    const next = through(place, relation, complain);
+    return next && (rest.length === 0 ? pathTo(next, undefined) : walk(next, rest, complain));
+  }
+  if (rest.length > 0) return unknownRelation(place, step, complain);
+  if (step === place.type.identifier.name) return pathTo(place, undefined);
+  const field = place.fields.get(step);
+  return field ? pathTo(place, field) : unknownField(place, step, complain);
+}
+
+function pathTo({ type, relations }: Pick<Place, 'type' | 'relations'>, field: Field | undefined): Path {
+  const last = field?.name ?? type.identifier.name;
+  const name = relations.length === 0 ? last : `${relations.map((relation) => relation.name).join('.')}.${last}`;
+  return { name, relations, type, field };
+}
+
+/** A related record is found by any of its fields, whatever is shown of it. */
+function through({ type, relations }: Place, relation: Relation, complain: Complain): Place | undefined {
+  const { name, target, toMany } = relation;
+  if (toMany) return complain('to-many', `"${name}" of ${type.name} holds many records; a path leads through one`);
+  if (relations.length === MAX_INCLUDE_DEPTH) return complain('too-deep', TOO_DEEP);
+  const { defaultVariant: variant, fields } = target;
+  return { type: target, variant, fields, relations: [...relations, relation], others: [] };
+}
+
+const TOO_DEEP = `A path leads through at most ${MAX_INCLUDE_DEPTH} relations`;
+
+function unknownRelation({ type, fields }: Place, name: string, complain: Complain): undefined {
+  const isValue = fields.has(name) || name === type.identifier.name;
+  const message = isValue ? `"${name}" of ${type.name} is no relation` : `${type.name} has no relation ${quote(name)}`;
+  return complain('unknown-relation', message, () => (isValue ? '' : didYouMean(name, toOneNames(type))));
+}
+
+function unknownField({ type, variant, fields, others }: Place, name: string, complain: Complain): undefined {
+  const known = (): string[] => [type.identifier.name, ...fields.keys(), ...toOneNames(type), ...others];
+  const isOmitted = type.fields.has(name);
+  if (isOmitted) return complain('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
+  return complain('unknown-field', `${type.name} has no field ${quote(name)}`, () => didYouMean(name, known()));
+}
+
+const toOneNames = ({ relations }: RecordType): readonly string[] =>
+  [...relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);

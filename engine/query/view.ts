@@ -1,0 +1,64 @@
+/** Puts views together: the default ones, and those that `include` and `fields` describe. */
+import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
+import type { View } from './list-query.ts';
+
+/** Relations that are shown, each with those that its records show. */
+export interface Included {
+  readonly relations: ReadonlyMap<Relation, Included>;
+}
+
+/** What `fields` names of a record; `whole` where a path ended here. */
+export interface Named {
+  readonly whole: boolean;
+  readonly fields: ReadonlySet<Field>;
+  readonly relations: ReadonlyMap<Relation, Named>;
+}
+
+const NOTHING_INCLUDED: Included = { relations: new Map() };
+
+/** A record with its relations, and related records with none of theirs. */
+export function defaultView(type: RecordType, variant: Variant): View {
+  const relations = new Map([...type.relations.values()].map((relation) => [relation, NOTHING_INCLUDED]));
+  return createView(type, variant, { relations }, undefined);
+}
+
+/** Without `included`, the relations that `named` leads through are shown; one of the two is given. */
+export function createView(
+  type: RecordType,
+  variant: Variant,
+  included: Included | undefined,
+  named: Named | undefined,
+): View {
+  return build(type, variant, variant.fields, included, named);
+}
+
+function build(type: RecordType, variant: Variant, shown: readonly Field[], included?: Included, named?: Named): View {
+  const whole = named?.whole ?? true;
+  const fields = whole ? shown : shown.filter((field) => named?.fields.has(field));
+  // What a relation restricts to some fields has none of the keys that no field names.
+  const openKeys = type.open && whole && shown.length === variant.fields.length;
+  const chosen: ReadonlyMap<Relation, unknown> | undefined = (included ?? named)?.relations;
+  const relations = [...type.relations.values()]
+    .filter((relation) => chosen?.has(relation))
+    .map((relation) => ({ relation, view: related(relation, included, named) }));
+  const view = { type, variant, fields, openKeys, relations };
+  return Object.freeze({ key: keyOf(view), ...view });
+}
+
+function related(relation: Relation, included: Included | undefined, named: Named | undefined): View {
+  const { target, fields } = relation;
+  return build(
+    target,
+    target.defaultVariant,
+    fields,
+    included?.relations.get(relation),
+    named?.relations.get(relation),
+  );
+}
+
+/** `*` for all fields keeps the keys of the usual views short; names hold none of these signs. */
+function keyOf({ type, variant, fields, openKeys, relations }: Omit<View, 'key'>): string {
+  const own = fields.length === variant.fields.length ? '*' : fields.map(({ name }) => name).join();
+  const inner = relations.map(({ relation, view }) => `${relation.name}=${view.key}`).join();
+  return `${type.name}:${variant.name}(${own}${openKeys ? '+' : ''};${inner})`;
+}
