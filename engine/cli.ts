@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+/** The commands: `records check` is the same as `npm run check`. */
+import { type Command, runProcess } from './commands/command.ts';
+import { didYouMean } from './names.ts';
+
+interface Entry {
+  /** One sentence for the help. */
+  readonly description: string;
+  /** Only the command that runs is loaded. */
+  readonly load: () => Promise<Command>;
+}
+
+/** In the order of the help. The README lists them; a test compares both ways. */
+export const commands = {
+  start: {
+    description: 'Serve the records.',
+    load: async () => (await import('./commands/start.ts')).start,
+  },
+  check: {
+    description: 'Check the descriptors; --json for machines.',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
+} as const satisfies Record<string, Entry>;
+
+const table: ReadonlyMap<string, Entry> = new Map(Object.entries(commands));
+
+async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
+  const entry = table.get(name);
+  if (entry !== undefined) return (await entry.load()).run(options);
+  const asked = ['help', '--help', '-h'].includes(name);
+  if (asked) console.log(help());
+  else console.error(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
+  return asked ? 0 : 2;
+}
+
+function help(): string {
+  const lines = [...table].map(([name, { description }]) => `  ${name.padEnd(10)}${description}`);
+  return ['Usage: records <command>', '', ...lines].join('\n');
+}
+
+if (require.main === module) runProcess(() => main(process.argv.slice(2)));

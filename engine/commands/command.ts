@@ -1,0 +1,36 @@
+/** What the command line can do: one file per command, and what all of them share. */
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { StartError } from '../start-error.ts';
+
+export interface Command {
+  /** Resolves with the exit code. A StartError that it throws is printed, with exit code 1. */
+  run(options: readonly string[]): Promise<number>;
+}
+
+type Flags<Name extends string> = Readonly<Record<Name, boolean>>;
+
+/** Options without a value, such as `--json`; any other is an error. */
+export function readFlags<Name extends string>(options: readonly string[], names: readonly Name[]): Flags<Name> {
+  const known: ParseArgsConfig['options'] = Object.fromEntries(names.map((name) => [name, { type: 'boolean' }]));
+  try {
+    const { values } = parseArgs({ args: [...options], options: known });
+    return Object.fromEntries(names.map((name) => [name, values[name] === true])) as Flags<Name>;
+  } catch (error) {
+    const hint = names.length === 0 ? 'it takes none' : `it takes ${names.map((name) => `--${name}`).join(', ')}`;
+    throw new StartError(`Options of this command: ${hint}, not "${options.join(' ')}"`, { cause: error });
+  }
+}
+
+/** Runs to the end of the process. */
+export function runProcess(run: () => Promise<number>): void {
+  void exitCode(run).then((code) => (process.exitCode = code));
+}
+
+async function exitCode(run: () => Promise<number>): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    console.error(error instanceof StartError ? error.message : error);
+    return 1;
+  }
+}

@@ -1,0 +1,51 @@
+/** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Problem } from '../problem.ts';
+import type { Answer } from './answer.ts';
+import { ClientGone } from './content.ts';
+import { requireAcceptable } from './negotiation.ts';
+import { problemAnswer } from './problem-answer.ts';
+import { findRoute, knownPaths, pathProblem, ROOT, type Route, type Routes } from './routes.ts';
+import { send, type SendOptions } from './send.ts';
+import { fullPath, type Target, targetOf } from './target.ts';
+
+/** What Express calls middleware, and what `http.createServer` takes. */
+export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
+
+export function createHandler(routes: Routes, options: SendOptions): Handler {
+  return (request, response, next) => {
+    const target = targetOf(request);
+    const inside = target.path.startsWith(ROOT) || target.path === '/api';
+    if (inside || next === undefined) void respond(routes, request, response, target, options);
+    else next();
+  };
+}
+
+async function respond(
+  routes: Routes,
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: Target,
+  options: SendOptions,
+): Promise<void> {
+  try {
+    await send(request, response, await answer(routes, request, target), options);
+  } catch (error) {
+    if (error instanceof ClientGone) return;
+    await send(request, response, problemAnswer(error, fullPath(target)), options);
+  }
+}
+
+/** Throws a Problem for whatever the request lacks. */
+function answer(routes: Routes, request: IncomingMessage, target: Target): Answer | Promise<Answer> {
+  if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
+  const { route, identifier } = findRoute(routes, target.path);
+  if (request.method === 'OPTIONS') return route.options;
+  const operation = route.operations.get(request.method ?? '') ?? refuseMethod(request, route);
+  requireAcceptable(request.headers.accept);
+  return operation({ request, target, identifier });
+}
+
+function refuseMethod({ method }: IncomingMessage, { allow }: Route): never {
+  throw new Problem('method-not-allowed', `${method} is not offered here; ${allow} are`, { headers: { Allow: allow } });
+}

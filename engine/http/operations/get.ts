@@ -1,0 +1,16 @@
+/** GET of one record. */
+import { entityTag } from '../entity-tag.ts';
+import type { Operation } from '../exchange.ts';
+import { parseIdentifier } from '../identifier.ts';
+import { noSuchRecord, readAnswer } from '../record-answer.ts';
+import type { Service } from '../service.ts';
+
+export function get({ type, store, queries }: Service): Operation {
+  const tagOf = type.preconditions === 'off' ? () => undefined : entityTag;
+  return async ({ request, target, identifier: text }) => {
+    const identifier = parseIdentifier(text);
+    const view = queries.view(target.query);
+    const record = (await store.get(view, identifier)) ?? noSuchRecord(type, identifier);
+    return readAnswer(request, record, tagOf(record));
+  };
+}

@@ -1,0 +1,23 @@
+/** PUT and PATCH of one record: keys that are left out stay as they are. */
+import { parseBody } from '../body.ts';
+import type { Operation } from '../exchange.ts';
+import { parseIdentifier } from '../identifier.ts';
+import { PATCH_BODY, RECORD_BODY } from '../negotiation.ts';
+import { preconditionOf } from '../preconditions.ts';
+import { tagHeader, writeAnswer } from '../record-answer.ts';
+import { requireValid, type Service } from '../service.ts';
+
+export function update({ type, store, queries, validators, readContent }: Service, method: string): Operation {
+  const mergePatch = method === 'PATCH';
+  const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
+  return async ({ request, target, identifier: text }) => {
+    const content = await readContent(request, bodyTypes);
+    const identifier = parseIdentifier(text);
+    const view = queries.view(target.query);
+    const body = parseBody(content);
+    requireValid(validators.update(view.variant), body);
+    const precondition = preconditionOf(request, type.preconditions);
+    const written = await store.update({ type, identifier, body, mergePatch, view, ...precondition });
+    return writeAnswer(request, 200, written.body, tagHeader(type, written.body));
+  };
+}

@@ -1,0 +1,60 @@
+/** If-Match and If-None-Match (RFC 9110, 13): a read that is known already, a write that came too late. */
+import type { IncomingMessage } from 'node:http';
+import type { Preconditions } from '../descriptor/descriptor.ts';
+import { Problem } from '../problem.ts';
+import type { Precondition } from '../storage/store.ts';
+import { entityTag, matchesStrongly, matchesWeakly } from './entity-tag.ts';
+
+interface Conditional {
+  readonly precondition?: Precondition;
+}
+
+/** Whether the client has what it asks for. Throws where it wants something else than what is there. */
+export function isKnown({ headers }: IncomingMessage, tag: string): boolean {
+  requireMatch(headers['if-match'], tag);
+  return isNamed(headers['if-none-match'], tag);
+}
+
+/** The part of a write that the store asks inside its transaction; empty where there is nothing to ask. */
+export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions): Conditional {
+  const { 'if-match': expected, 'if-none-match': known } = headers;
+  if (expected === undefined && mode === 'required') return TAG_REQUIRED;
+  if (expected === undefined && known === undefined) return UNCONDITIONAL;
+  const precondition: Precondition = (current) => {
+    const tag = mode === 'off' ? '' : entityTag(current);
+    requireMatch(expected, tag);
+    if (isNamed(known, tag)) throw present();
+  };
+  return { precondition };
+}
+
+/** No list can be compared: a created record would be one more in it anyway. */
+export function refuseIfMatch({ headers }: IncomingMessage): void {
+  const expected = headers['if-match'];
+  if (expected === undefined || expected.trim() === '*') return;
+  throw failed('If-Match', 'A record that is to be created has no entity tag yet; leave If-Match out');
+}
+
+function requireMatch(expected: string | undefined, tag: string): void {
+  if (expected !== undefined && expected.trim() !== '*' && !matchesStrongly(expected, tag)) throw changed();
+}
+
+const isNamed = (known: string | undefined, tag: string): boolean =>
+  known !== undefined && (known.trim() === '*' || matchesWeakly(known, tag));
+
+function requireIfMatch(): never {
+  const message = 'This record is changed only with If-Match: the ETag that GET of the same URL answered';
+  const errors = [{ header: 'If-Match', code: 'required', message }];
+  throw new Problem('precondition-required', message, { errors });
+}
+
+const UNCONDITIONAL: Conditional = Object.freeze({});
+const TAG_REQUIRED: Conditional = Object.freeze({ precondition: requireIfMatch });
+
+const changed = (): Problem =>
+  failed('If-Match', 'If-Match names none of the entity tags that this URL has now; read it again');
+const present = (): Problem => failed('If-None-Match', 'If-None-Match names what this URL has now');
+
+function failed(header: string, message: string): Problem {
+  return new Problem('precondition-failed', message, { errors: [{ header, code: 'precondition-failed', message }] });
+}

@@ -1,0 +1,120 @@
+/** Which path and method means which operation of which record type: decided at boot, looked up in one map. */
+import type { Operation as OperationName } from '../descriptor/descriptor.ts';
+import type { RecordType } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import { Problem } from '../problem.ts';
+import type { Answer } from './answer.ts';
+import type { Operation } from './exchange.ts';
+import { PATCH_BODY } from './negotiation.ts';
+import { create } from './operations/create.ts';
+import { remove } from './operations/delete.ts';
+import { get } from './operations/get.ts';
+import { list } from './operations/list.ts';
+import { update } from './operations/update.ts';
+import type { Service } from './service.ts';
+
+export const ROOT = '/api/';
+
+export interface Route {
+  readonly operations: ReadonlyMap<string, Operation>;
+  readonly allow: string;
+  /** What OPTIONS answers. */
+  readonly options: Answer;
+}
+
+/** The two paths of a record type: all its records, and one of them. */
+interface Pair {
+  readonly collection: Route;
+  readonly item: Route;
+}
+
+export type Routes = ReadonlyMap<string, Pair>;
+
+interface Binding {
+  readonly path: keyof Pair;
+  readonly methods: readonly string[];
+  readonly serve: (service: Service, method: string) => Operation;
+}
+
+/** How operations are asked for, in the order in which `Allow` names their methods. */
+export const bindings = {
+  list: { path: 'collection', methods: ['GET', 'HEAD'], serve: list },
+  create: { path: 'collection', methods: ['POST'], serve: create },
+  get: { path: 'item', methods: ['GET', 'HEAD'], serve: get },
+  update: { path: 'item', methods: ['PUT', 'PATCH'], serve: update },
+  delete: { path: 'item', methods: ['DELETE'], serve: remove },
+} as const satisfies Record<OperationName, Binding>;
+
+/** Types without operations are reached through others only: they have no path. */
+export function createRoutes(types: Iterable<RecordType>, serviceOf: (type: RecordType) => Service): Routes {
+  const served = [...types].filter(({ operations }) => operations.size > 0);
+  return new Map(served.map((type) => [type.path, pairOf(serviceOf(type))]));
+}
+
+const pairOf = (service: Service): Pair => ({
+  collection: routeOf(service, 'collection'),
+  item: routeOf(service, 'item'),
+});
+
+function routeOf(service: Service, path: keyof Pair): Route {
+  const bound = Object.entries(bindings).filter(([name, binding]) => binding.path === path && offers(service, name));
+  const operations = new Map(
+    bound.flatMap(([, { methods, serve }]) => methods.map((method) => [method, serve(service, method)] as const)),
+  );
+  const allow = [...operations.keys(), 'OPTIONS'].join(', ');
+  return { operations, allow, options: optionsAnswer(allow, operations.has('PATCH')) };
+}
+
+const offers = ({ type }: Service, name: string): boolean =>
+  [...type.operations].some((operation) => operation === name);
+
+function optionsAnswer(allow: string, patches: boolean): Answer {
+  const acceptPatch = patches ? { 'Accept-Patch': PATCH_BODY.accepted.join(', ') } : {};
+  return { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
+}
+
+export interface Found {
+  readonly route: Route;
+  /** As the path writes it; the empty string for a collection. */
+  readonly identifier: string;
+}
+
+/** `path` begins with the root. */
+export function findRoute(routes: Routes, path: string): Found {
+  const name = decode(path.slice(ROOT.length));
+  const slash = name.indexOf('/');
+  const pair = routes.get(slash === -1 ? name : name.slice(0, slash));
+  if (pair === undefined) throw unknownPath(path, name, routes);
+  if (slash === -1) return { route: pair.collection, identifier: '' };
+  const identifier = name.slice(slash + 1);
+  if (identifier === '' || identifier.includes('/')) throw unknownPath(path, name, routes);
+  return { route: pair.item, identifier };
+}
+
+function decode(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function unknownPath(path: string, name: string, routes: Routes): Problem {
+  const [type = '', ...rest] = name.split('/');
+  if (!routes.has(type)) return pathProblem(path, didYouMean(type, routes.keys()) || knownPaths(routes));
+  const hint = rest.every((step) => step === '') ? ROOT + type : `${ROOT}${type}/{id}`;
+  return pathProblem(path, `; did you mean "${hint}"?`);
+}
+
+/** Paths that a message names. */
+const NAMED_PATHS = 20;
+
+export function knownPaths(routes: Routes): string {
+  const paths = [...routes.keys()].map((path) => ROOT + path);
+  const more = paths.length > NAMED_PATHS ? ', …' : '';
+  return `; records are at ${paths.slice(0, NAMED_PATHS).join(', ')}${more}`;
+}
+
+export const pathProblem = (path: string, hint: string): Problem =>
+  new Problem('path-not-found', `There is nothing at "${path}"${hint}`);

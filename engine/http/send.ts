@@ -1,0 +1,40 @@
+/** The one writer of answers. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { COMMON_HEADERS, type Answer } from './answer.ts';
+import { linger } from './linger.ts';
+import { sendPieces } from './stream.ts';
+
+export interface SendOptions {
+  /** Whether the service is about to stop, so that each answer is the last one on its connection. */
+  readonly isDraining: () => boolean;
+  /** Milliseconds that a reader may let a streamed answer stand still. */
+  readonly slowReaderTimeout: number;
+}
+
+/** Never rejects: where the answer cannot be sent to its end, the connection is closed. */
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  options: SendOptions,
+): Promise<void> {
+  if (response.destroyed) return;
+  if (options.isDraining()) response.shouldKeepAlive = false;
+  if (typeof answer.body === 'object') await sendPieces(request, response, answer, answer.body, options);
+  else sendWhole(request, response, answer, answer.body);
+  linger(request);
+}
+
+function sendWhole(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers }: Answer,
+  body: string | undefined,
+): void {
+  if (body === undefined) {
+    response.writeHead(status, { ...COMMON_HEADERS, ...headers }).end();
+    return;
+  }
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body) });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}

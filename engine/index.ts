@@ -1,0 +1,11 @@
+/** The public face: records in any Node server. */
+import { type Engine, type EngineSettings, startEngine } from './engine.ts';
+import { readSettings } from './settings.ts';
+
+export type { Engine, EngineSettings } from './engine.ts';
+export type { Handler } from './http/handler.ts';
+export { StartError } from './start-error.ts';
+
+/** What is not given is as when nothing is set in the environment. */
+export const createEngine = (settings: Partial<EngineSettings> = {}): Promise<Engine> =>
+  startEngine({ ...readSettings({}), ...settings });

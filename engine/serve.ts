@@ -1,0 +1,41 @@
+/** What `npm start` runs: the engine directly on the http server, and behind it an Express app for everything else. */
+import express, { type Express } from 'express';
+import { type Engine, startEngine } from './engine.ts';
+import { drain, listen, urlOf } from './listener.ts';
+import type { Settings } from './settings.ts';
+
+export interface Serving {
+  readonly url: string;
+  readonly engine: Engine;
+  /** Answers what is open, takes nothing new, closes the database. False where requests had to be cut off. */
+  close(): Promise<boolean>;
+}
+
+export async function serve(settings: Settings): Promise<Serving> {
+  const engine = await startEngine(settings);
+  try {
+    const app = createApp(engine);
+    const server = await listen((request, response) => {
+      engine.handler(request, response, () => app(request, response));
+    }, settings);
+    const close = async (): Promise<boolean> => {
+      engine.drain();
+      const inTime = await drain(server, settings.shutdownTimeout);
+      await engine.close();
+      return inTime;
+    };
+    return { url: urlOf(server), engine, close };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+/** Whatever is no record. */
+function createApp({ handler }: Engine): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  // Without a `next` the handler answers that there is nothing here.
+  app.use((request, response) => handler(request, response));
+  return app;
+}

@@ -1,0 +1,107 @@
+/** The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways. */
+import { StartError } from './start-error.ts';
+
+interface Setting<T> {
+  /** The environment variable. */
+  readonly name: string;
+  /** As the environment would say it. */
+  readonly default: string;
+  readonly description: string;
+  /** The end of "expected …". */
+  readonly expected: string;
+  /** undefined where the text is no such value. */
+  parse(text: string): T | undefined;
+}
+
+const setting = <T>(properties: Setting<T>): Setting<T> => properties;
+
+/** By the name that the engine uses. */
+export const settingsTable = {
+  host: setting<string>({
+    name: 'HOST',
+    default: '127.0.0.1',
+    description: 'Address to listen on.',
+    expected: 'a host name or an IP address',
+    parse: (text) => (/^[\w.:%-]+$/.test(text) ? text : undefined),
+  }),
+  port: setting({
+    name: 'PORT',
+    default: '3000',
+    description: 'Port to listen on; 0 takes a free one.',
+    ...wholeNumber(0, 65_535),
+  }),
+  databaseUrl: setting<string>({
+    name: 'DATABASE_URL',
+    default: 'sqlite:data/records.db',
+    description: 'The database. The file and its folder are made where they are missing.',
+    expected: 'sqlite: and the path of a file, like sqlite:data/records.db',
+    parse: (text) => (/^sqlite:(?!:memory:).+$/.test(text) ? text : undefined),
+  }),
+  schemaDirectory: setting<string>({
+    name: 'SCHEMA_DIR',
+    default: 'schema',
+    description: 'Folder of the descriptors, from the working directory.',
+    expected: 'the path of a folder',
+    parse: (text) => text,
+  }),
+  bodyLimit: setting({
+    name: 'BODY_LIMIT',
+    default: '1048576',
+    description: 'Bytes that a request body may have.',
+    ...wholeNumber(1, 256 * 1024 * 1024),
+  }),
+  slowReaderTimeout: setting({
+    name: 'SLOW_READER_TIMEOUT',
+    default: '30',
+    description: 'Seconds that a client may leave a streamed answer unread before it is cut off.',
+    ...seconds(),
+  }),
+  shutdownTimeout: setting({
+    name: 'SHUTDOWN_TIMEOUT',
+    default: '10',
+    description: 'Seconds that open requests have after SIGTERM before they are cut off.',
+    ...seconds(),
+  }),
+} satisfies Record<string, Setting<unknown>>;
+
+type Table = typeof settingsTable;
+
+/** Times are in milliseconds. */
+export type Settings = { readonly [K in keyof Table]: Table[K] extends Setting<infer T> ? T : never };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Empty is the same as not set. Throws a StartError that names every setting that is wrong. */
+export function readSettings(environment: Environment): Settings {
+  const faults: string[] = [];
+  const read = <T>({ name, default: fallback, expected, parse }: Setting<T>): T | undefined => {
+    const text = environment[name] || fallback;
+    const value = parse(text);
+    if (value === undefined) faults.push(`${name} is "${text}"; expected ${expected}`);
+    return value;
+  };
+  const settings = Object.fromEntries(
+    Object.entries(settingsTable).map(([key, setting]) => [key, read<unknown>(setting)]),
+  );
+  if (faults.length > 0) throw new StartError(faults.join('\n'));
+  return settings as unknown as Settings;
+}
+
+function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {
+  return {
+    expected: `an integer from ${minimum} to ${maximum}`,
+    parse: (text) => {
+      const value = Number(text);
+      return /^\d+$/.test(text) && value >= minimum && value <= maximum ? value : undefined;
+    },
+  };
+}
+
+const MAX_SECONDS = 86_400;
+
+function seconds(): Pick<Setting<number>, 'expected' | 'parse'> {
+  return {
+    expected: `seconds from 0 to ${MAX_SECONDS}`,
+    parse: (text) => (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_SECONDS ? Number(text) * 1000 : undefined),
+  };
+}
