@@ -1,5 +1,6 @@
 /** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
-import type { SqlValue } from '../field-types/field-type.ts';
+import type { Knex } from 'knex';
+import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 
 /** SQLite answers at once, others later: callers await either. */
 export type Awaitable<T> = T | Promise<T>;
@@ -9,18 +10,83 @@ export interface Statement {
   readonly sql: string;
 }
 
+export type Values = readonly SqlValue[];
+/** The values in the order of the selected columns. */
 export type Row = readonly SqlValue[];
 
-/** Rows are arrays in the order of the selected columns. */
 export interface Reader {
   /** The first row, or undefined. */
-  get(statement: Statement, values: readonly SqlValue[]): Awaitable<Row | undefined>;
-  all(statement: Statement, values: readonly SqlValue[]): Awaitable<readonly Row[]>;
+  get(statement: Statement, values: Values): Awaitable<Row | undefined>;
+  all(statement: Statement, values: Values): Awaitable<readonly Row[]>;
+  /** The first column of the first row, or undefined. */
+  value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
   /** The first column of every row. */
-  column(statement: Statement, values: readonly SqlValue[]): Awaitable<readonly SqlValue[]>;
+  column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
 }
 
 export interface Writer extends Reader {
   /** How many rows were changed, and the identifier of a row that was inserted. */
-  run(statement: Statement, values: readonly SqlValue[]): Awaitable<{ readonly changes: number; readonly identifier: number }>;
+  run(statement: Statement, values: Values): Awaitable<{ readonly changes: number; readonly identifier: number }>;
+}
+
+/** A snapshot that outlives the turn, for lists that are streamed. */
+export interface Snapshot extends Reader {
+  /** The first column of every row, in batches, read as they are asked for. */
+  batches(statement: Statement, values: Values): AsyncIterable<readonly SqlValue[]>;
+  close(): Awaitable<void>;
+}
+
+/**
+ * Constraints that a statement broke are thrown as ConstraintError; a database that is busy, full or out of reach as
+ * Problem.
+ */
+export interface Driver extends Reader {
+  readonly dialect: Dialect;
+  /** Runs the work on one snapshot. */
+  read<T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** Runs the work in a transaction and answers when it is on disk. What the work throws undoes what it did, and nothing else. */
+  write<T>(work: (writer: Writer) => Awaitable<T>): Promise<T>;
+  /** Runs DDL and what belongs to it in one transaction. */
+  define(statements: readonly string[], work: (writer: Writer) => Awaitable<void>): Promise<void>;
+  /** Names of the tables that exist. */
+  tables(): Awaitable<readonly SqlValue[]>;
+  snapshot(): Awaitable<Snapshot>;
+  close(): Promise<void>;
+}
+
+/** The words of one database's SQL that Knex has no name for. */
+export interface Dialect {
+  readonly name: DialectName;
+  /** Compiles SQL; never runs it. */
+  readonly knex: Knex;
+  readonly quote: (name: string) => string;
+  readonly literal: (value: SqlValue) => string;
+  /** JSON text of an object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of one more object's text. */
+  readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
+  /** A scalar subquery: the JSON text of an array of `json` over the rows of `from`, in order. */
+  readonly array: (json: string, from: string, order: string) => string;
+  /** A scalar subquery: the JSON text of the one row of `from`, or of null. */
+  readonly optional: (json: string, from: string) => string;
+  /** JSON text of a value that may be null. */
+  readonly nullable: (json: string) => string;
+  /** An expression's text before another's. */
+  readonly prefixed: (prefix: string, text: string) => string;
+  /** The LIMIT that is none. */
+  readonly unlimited: SqlValue;
+  /** Null comes before every value ascending and after it descending. */
+  readonly orderBy: (expression: string, descending: boolean) => string;
+  /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
+  readonly tableOptions: (keyed: boolean) => string;
+  /** Rows whose `column` is one of the JSON array of numbers that is bound here. */
+  readonly oneOf: (column: string) => string;
+}
+
+/** A statement broke a constraint; which one, the caller finds out by looking. */
+export class ConstraintError extends Error {
+  readonly kind: 'unique' | 'reference';
+
+  constructor(kind: 'unique' | 'reference', cause: unknown) {
+    super(`${kind} constraint`, { cause });
+    this.kind = kind;
+  }
 }

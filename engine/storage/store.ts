@@ -56,8 +56,14 @@ export interface Store {
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: WriteRequest): Promise<Written>;
-  update(request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition }): Promise<Written>;
+  update(
+    request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition },
+  ): Promise<Written>;
   /** Answers the record as it was. */
-  delete(request: { readonly view: View; readonly identifier: number; readonly precondition?: Precondition }): Promise<Written>;
+  delete(request: {
+    readonly view: View;
+    readonly identifier: number;
+    readonly precondition?: Precondition;
+  }): Promise<Written>;
   close(): Promise<void>;
 }

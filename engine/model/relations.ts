@@ -1,0 +1,127 @@
+/** Connects the types: which column or join table keeps each relation, and which relations are two sides of one. */
+import type { Descriptor, OnDelete, RelationDescriptor } from '../descriptor/descriptor.ts';
+import { generatedName, snakeCase } from '../names.ts';
+import type { Draft } from './draft.ts';
+import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';
+
+/** A relation as one type's descriptor tells it. */
+interface Side {
+  readonly source: Draft<RecordType>;
+  readonly target: Draft<RecordType>;
+  readonly name: string;
+  readonly descriptor: RelationDescriptor;
+}
+
+type Types = ReadonlyMap<string, Draft<RecordType>>;
+
+/** Gives every type its relations, references and referrers; answers the join tables. */
+export function connect(descriptors: readonly Descriptor[], types: Types): JoinTable[] {
+  const sides = descriptors.flatMap((descriptor) =>
+    Object.entries(descriptor.relations ?? {}).map(([name, relation]) => side(types, descriptor.type, name, relation)),
+  );
+  const connected = new Set<Side>();
+  const joinTables: JoinTable[] = [];
+  for (const one of sides) {
+    if (connected.has(one)) continue;
+    const other = otherSide(one, sides);
+    if (one.descriptor.kind === 'manyToMany') joinTables.push(connectByRows(one, other));
+    else if (one.descriptor.kind === 'belongsTo') connectByColumn(one, other);
+    else connectByColumn(other, one);
+    connected.add(one);
+    if (other) connected.add(other);
+  }
+  for (const type of types.values()) inDescriptorOrder(type, sides);
+  return joinTables;
+}
+
+function side(types: Types, source: string, name: string, descriptor: RelationDescriptor): Side {
+  const [sourceType, targetType] = [types.get(source), types.get(descriptor.type)];
+  if (!sourceType || !targetType) throw new Error(`"${descriptor.type}" was not checked by the descriptor stage`);
+  return { source: sourceType, target: targetType, name, descriptor };
+}
+
+/** The inverse, whichever side names it. */
+function otherSide(one: Side, sides: readonly Side[]): Side | undefined {
+  return sides.find(
+    (other) =>
+      other !== one &&
+      other.source === one.target &&
+      other.target === one.source &&
+      (one.descriptor.inverse === other.name || other.descriptor.inverse === one.name),
+  );
+}
+
+function relationOf({ source, target, name, descriptor }: Side, link: Link): Draft<Relation> {
+  const owned = descriptor.owned ?? false;
+  const relation: Draft<Relation> = {
+    name,
+    kind: descriptor.kind,
+    description: descriptor.description ?? '',
+    source,
+    target,
+    inverse: undefined,
+    toMany: descriptor.kind === 'hasMany' || descriptor.kind === 'manyToMany',
+    required: descriptor.required ?? false,
+    owned,
+    nested: descriptor.nested ?? (owned ? 'write' : 'link'),
+    fields: target.defaultVariant.fields.filter((field) => descriptor.fields?.includes(field.name) ?? true),
+    link,
+  };
+  source.relations.set(name, relation);
+  return relation;
+}
+
+/** belongsTo on one side, hasOne or hasMany on the other; either side may have no name for it. */
+function connectByColumn(child: Side | undefined, parent: Side | undefined): void {
+  const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
+  if (!childType || !parentType) return;
+  const reference: Draft<Reference> = {
+    column: child?.descriptor.column ?? (child ? `${child.name}_id` : hiddenColumn(parent)),
+    target: parentType,
+    onDelete: onDelete(child, parent),
+    required: child?.descriptor.required ?? false,
+    unique: parent?.descriptor.kind === 'hasOne',
+    relation: undefined,
+  };
+  const below = child && relationOf(child, { at: 'source', reference });
+  const above = parent && relationOf(parent, { at: 'target', reference });
+  if (below) [below.inverse, reference.relation] = [above, below];
+  if (above) above.inverse = below;
+  childType.references.push(reference);
+  parentType.referrers.push({ type: childType, reference });
+}
+
+function hiddenColumn(parent: Side | undefined): string {
+  if (!parent) throw new Error('a relation has at least one side');
+  return parent.descriptor.column ?? generatedName(snakeCase(parent.source.name), parent.name, 'id');
+}
+
+const onDelete = (child: Side | undefined, parent: Side | undefined): OnDelete =>
+  parent?.descriptor.owned ? 'cascade' : (child?.descriptor.onDelete ?? 'restrict');
+
+/** Rows of two foreign keys. The side whose type and name come first names the table, unless `through` does. */
+function connectByRows(one: Side, other: Side | undefined): JoinTable {
+  const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
+  const itself = left.source === left.target;
+  const table: JoinTable = {
+    name: left.descriptor.through ?? right?.descriptor.through ?? generatedName(left.source.table, left.name),
+    left: { column: itself ? 'source_id' : generatedName(snakeCase(left.source.name), 'id'), type: left.source },
+    right: { column: itself ? 'target_id' : generatedName(snakeCase(left.target.name), 'id'), type: left.target },
+  };
+  const [leftColumn, rightColumn] = [table.left.column, table.right.column];
+  const forth = relationOf(left, { at: 'join', table, sourceColumn: leftColumn, targetColumn: rightColumn });
+  const back = right && relationOf(right, { at: 'join', table, sourceColumn: rightColumn, targetColumn: leftColumn });
+  forth.inverse = back;
+  if (back) back.inverse = forth;
+  return table;
+}
+
+const sideKey = ({ source, name }: Side): string => `${source.name}.${name}`;
+
+/** Relations were set as they were connected; records show them as the descriptor lists them. */
+function inDescriptorOrder(type: Draft<RecordType>, sides: readonly Side[]): void {
+  const names = sides.filter(({ source }) => source === type).map(({ name }) => name);
+  const relations = names.flatMap((name) => type.relations.get(name) ?? []);
+  type.relations.clear();
+  for (const relation of relations) type.relations.set(relation.name, relation);
+}

@@ -1,0 +1,124 @@
+/** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
+import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
+import { FIELD_WORDS, OPERATIONS } from '../descriptor/descriptor.ts';
+import { fieldTypes } from '../field-types/registry.ts';
+import type { JsonValue } from '../json.ts';
+import { defaultPath, defaultTable, generatedName } from '../names.ts';
+import type { Draft } from './draft.ts';
+import { freezeGraph } from './draft.ts';
+import {
+  DEFAULT_MAX_LIMIT,
+  type Field,
+  type Index,
+  type Model,
+  type OrderTerm,
+  type RecordType,
+  type Variant,
+} from './model.ts';
+import { connect } from './relations.ts';
+
+/** The descriptors must have passed the descriptor stage: a fault in them throws an Error that no user should see. */
+export function resolveModel(descriptors: readonly Descriptor[]): Model {
+  const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor)]));
+  const joinTables = connect(descriptors, types);
+  for (const descriptor of descriptors) resolveIndexes(descriptor, must(types.get(descriptor.type), descriptor.type));
+  return freezeGraph({ types, joinTables });
+}
+
+export function must<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
+  return value;
+}
+
+function resolveType(descriptor: Descriptor): Draft<RecordType> {
+  const fields = new Map(
+    Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field)]),
+  );
+  const name = descriptor.identifier?.name ?? 'id';
+  const variants = resolveVariants(descriptor, fields);
+  return {
+    name: descriptor.type,
+    description: descriptor.description ?? '',
+    path: descriptor.path ?? defaultPath(descriptor.type),
+    table: descriptor.table ?? defaultTable(descriptor.type),
+    operations: new Set(descriptor.operations ?? OPERATIONS),
+    identifier: {
+      name,
+      description: descriptor.identifier?.description ?? 'Unique identifier of the record',
+      inRecord: descriptor.identifier?.inRecord ?? true,
+      column: name,
+    },
+    fields,
+    relations: new Map(),
+    references: [],
+    referrers: [],
+    order: resolveOrder(descriptor.order ?? [], fields),
+    indexes: [],
+    maxLimit: descriptor.list?.maxLimit ?? DEFAULT_MAX_LIMIT,
+    open: descriptor.open ?? false,
+    variants,
+    defaultVariant: must(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
+    preconditions: descriptor.preconditions ?? 'optional',
+    seed: [...(descriptor.seed ?? [])],
+  };
+}
+
+function resolveField(name: string, descriptor: FieldDescriptor): Field {
+  const words: readonly string[] = FIELD_WORDS;
+  const constraints = Object.entries(descriptor).filter(
+    (entry): entry is [string, JsonValue] => !words.includes(entry[0]) && entry[1] !== undefined,
+  );
+  const required = descriptor.required ?? false;
+  return {
+    name,
+    type: must(fieldTypes.get(descriptor.type), descriptor.type),
+    description: descriptor.description ?? '',
+    constraints: Object.fromEntries(constraints),
+    examples: descriptor.examples ?? [],
+    default: descriptor.default,
+    required,
+    nullable: descriptor.nullable ?? (!required && descriptor.default === undefined),
+    readOnly: descriptor.readOnly ?? false,
+    unique: descriptor.unique ?? false,
+    index: descriptor.index ?? false,
+    column: name,
+  };
+}
+
+/** Terms that name the identifier have no field. */
+function resolveOrder(terms: readonly string[], fields: ReadonlyMap<string, Field>): OrderTerm[] {
+  return terms.map((term) => {
+    const [name = '', direction = 'asc'] = term.split(/\s+/);
+    return { field: fields.get(name), descending: direction.toLowerCase() === 'desc' };
+  });
+}
+
+function resolveVariants(descriptor: Descriptor, fields: ReadonlyMap<string, Field>): Map<string, Variant> {
+  const omit = descriptor.variants?.omit ?? { '': [] };
+  return new Map(
+    Object.entries(omit).map(([name, omitted]) => [
+      name,
+      { name, fields: [...fields.values()].filter((field) => !omitted.includes(field.name)) },
+    ]),
+  );
+}
+
+/** Unique and ordinary indexes of the descriptor, and one that serves the default order. */
+function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
+  const index = (unique: boolean, names: readonly string[]): Index => ({
+    name: generatedName(type.table, ...names, unique ? 'unique' : 'index'),
+    unique,
+    members: names.map((name) => must(type.fields.get(name) ?? type.relations.get(name), name)),
+  });
+  const ordered = type.order.flatMap(({ field }) => (field ? [field.name] : []));
+  const all = [
+    ...[...type.fields.values()].filter((field) => field.unique).map((field) => index(true, [field.name])),
+    ...(descriptor.unique ?? []).map((names) => index(true, names)),
+    ...[...type.fields.values()]
+      .filter((field) => field.index && !field.unique)
+      .map((field) => index(false, [field.name])),
+    ...(descriptor.indexes ?? []).map((names) => index(false, names)),
+    ...(ordered.length > 0 ? [index(false, ordered)] : []),
+  ];
+  type.indexes.push(...new Map(all.map((entry) => [entry.name, entry])).values());
+}

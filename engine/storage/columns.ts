@@ -1,0 +1,41 @@
+/** The columns of a type's table, in their one order: identifier, fields, references, open keys. */
+import type { ColumnType, DialectName, SqlValue } from '../field-types/field-type.ts';
+import { type Field, OPEN_COLUMN, type RecordType, type Reference } from '../model/model.ts';
+
+export interface Column {
+  readonly name: string;
+  readonly field: Field | undefined;
+  readonly reference: Reference | undefined;
+  readonly nullable: boolean;
+  /** What a record gets that does not say; null where there is no default. */
+  readonly default: SqlValue;
+}
+
+/** How a field is kept in this database. */
+export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
+
+/** Every column but the identifier's, which stands first in the table. */
+export function columnsOf(type: RecordType, dialect: DialectName): readonly Column[] {
+  const plain = { field: undefined, reference: undefined };
+  return [
+    ...[...type.fields.values()].map((field) => ({
+      ...plain,
+      name: field.column,
+      field,
+      nullable: field.nullable,
+      default:
+        field.default === undefined || field.default === null ? null : columnType(field, dialect).encode(field.default),
+    })),
+    ...type.references.map((reference) => ({
+      ...plain,
+      name: reference.column,
+      reference,
+      nullable: !reference.required,
+      default: null,
+    })),
+    ...(type.open ? [{ ...plain, name: OPEN_COLUMN, nullable: false, default: '{}' }] : []),
+  ];
+}
+
+export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
+  value === null ? null : columnType(field, dialect).encode(value as never);

@@ -1,0 +1,132 @@
+/** ListQuery -> statements. What they are depends on the query's shape alone, not on its values. */
+import type { Knex } from 'knex';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Filter, ListQuery } from '../../query/list-query.ts';
+import { operandCount, operators } from '../../query/operators.ts';
+import type { Dialect, Row, Statement } from '../driver.ts';
+import { servedByIndex } from './index-use.ts';
+import { beyond, type Condition, type Key } from './keyset.ts';
+import { createSource, type PathSql, ROOT, type Source } from './paths.ts';
+import { recordJson } from './views.ts';
+
+export interface CompiledList {
+  /** The records' JSON texts, each behind its identifier in digits. Bound: `values`, limit, offset. */
+  readonly page: Statement;
+  /** The records' JSON texts. Bound as the page. */
+  readonly stream: Statement;
+  /** How many records match the filters. Bound: `filterValues`. */
+  readonly count: Statement;
+  /** The identifiers of the page. Bound as the page. */
+  readonly identifiers: Statement;
+  /** The order values of the record with the identifier that is bound. */
+  readonly boundary: Statement;
+  decodeBoundary(row: Row): readonly JsonValue[];
+  filterValues(query: ListQuery): readonly SqlValue[];
+  values(query: ListQuery): readonly SqlValue[];
+}
+
+/** Queries of the same shape have the same statements. */
+export function shapeOf({ view, filters, order, cursor }: ListQuery): string {
+  const filterShape = filters.map((filter) => `${filter.path.name} ${filter.operator} ${operandCount(filter)}`);
+  const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
+  const cursorShape = cursor
+    ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
+    : '';
+  return `${view.type.name}|${view.key}|${filterShape.join(',')}|${orderShape.join(',')}|${cursorShape}`;
+}
+
+export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
+  const { view, order, cursor } = query;
+  const { type } = view;
+  const identifier = `${ROOT}.${dialect.quote(type.identifier.column)}`;
+  const json = recordJson(view, ROOT, dialect);
+
+  const counted = createSource(type, dialect);
+  const count = select(counted, 'count(*)', filterCondition(query, counted), dialect);
+
+  const source = createSource(type, dialect);
+  const paths = order.map(({ path }) => source.path(path));
+  const where = and([filterCondition(query, source), cursorCondition(query, paths)]);
+  const backwards = cursor?.direction === 'before';
+  const terms = order.map(({ descending }) => descending !== backwards);
+  const ordered = (columns: string): Knex.QueryBuilder =>
+    select(source, columns, where, dialect)
+      .orderByRaw(paths.map(({ comparable }, index) => dialect.orderBy(comparable, terms[index] ?? false)).join(', '))
+      .limit(1)
+      .offset(1);
+  const identified = dialect.prefixed(identifier, json);
+  // Where the database has to sort, it sorts identifiers, and builds the JSON of the page alone.
+  const direct = servedByIndex(query);
+
+  function late(columns: string, resorted: boolean): Knex.QueryBuilder {
+    const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);
+    const inner = ordered([`${identifier} as page_id`, ...keys].join(', ')).as('page');
+    const outer = dialect.knex.select(dialect.knex.raw(escaped(columns))).from(inner);
+    outer.joinRaw(escaped(`cross join ${source.from} on ${identifier} = page.page_id`));
+    const again = paths.map((_, index) => dialect.orderBy(`o${index}`, terms[index] ?? false)).join(', ');
+    return resorted ? outer.orderByRaw(again) : outer;
+  }
+
+  const boundarySource = createSource(type, dialect);
+  const stored = order.map(({ path }) => boundarySource.path(path));
+  const boundary = select(
+    boundarySource,
+    stored.map((path) => path.stored).join(', '),
+    { sql: `${identifier} = ?`, values: [0] },
+    dialect,
+  );
+
+  return {
+    page: compiled(direct ? ordered(identified) : late(identified, true)),
+    stream: compiled(direct ? ordered(json) : late(json, false)),
+    count: compiled(count),
+    identifiers: compiled(ordered(identifier)),
+    boundary: compiled(boundary),
+    decodeBoundary: (row) => stored.map((path, index) => path.decode(row[index] ?? null)),
+    filterValues: (asked) => filterCondition(asked, source).values,
+    values: (asked) => [...filterCondition(asked, source).values, ...cursorCondition(asked, paths).values],
+  };
+}
+
+const compiled = (query: Knex.QueryBuilder): Statement => ({ sql: query.toSQL().toNative().sql });
+
+/** SQL that is ready, for Knex: its own placeholders are the ones that come with values. */
+const escaped = (sql: string): string => sql.replaceAll('?', '\\?');
+
+function select(source: Source, columns: string, where: Condition, { knex }: Dialect): Knex.QueryBuilder {
+  const query = knex.select(knex.raw(escaped(columns))).from(knex.raw(source.from));
+  const joins = source.joins();
+  if (joins !== '') query.joinRaw(joins);
+  if (where.sql !== '') query.whereRaw(where.sql, [...where.values]);
+  return query;
+}
+
+function and(conditions: readonly Condition[]): Condition {
+  const present = conditions.filter(({ sql }) => sql !== '');
+  return { sql: present.map(({ sql }) => sql).join(' and '), values: present.flatMap(({ values }) => values) };
+}
+
+const filterCondition = ({ filters }: ListQuery, source: Source): Condition =>
+  and(filters.map((filter) => oneFilter(filter, source.path(filter.path))));
+
+function oneFilter(filter: Filter, path: PathSql): Condition {
+  const { condition, operands } = operators[filter.operator];
+  return {
+    sql: condition(path.comparable, operandCount(filter)),
+    values: operands(filter.value).map((value) => path.operand(value)),
+  };
+}
+
+/** Undefined as a condition where the query has no cursor. */
+function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]): Condition {
+  if (!cursor) return { sql: '', values: [] };
+  const backwards = cursor.direction === 'before';
+  const keys = order.flatMap(({ descending }, index): Key[] => {
+    const [path, value] = [paths[index], cursor.values[index] ?? null];
+    return path
+      ? [{ path, descending: descending !== backwards, operand: value === null ? null : path.operand(value) }]
+      : [];
+  });
+  return beyond(keys);
+}

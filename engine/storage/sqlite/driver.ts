@@ -1,0 +1,103 @@
+/** SQLite behind the driver's interface: one connection writes, one reads, and each streamed list has one of its own. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { Awaitable, Driver, Reader, Snapshot, Statement, Values, Writer } from '../driver.ts';
+import { type Connection, connect } from './connection.ts';
+import { sqliteDialect } from './dialect.ts';
+import { createGroupCommit } from './group-commit.ts';
+
+const BATCH = 256;
+const TABLES: Statement = {
+  sql: `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
+};
+
+export function openSqlite(file: string): Driver {
+  mkdirSync(dirname(file), { recursive: true });
+  const writer = connect(file, false);
+  writer.execute(
+    'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off',
+  );
+  const reader = connect(file, true);
+  const commits = createGroupCommit(writer);
+
+  return {
+    dialect: sqliteDialect,
+    get: reader.get,
+    all: reader.all,
+    value: reader.value,
+    column: reader.column,
+    read: sharedTransaction(reader),
+    write: commits.write,
+    define: (statements, work) => define(writer, statements, work),
+    tables: () => reader.column(TABLES, []),
+    snapshot: () => openSnapshot(file),
+    close: async () => {
+      await commits.drained();
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+/** Reads on one connection that overlap, within one turn, share one transaction. */
+function sharedTransaction(connection: Connection): <T>(work: (reader: Reader) => Awaitable<T>) => Promise<T> {
+  let readers = 0;
+  return async (work) => {
+    if (readers++ === 0) connection.execute('begin');
+    try {
+      return await work(connection);
+    } finally {
+      if (--readers === 0) connection.execute('commit');
+    }
+  };
+}
+
+async function define(
+  connection: Connection,
+  statements: readonly string[],
+  work: (writer: Writer) => Awaitable<void>,
+): Promise<void> {
+  connection.execute('begin immediate');
+  try {
+    for (const sql of statements) connection.execute(sql);
+    await work(connection);
+    connection.execute('commit');
+  } catch (error) {
+    if (connection.database.inTransaction) connection.execute('rollback');
+    throw error;
+  }
+}
+
+function openSnapshot(file: string): Snapshot {
+  const connection = connect(file, true);
+  connection.execute('begin');
+  let open = true;
+  const close = (): void => {
+    if (open) connection.close();
+    open = false;
+  };
+  return {
+    get: connection.get,
+    all: connection.all,
+    value: connection.value,
+    column: connection.column,
+    batches: (statement, values) => batches(connection, statement, values),
+    close,
+  };
+}
+
+async function* batches(
+  connection: Connection,
+  statement: Statement,
+  values: Values,
+): AsyncGenerator<readonly SqlValue[]> {
+  let batch: SqlValue[] = [];
+  for (const value of connection.iterate(statement, values)) {
+    batch.push(value);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

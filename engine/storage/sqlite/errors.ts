@@ -1,0 +1,42 @@
+/** SQLite's result codes, translated in one place. What is not listed is a fault of ours and stays as it is. */
+import Database from 'better-sqlite3';
+import { Problem } from '../../problem.ts';
+import { ConstraintError } from '../driver.ts';
+
+const busy = (cause: unknown): Error =>
+  new Problem('storage-busy', 'The database is busy; try again', { headers: { 'Retry-After': '1' }, cause });
+const full = (cause: unknown): Error =>
+  new Problem('storage-full', 'The database has no space left on its disk', { cause });
+const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
+
+const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
+  ['SQLITE_CONSTRAINT_UNIQUE', unique],
+  ['SQLITE_CONSTRAINT_PRIMARYKEY', unique],
+  ['SQLITE_CONSTRAINT_ROWID', unique],
+  ['SQLITE_CONSTRAINT_FOREIGNKEY', (cause: unknown) => new ConstraintError('reference', cause)],
+  ['SQLITE_BUSY', busy],
+  ['SQLITE_BUSY_SNAPSHOT', busy],
+  ['SQLITE_BUSY_RECOVERY', busy],
+  ['SQLITE_LOCKED', busy],
+  ['SQLITE_IOERR', busy],
+  ['SQLITE_IOERR_WRITE', busy],
+  ['SQLITE_IOERR_FSYNC', busy],
+  ['SQLITE_READONLY', busy],
+  ['SQLITE_CANTOPEN', busy],
+  ['SQLITE_FULL', full],
+]);
+
+/** The error that callers of the driver see. */
+export function translate(error: unknown): unknown {
+  return error instanceof Database.SqliteError ? (translations.get(error.code)?.(error) ?? error) : error;
+}
+
+export function translated<A extends readonly unknown[], T>(work: (...args: A) => T): (...args: A) => T {
+  return (...args) => {
+    try {
+      return work(...args);
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+}

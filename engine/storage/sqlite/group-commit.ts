@@ -1,0 +1,114 @@
+/**
+ * Writes that arrive together share one transaction and one fsync, each isolated by a savepoint; all are answered
+ * after the commit. A group begins, runs and commits within one turn of the event loop.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Problem } from '../../problem.ts';
+import type { Awaitable, Writer } from '../driver.ts';
+import type { Connection } from './connection.ts';
+
+type Work<T> = (writer: Writer) => Awaitable<T>;
+
+interface Job {
+  readonly run: () => Awaitable<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  error?: unknown;
+  failed?: boolean;
+}
+
+/** A group ends at this many writes or milliseconds, so that reads wait for one short commit at most. */
+const MAX_JOBS = 128;
+const MAX_TIME = 20;
+/** Another process may hold the write lock this long before a write is given up, in milliseconds. */
+const BUSY_TIMEOUT = 5_000;
+const BUSY_STEP = 10;
+
+export interface GroupCommit {
+  write<T>(work: Work<T>): Promise<T>;
+  /** Resolves when every write that was begun is answered. */
+  drained(): Promise<void>;
+}
+
+export function createGroupCommit(connection: Connection): GroupCommit {
+  const queue: Job[] = [];
+  let draining: Promise<void> | undefined;
+
+  function write<T>(work: Work<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let result: T;
+      const run = async (): Promise<void> => {
+        result = await work(connection);
+      };
+      queue.push({ run, resolve: () => resolve(result), reject });
+      draining ??= drain();
+    });
+  }
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      // The check phase comes after every socket that was ready has been read: their writes are in the queue by then.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      await commitGroup();
+    }
+    // In the same turn as the last look at the queue: a write that comes now begins a new drain.
+    draining = undefined;
+  }
+
+  async function commitGroup(): Promise<void> {
+    const group: Job[] = [];
+    try {
+      await begin();
+      await runGroup(group);
+      connection.execute('commit');
+    } catch (error) {
+      if (connection.database.inTransaction) connection.execute('rollback');
+      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
+      return;
+    }
+    for (const job of group) {
+      if (job.failed) job.reject(job.error);
+      else job.resolve();
+    }
+  }
+
+  async function runGroup(group: Job[]): Promise<void> {
+    const end = performance.now() + MAX_TIME;
+    const alone = queue.length === 1;
+    while (queue.length > 0 && group.length < MAX_JOBS && performance.now() < end) {
+      const job = queue.shift();
+      if (!job) break;
+      group.push(job);
+      await (alone ? job.run() : isolated(job));
+      if (alone) break;
+    }
+  }
+
+  /** One that fails takes back what it did; its neighbours go on, unless SQLite has given up the whole transaction. */
+  async function isolated(job: Job): Promise<void> {
+    connection.execute('savepoint job');
+    try {
+      await job.run();
+      connection.execute('release job');
+    } catch (error) {
+      [job.failed, job.error] = [true, error];
+      if (!connection.database.inTransaction) throw error;
+      connection.execute('rollback to job');
+      connection.execute('release job');
+    }
+  }
+
+  async function begin(): Promise<void> {
+    for (const end = performance.now() + BUSY_TIMEOUT; ;) {
+      try {
+        return connection.execute('begin immediate');
+      } catch (error) {
+        const isBusy = error instanceof Problem && error.code === 'storage-busy';
+        if (!isBusy || performance.now() > end) throw error;
+        await delay(BUSY_STEP);
+      }
+    }
+  }
+
+  return { write, drained: async () => void (await draining) };
+}

@@ -1,0 +1,94 @@
+/** Says which records stand in the way of a write that broke a constraint. The database only says that one does. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep } from '../../json.ts';
+import type { Field, Index, RecordType, Relation } from '../../model/model.ts';
+import { faultyRequest, type Fault, Problem } from '../../problem.ts';
+import { columnType } from '../columns.ts';
+import { type Node, type Session, storedValue } from './session.ts';
+import { NAMED } from './tables.ts';
+
+type UniqueIndex = Pick<Index, 'name' | 'members'>;
+
+/** The unique indexes of a table: those of the descriptor, and the columns of hasOne relations. */
+function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
+  const hasOnes = type.references.flatMap(({ unique, relation }) =>
+    unique && relation ? [{ name: relation.name, members: [relation] }] : [],
+  );
+  return [...type.indexes.filter(({ unique }) => unique), ...hasOnes];
+}
+
+export async function uniqueConflict(session: Session, node: Node): Promise<Problem> {
+  const { type, identifier } = node;
+  if (!node.stored && identifier !== undefined && (await session.writer.get(node.table.load, [identifier]))) {
+    const message = `${type.name} ${identifier} is there already; choose another identifier, or leave it out`;
+    const pointer = `${node.pointer}/${escapeStep(type.identifier.name)}`;
+    return faultyRequest('identifier-conflict', [{ pointer, code: 'taken', message }]);
+  }
+  const faults: Fault[] = [];
+  for (const index of uniqueIndexes(type)) {
+    const values = index.members.map((member) => operand(session, node, member));
+    if (values.includes(null)) continue;
+    const holder = await session.writer.value(node.table.holder(index), [...values, identifier ?? 0]);
+    if (holder !== undefined) faults.push(...index.members.map((member) => heldBy(node, index, member, holder)));
+  }
+  return faults.length > 0
+    ? faultyRequest('unique-conflict', faults)
+    : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
+}
+
+function heldBy(node: Node, { members }: UniqueIndex, member: Field | Relation, holder: SqlValue): Fault {
+  const names = members.map(({ name }) => `"${name}"`).join(' and ');
+  const pointer = node.assigned.get(columnOf(member))?.pointer ?? `${node.pointer}/${escapeStep(member.name)}`;
+  return { pointer, code: 'unique', message: `${node.type.name} ${holder} has this value of ${names} already` };
+}
+
+const columnOf = (member: Field | Relation): string => {
+  if (!('link' in member)) return member.column;
+  return member.link.at === 'source' ? member.link.reference.column : '';
+};
+
+/** What the row will hold in an index's member, as it is compared. */
+function operand({ dialect }: Session, node: Node, member: Field | Relation): SqlValue {
+  const column = columnOf(member);
+  const assigned = node.assigned.get(column)?.value;
+  const kept = storedValue(node, column) ?? node.table.columns.find(({ name }) => name === column)?.default ?? null;
+  const value = assigned === undefined ? kept : assigned;
+  if (typeof value === 'object') return value?.identifier ?? null;
+  if ('link' in member) return value;
+  const type = columnType(member, dialect);
+  return type.operand(type.decode(value));
+}
+
+/** Who refers to a record, and to what goes with it, so that it cannot be deleted. */
+export async function restrictConflict(session: Session, node: Node, pointer: string): Promise<Problem> {
+  const faults = await referrersOf(session, node.type, [node.identifier ?? 0], pointer, new Set());
+  return faultyRequest('restrict-conflict', faults);
+}
+
+async function referrersOf(
+  session: Session,
+  type: RecordType,
+  identifiers: readonly number[],
+  pointer: string,
+  seen: Set<string>,
+): Promise<readonly Fault[]> {
+  const faults: Fault[] = [];
+  for (const { type: child, reference } of type.referrers) {
+    for (const identifier of identifiers) {
+      const key = `${child.name} ${reference.column} ${identifier}`;
+      if (reference.onDelete === 'setNull' || seen.has(key)) continue;
+      seen.add(key);
+      const statement = session.tables.of(child).children(reference.column);
+      const found = (await session.writer.column(statement, [identifier])) as readonly number[];
+      if (found.length === 0) continue;
+      if (reference.onDelete === 'cascade') faults.push(...(await referrersOf(session, child, found, pointer, seen)));
+      else faults.push({ pointer, code: 'restrict', message: refers(child, found, type, identifier) });
+    }
+  }
+  return faults;
+}
+
+function refers(child: RecordType, found: readonly number[], type: RecordType, identifier: number): string {
+  const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
+  return `${child.name} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;
+}

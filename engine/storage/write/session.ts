@@ -1,0 +1,122 @@
+/** One write while it is being worked out: which records it touches, and what each is to become. Nothing is written yet. */
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JoinTable, RecordType } from '../../model/model.ts';
+import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
+import type { Row, Writer } from '../driver.ts';
+import type { Table, Tables } from './tables.ts';
+
+/** A record that the write touches: one that is there, or one that is to be made. */
+export interface Node {
+  readonly type: RecordType;
+  readonly table: Table;
+  /** undefined until it is made, unless the client gave one. */
+  identifier: number | undefined;
+  /** The row as it is; undefined for a record that is to be made. */
+  readonly stored: Row | undefined;
+  readonly pointer: string;
+  /** By column: what the body says. A node stands for the identifier that it will have. */
+  readonly assigned: Map<string, Assigned>;
+  /** By key, for open types; undefined removes the key. */
+  readonly openKeys: Map<string, { readonly value: JsonValue | undefined; readonly pointer: string }>;
+}
+
+export interface Assigned {
+  readonly value: SqlValue | Node;
+  readonly pointer: string;
+}
+
+export interface Pair {
+  readonly table: JoinTable;
+  readonly left: number | Node;
+  readonly right: number | Node;
+  readonly pointer: string;
+}
+
+export interface Session {
+  readonly writer: Writer;
+  readonly tables: Tables;
+  readonly dialect: DialectName;
+  readonly mergePatch: boolean;
+  /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
+  readonly existing: Map<RecordType, Map<number, Node>>;
+  readonly made: Node[];
+  readonly deleted: Map<Node, string>;
+  readonly paired: Map<string, Pair>;
+  readonly unpaired: Map<string, Pair>;
+  readonly inserted: Set<Node>;
+  /** Keys of pairs that are there and stay. */
+  readonly kept: Set<string>;
+  readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
+}
+
+export function createSession(writer: Writer, tables: Tables, dialect: DialectName, mergePatch: boolean): Session {
+  const maps = {
+    existing: new Map(),
+    deleted: new Map(),
+    paired: new Map(),
+    unpaired: new Map(),
+    kept: new Set<string>(),
+    inserted: new Set<Node>(),
+  };
+  return { writer, tables, dialect, mergePatch, made: [], refusals: [], ...maps };
+}
+
+/** The node of a record that is there, or undefined where there is none. */
+export async function touch(
+  session: Session,
+  type: RecordType,
+  identifier: number,
+  pointer: string,
+): Promise<Node | undefined> {
+  const known = session.existing.get(type) ?? new Map<number, Node>();
+  session.existing.set(type, known);
+  const found = known.get(identifier);
+  if (found) return found;
+  const table = session.tables.of(type);
+  const stored = await session.writer.get(table.load, [identifier]);
+  if (!stored) return undefined;
+  const node = { ...blank(table, pointer), identifier, stored };
+  known.set(identifier, node);
+  return node;
+}
+
+/** The node of a record that is to be made. */
+export function make(session: Session, type: RecordType, body: JsonObject, pointer: string): Node {
+  const given = body[type.identifier.name];
+  const identifier = type.identifier.inRecord && typeof given === 'number' ? given : undefined;
+  const node = { ...blank(session.tables.of(type), pointer), identifier };
+  session.made.push(node);
+  return node;
+}
+
+const blank = (table: Table, pointer: string): Node => ({
+  type: table.type,
+  table,
+  identifier: undefined,
+  stored: undefined,
+  pointer,
+  assigned: new Map(),
+  openKeys: new Map(),
+});
+
+/** What the row holds; undefined for a record that is to be made. */
+export function storedValue({ stored, table }: Node, column: string): SqlValue | undefined {
+  return stored?.[table.position.get(column) ?? -1];
+}
+
+export function refuse(session: Session, code: ProblemCode, pointer: string, word: string, message: string): void {
+  session.refusals.push({ code, fault: { pointer, code: word, message } });
+}
+
+/** Faults of the body come before conflicts with what is stored. */
+export function throwRefusals({ refusals }: Session): void {
+  const conflict = 'link-conflict';
+  const faults = refusals.filter(({ code }) => code !== conflict);
+  const [first] = faults.length > 0 ? faults : refusals;
+  if (!first) return;
+  throw faultyRequest(
+    first.code,
+    (faults.length > 0 ? faults : refusals).map(({ fault }) => fault),
+  );
+}

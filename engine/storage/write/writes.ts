@@ -1,0 +1,89 @@
+/** Writes of records: each is worked out as a whole, carried out in one transaction, and answered from it. */
+import { Problem } from '../../problem.ts';
+import type { View } from '../../query/list-query.ts';
+import type { Driver, Writer } from '../driver.ts';
+import type { Reads } from '../read/reads.ts';
+import type { Precondition, Store, WriteRequest, Written } from '../store.ts';
+import { execute } from './execute.ts';
+import { resolveRecord } from './resolve-record.ts';
+import { restrictConflict } from './conflicts.ts';
+import { ConstraintError } from '../driver.ts';
+import { createSession, make, type Node, touch } from './session.ts';
+import { createTables } from './tables.ts';
+
+export type Writes = Pick<Store, 'create' | 'update' | 'delete'> & {
+  /** A create inside a transaction that the caller has begun; answers the identifier. */
+  insert(writer: Writer, request: Omit<WriteRequest, 'view'>): Promise<number>;
+};
+
+export function createWrites(driver: Driver, reads: Reads): Writes {
+  const tables = createTables(driver.dialect);
+  const dialect = driver.dialect.name;
+
+  async function insert(writer: Writer, { type, body, mergePatch }: Omit<WriteRequest, 'view'>): Promise<number> {
+    const session = createSession(writer, tables, dialect, mergePatch);
+    const node = make(session, type, body, '');
+    await resolveRecord(session, node, body, { pointer: '', writable: true, via: undefined });
+    await execute(session);
+    return made(node);
+  }
+
+  /** The record as it is, once it is known to be there and to be what the client expects. */
+  async function current(
+    writer: Writer,
+    view: View,
+    identifier: number,
+    precondition: Precondition | undefined,
+  ): Promise<string> {
+    const body = await reads.record(writer, view, identifier);
+    if (body === undefined) throw notFound(view, identifier);
+    precondition?.(body);
+    return body;
+  }
+
+  return {
+    insert,
+    create: (request) =>
+      driver.write(async (writer) => {
+        const identifier = await insert(writer, request);
+        return written(reads, writer, request.view, identifier);
+      }),
+    update: ({ type, body, mergePatch, view, identifier, precondition }) =>
+      driver.write(async (writer) => {
+        const session = createSession(writer, tables, dialect, mergePatch);
+        const node = await touch(session, type, identifier, '');
+        if (!node) throw notFound(view, identifier);
+        if (precondition) await current(writer, view, identifier, precondition);
+        await resolveRecord(session, node, body, { pointer: '', writable: true, via: undefined });
+        await execute(session);
+        return written(reads, writer, view, identifier);
+      }),
+    delete: ({ view, identifier, precondition }) =>
+      driver.write(async (writer) => {
+        const body = await current(writer, view, identifier, precondition);
+        const session = createSession(writer, tables, dialect, false);
+        try {
+          await writer.run(tables.of(view.type).remove, [identifier]);
+        } catch (error) {
+          if (!(error instanceof ConstraintError)) throw error;
+          const node = await touch(session, view.type, identifier, '');
+          throw node ? await restrictConflict(session, node, '') : error;
+        }
+        return { identifier, body };
+      }),
+  };
+}
+
+function made({ identifier }: Node): number {
+  if (identifier === undefined) throw new Error('the record was not made');
+  return identifier;
+}
+
+const notFound = ({ type }: View, identifier: number): Problem =>
+  new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
+
+async function written(reads: Reads, writer: Writer, view: View, identifier: number): Promise<Written> {
+  const body = await reads.record(writer, view, identifier);
+  if (body === undefined) throw notFound(view, identifier);
+  return { identifier, body };
+}

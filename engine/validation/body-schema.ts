@@ -1,0 +1,114 @@
+/** Model -> JSON Schemas of request bodies (draft 2020-12). Each type has one; relations refer to it, to any depth. */
+import type { JsonObject, JsonValue } from '../json.ts';
+import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation, type Variant } from '../model/model.ts';
+
+/** Keywords of our own, read when a fault is put into words. */
+export const EXPECTED = 'x-expected';
+
+const JSON_TYPES = ['null', 'boolean', 'object', 'array', 'number', 'string'];
+const IDENTIFIER_TEXT = 'an identifier: an integer from 1 to 2^53-1';
+
+/** The schemas' names for each other. */
+export const typeId = (type: RecordType): string => `record:${encodeURIComponent(type.name)}`;
+const shownId = (relation: Relation): string => `${typeId(relation.source)}.${encodeURIComponent(relation.name)}`;
+
+/** A body that changes a record: nothing is required. */
+export function updateSchema(type: RecordType, variant: Variant): JsonObject {
+  return variant === type.defaultVariant ? { $ref: typeId(type) } : recordSchema(type, variant.fields);
+}
+
+/** A body that makes a record. */
+export function createSchema(type: RecordType, variant: Variant): JsonObject {
+  const { identifier } = type;
+  const given = { type: ['integer', 'null'], minimum: 1, maximum: MAX_GIVEN_IDENTIFIER };
+  const properties = identifier.inRecord
+    ? {
+        properties: {
+          [identifier.name]: { ...given, [EXPECTED]: 'an identifier: an integer from 1 to 2^52, or left out' },
+        },
+      }
+    : {};
+  return { type: 'object', allOf: [properties, updateSchema(type, variant)], required: requiredKeys(type) };
+}
+
+/** Every schema that others refer to: one for each type, one for each relation that shows only some fields. */
+export function sharedSchemas(type: RecordType): readonly JsonObject[] {
+  const restricted = [...type.relations.values()].filter(isRestricted);
+  return [
+    { $id: typeId(type), ...recordSchema(type, type.defaultVariant.fields) },
+    ...restricted.map((relation) => ({ $id: shownId(relation), ...recordSchema(relation.target, relation.fields) })),
+  ];
+}
+
+const isRestricted = ({ fields, target }: Relation): boolean => fields.length < target.defaultVariant.fields.length;
+
+function recordSchema(type: RecordType, fields: readonly Field[]): JsonObject {
+  const { identifier } = type;
+  const known = {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    [EXPECTED]: IDENTIFIER_TEXT,
+  };
+  return {
+    type: 'object',
+    [EXPECTED]: 'an object',
+    properties: {
+      ...(identifier.inRecord ? { [identifier.name]: known } : {}),
+      ...Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+      ...Object.fromEntries([...type.relations.values()].map((relation) => [relation.name, relationSchema(relation)])),
+    },
+    ...(type.open ? {} : { additionalProperties: false }),
+  };
+}
+
+function fieldSchema(field: Field): JsonObject {
+  const schema = field.type.schema(field);
+  const expected = field.type.expected(field);
+  return field.nullable
+    ? { ...withNull(schema), [EXPECTED]: `${expected}, or null` }
+    : { ...schema, type: schema['type'] ?? JSON_TYPES.slice(1), [EXPECTED]: expected };
+}
+
+function withNull(schema: JsonObject): JsonObject {
+  const { type, enum: values } = schema;
+  return {
+    ...schema,
+    ...(type === undefined ? {} : { type: [type, 'null'].flat() }),
+    ...(Array.isArray(values) ? { enum: [...(values as JsonValue[]), null] } : {}),
+  };
+}
+
+function relationSchema(relation: Relation): JsonObject {
+  const { toMany, required } = relation;
+  const record = nestedSchema(relation);
+  if (toMany) return { type: 'array', items: record, [EXPECTED]: 'an array: the whole new set' };
+  const types = required ? 'object' : ['object', 'null'];
+  return { ...record, type: types, [EXPECTED]: `${hint(relation)}${required ? '' : ', or null'}` };
+}
+
+/** A related record: with an identifier it is linked, without one it is made, or must not be. */
+function nestedSchema(relation: Relation): JsonObject {
+  const { target, nested, owned, toMany, inverse } = relation;
+  const { identifier } = target;
+  const $ref = isRestricted(relation) ? shownId(relation) : typeId(target);
+  const record = { $ref, type: 'object', [EXPECTED]: hint(relation) };
+  const linked = {
+    required: [identifier.name],
+    properties: { [identifier.name]: { type: 'integer', [EXPECTED]: IDENTIFIER_TEXT } },
+  };
+  if (nested === 'link') return { ...record, ...linked };
+  const required = requiredKeys(target).filter((name) => name !== inverse?.name);
+  // An owned child that is there is updated: whether this one is, only the database knows.
+  if (required.length === 0 || (owned && !toMany)) return record;
+  return { ...record, if: linked, else: { required } };
+}
+
+const hint = ({ target: { name, identifier } }: Relation): string =>
+  `an object such as {"${identifier.name}": 1} that links a ${name}`;
+
+export function requiredKeys(type: RecordType): readonly string[] {
+  return [...type.fields.values(), ...type.relations.values()]
+    .filter(({ required }) => required)
+    .map(({ name }) => name);
+}

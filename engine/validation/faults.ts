@@ -1,0 +1,53 @@
+/** Ajv's errors -> faults: where, what was expected, and the nearest valid name. */
+import type { ErrorObject } from 'ajv';
+import { escapeStep } from '../json.ts';
+import { didYouMean } from '../names.ts';
+import type { Fault } from '../problem.ts';
+import { EXPECTED } from './body-schema.ts';
+
+type Wording = (error: ErrorObject) => Fault | undefined;
+
+/** Errors that only say that another error stands beside them. */
+const silent: Wording = () => undefined;
+
+const wordings: Readonly<Record<string, Wording>> = {
+  if: silent,
+  additionalProperties: ({ instancePath, params, parentSchema }) => {
+    const key = String(params['additionalProperty']);
+    const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
+    const message = `Unknown key "${key}"${didYouMean(key, known)}`;
+    return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'unknown-key', message };
+  },
+  required: ({ instancePath, params }) => {
+    const key = String(params['missingProperty']);
+    return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'required', message: `"${key}" is required` };
+  },
+};
+
+const other: Wording = ({ instancePath, keyword, data, message, parentSchema }) => {
+  const expected: unknown = parentSchema?.[EXPECTED];
+  const name = lastStep(instancePath);
+  return {
+    pointer: instancePath,
+    code: data === null ? 'null' : keyword.replace(/^x-/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    message: typeof expected === 'string' ? `${name} must be ${expected}` : `${name} ${message ?? 'is not valid'}`,
+  };
+};
+
+/** One fault for each place: what is expected there says everything that its constraints do. */
+export function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
+  const faults = errors.flatMap((error) => (wordings[error.keyword] ?? other)(error) ?? []);
+  const places = new Set<unknown>();
+  return faults.filter((fault) => {
+    const place = 'pointer' in fault ? fault.pointer : fault;
+    return !places.has(place) && places.add(place);
+  });
+}
+
+const lastStep = (path: string): string =>
+  path === ''
+    ? 'The body'
+    : `"${path
+        .slice(path.lastIndexOf('/') + 1)
+        .replaceAll('~1', '/')
+        .replaceAll('~0', '~')}"`;
