@@ -22,10 +22,7 @@ export function orderTerms(parameters: readonly Parameter[], faults: Fault[]): r
     if (directionOf(item) === undefined) return { field: item, descending: directionAfter(items, place) ?? false };
     const before = items[place - 1];
     if (!before || directionOf(before) !== undefined) {
-      complainAbout(faults, item.key)(
-        'misplaced-direction',
-        `${quote(item.value)} must follow the field that it is for`,
-      );
+      complainAbout(faults, item.key)('misplaced-direction', `${quote(item.value)} must follow a field`);
     }
     return [];
   });
@@ -50,12 +47,13 @@ const inOrder = (
   complain: Complain,
 ): readonly Parameter[] | undefined => wireArray(parameters, depth, complain)?.items.map(({ parameter }) => parameter);
 
+const PAIRS = 'Pairs are written _cnd[orderBy][0][0]=name&_cnd[orderBy][0][1]=desc';
+
 /** `[0][0]` or `[0][]`: one of a list of pairs, each a field and its direction. */
 const isInPair = ({ steps = [] }: Parameter): boolean => steps.length === 3;
 
 function inPairs(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
-  if (!parameters.every(isInPair))
-    return complain('mixed-forms', 'In a list of pairs every item has two indices, as in _cnd[orderBy][0][0]');
+  if (!parameters.every(isInPair)) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`);
   const pairs = groupParameters(parameters, ({ steps = [] }) => steps[1] ?? '');
   const places = [...pairs].map(([place, [first]]) => ({
     key: first?.key ?? place,
@@ -63,18 +61,13 @@ function inPairs(parameters: readonly Parameter[], complain: Complain): readonly
     value: place,
   }));
   const ordered = wireArray(places, 1, complain);
-  if (ordered && !ordered.indexed)
-    return complain('malformed-array', 'A list of pairs needs their indices, as in _cnd[orderBy][0][]');
+  if (ordered && !ordered.indexed) return complain('malformed-array', `The pairs lack their indices. ${PAIRS}`);
   return ordered?.items.flatMap(({ parameter }) => onePair(pairs.get(parameter.value) ?? [], complain) ?? []);
 }
 
 function onePair(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
   const items = inOrder(parameters, 2, complain);
-  const [field, direction, ...more] = items ?? [];
-  const isPair =
-    field &&
-    directionOf(field) === undefined &&
-    (!direction || directionOf(direction) !== undefined) &&
-    more.length === 0;
-  return !items || isPair ? items : complain('malformed-array', 'Each pair is a field and, if wanted, asc or desc');
+  const kinds = items?.map((item) => (directionOf(item) === undefined ? 'field' : 'direction')).join(' ');
+  if (kinds === undefined || kinds === 'field' || kinds === 'field direction') return items;
+  return complain('malformed-array', `Each pair is a field and, if wanted, asc or desc. ${PAIRS}`);
 }

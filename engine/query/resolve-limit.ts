@@ -3,39 +3,37 @@ import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, quote } from './faults.ts';
 import type { ListQuery } from './list-query.ts';
 import type { Parameter } from './parameters.ts';
-import { wireArray } from './wire-array.ts';
+import { type WireItem, wireArray } from './wire-array.ts';
 
 export type Range = Pick<ListQuery, 'offset' | 'limit'>;
 
 export const WHOLE: Range = Object.freeze({ offset: 0, limit: undefined });
 
 const USAGE =
-  '_cnd[limit] takes two items, first the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20; _cnd[limit][1]=20 is the limit alone';
+  '_cnd[limit] takes two items, first the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20 (only a limit: _cnd[limit][1]=20)';
 
 export function resolveLimit(parameters: readonly Parameter[], maxLimit: number, faults: Fault[]): Range {
   const [first] = parameters;
   if (!first) return WHOLE;
-  const array = wireArray(parameters, 1, complainAbout(faults, first.key));
-  if (!array) return WHOLE;
-  if (array.items.length === 1 && !array.indexed) complainAbout(faults, first.key)('lone-value', USAGE);
-  const range: { offset: number; limit: number | undefined } = { offset: 0, limit: undefined };
-  for (const { index, parameter } of array.items) {
-    const complain = complainAbout(faults, parameter.key);
-    const count = index > 1 ? complain('too-many-items', USAGE) : wholeNumber(parameter.value, complain);
-    if (index === 0) range.offset = count ?? 0;
-    else if (count !== undefined) range.limit = atMost(maxLimit, count, complain);
+  const items = limitItems(parameters, complainAbout(faults, first.key));
+  const at = (place: number): Parameter | undefined => items.find(({ index }) => index === place)?.parameter;
+  return { offset: wholeNumber(at(0), faults) ?? 0, limit: wholeNumber(at(1), faults, maxLimit) };
+}
+
+function limitItems(parameters: readonly Parameter[], complain: Complain): readonly WireItem[] {
+  const array = wireArray(parameters, 1, complain);
+  if (!array) return [];
+  const { indexed, items } = array;
+  if (items.some(({ index }) => index > 1)) return complain('too-many-items', USAGE) ?? [];
+  return items.length === 1 && !indexed ? (complain('lone-value', USAGE) ?? []) : items;
+}
+
+function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = Infinity): number | undefined {
+  if (!item) return undefined;
+  const complain = complainAbout(faults, item.key);
+  const number = Number(item.value);
+  if (!/^\d+$/.test(item.value) || !Number.isSafeInteger(number)) {
+    return complain('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${USAGE}`);
   }
-  return range;
-}
-
-function wholeNumber(text: string, complain: Complain): number | undefined {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  return complain('invalid-value', `${quote(text)} is not an integer from 0 to ${Number.MAX_SAFE_INTEGER}. ${USAGE}`);
-}
-
-function atMost(maxLimit: number, limit: number, complain: Complain): number | undefined {
-  return limit > maxLimit
-    ? complain('limit-too-large', `The limit ${limit} is above ${maxLimit}, the greatest of this list`)
-    : limit;
+  return number > greatest ? complain('limit-too-large', `The limit of this list is at most ${greatest}`) : number;
 }

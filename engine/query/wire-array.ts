@@ -15,6 +15,7 @@ export interface WireItem {
 }
 
 type Form = 'repeated' | 'brackets' | 'indices';
+const FORMS = 'Repeat the key, or add [] to each, or [0], [1] …';
 const INDEX = /^(?:0|[1-9]\d{0,5})$/;
 
 /** How one item is written after the first `depth` steps of its key; undefined where it is no item of an array. */
@@ -29,18 +30,10 @@ export function wireArray(parameters: readonly Parameter[], depth: number, compl
   const forms = new Set<Form>();
   for (const parameter of parameters) {
     const form = formOf(parameter, depth);
-    if (!form)
-      return complain(
-        'malformed-array',
-        `${quote(parameter.key)} is not an item of a list: repeat the key, or add [] or [0], [1] …`,
-      );
+    if (!form) return complain('malformed-array', `${quote(parameter.key)} is no item of a list. ${FORMS}`);
     forms.add(form);
   }
-  if (forms.size > 1)
-    return complain(
-      'mixed-forms',
-      'The items of one list must all be written alike: the key repeated, or with [], or with indices',
-    );
+  if (forms.size > 1) return complain('mixed-forms', `The items of one list must be written alike. ${FORMS}`);
   return forms.has('indices')
     ? byIndex(parameters, depth, complain)
     : { indexed: false, items: inSequence(parameters) };
