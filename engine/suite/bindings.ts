@@ -27,6 +27,15 @@ function merged(parts: readonly JsonValue[], bindings: Bindings): JsonObject {
   return Object.assign({}, ...parts.map((part) => fill(part, bindings))) as JsonObject;
 }
 
+/** Headers with their variables filled in. */
+export const fillHeaders = (headers: Readonly<Record<string, string>>, bindings: Bindings): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([key, text]) => [
+      key,
+      text.replaceAll(PLACEHOLDER, (_, name: string) => String(bound(name, bindings))),
+    ]),
+  );
+
 /** A body with its variables filled in. */
 export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => fill(item, bindings));

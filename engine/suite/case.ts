@@ -38,8 +38,8 @@ export interface Expectation {
 export interface Step {
   readonly request: Request;
   readonly expect: Expectation;
-  /** The tables whose rows must differ afterwards. All others must be as they were. */
-  readonly changes: readonly string[];
+  /** The tables whose rows must differ afterwards; all others must be as they were. undefined: it depends on the record. */
+  readonly changes: readonly string[] | undefined;
 }
 
 export interface Case {

@@ -8,21 +8,33 @@ import { type Difference, difference, match } from './match.ts';
 const VARIABLE = /\{([^{}]+)\}/;
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** A header may hold one variable, which stands for digits: `/api/tax-classes/{TaxClass:1}`. */
-function matchHeader(
-  place: string,
-  expected: string | null,
-  got: string | undefined,
-  bindings: Bindings,
-): Difference[] {
-  const variable = VARIABLE.exec(expected ?? '');
-  if (expected === null || got === undefined || variable === null) {
-    return expected === (got ?? null) ? [] : [difference(place, expected ?? undefined, got)];
-  }
-  const [head = '', tail = ''] = expected.split(variable[0]);
+/** Methods may be listed in any order. */
+const LISTS: ReadonlySet<string> = new Set(['allow', 'accept-patch']);
+const inOrder = (text: string): string =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .toSorted()
+    .join(', ');
+
+function matchText(name: string, expected: string | null, got: string | undefined): Difference[] {
+  const equal =
+    LISTS.has(name) && expected !== null && got !== undefined
+      ? inOrder(expected) === inOrder(got)
+      : expected === (got ?? null);
+  return equal ? [] : [difference(`header ${name}`, expected ?? undefined, got)];
+}
+
+/** A header may hold one variable: `/api/tax-classes/{TaxClass:1}`. That of an identifier stands for digits. */
+function matchHeader(name: string, expected: string | null, got: string | undefined, bindings: Bindings): Difference[] {
+  const [place, variable] = VARIABLE.exec(expected ?? '') ?? [];
+  if (expected === null || got === undefined || place === undefined || variable === undefined)
+    return matchText(name, expected, got);
+  const [head = '', tail = ''] = expected.split(place);
   const middle = got.slice(head.length, tail === '' ? undefined : -tail.length);
-  if (got !== head + middle + tail || !/^\d+$/.test(middle)) return [difference(place, expected, got)];
-  return match(reference(variable[1] ?? ''), Number(middle), place, bindings);
+  const fits = got === head + middle + tail && (!variable.includes(':') || /^\d+$/.test(middle));
+  if (!fits) return [difference(`header ${name}`, expected, got)];
+  return match(reference(variable), variable.includes(':') ? Number(middle) : middle, `header ${name}`, bindings);
 }
 
 function parsed(text: string): JsonValue | undefined {
@@ -82,7 +94,7 @@ function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Dif
 /** Every point in which the answer differs from what is expected. */
 export function compareAnswer(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
   const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
-    matchHeader(`header ${name}`, value, answer.headers[name], bindings),
+    matchHeader(name, value, answer.headers[name], bindings),
   );
   if (answer.status === expect.status) return [...headers, ...matchBody(expect, answer, bindings)];
   return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];

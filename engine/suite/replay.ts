@@ -1,5 +1,5 @@
 /** Sends the requests of cases to a service and tells where its answers differ from what the cases say. */
-import { type Bindings, fill, fillPath } from './bindings.ts';
+import { type Bindings, fill, fillHeaders, fillPath } from './bindings.ts';
 import type { Case, Step } from './case.ts';
 import { type Answer, type Client, createClient } from './client.ts';
 import { compareAnswer } from './compare-answer.ts';
@@ -47,7 +47,7 @@ async function send(session: Session, step: Step, bindings: Bindings): Promise<{
   const all = {
     ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...headers,
+    ...fillHeaders(headers ?? {}, bindings),
   };
   const filled = fillPath(path, bindings);
   const request = `${method} ${filled}${sent === undefined ? '' : ` ${sent.slice(0, MAX_TEXT)}`}`;
@@ -62,8 +62,9 @@ function tableDifferences(session: Session, step: Step): Difference[] {
   if (session.options.observe === undefined || session.snapshot === undefined) return [];
   const after = session.options.observe();
   const got = changed(session.snapshot, after).join(', ');
-  const expected = step.changes.toSorted().join(', ');
   session.snapshot = after;
+  if (step.changes === undefined) return [];
+  const expected = step.changes.toSorted().join(', ');
   return got === expected ? [] : [{ place: 'changed tables', expected: expected || 'none', got: got || 'none' }];
 }
 

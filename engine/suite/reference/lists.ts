@@ -35,9 +35,10 @@ function follow(world: World, type: RecordType, row: Row | undefined, path: read
   return follow(world, relation.target, target, rest.length > 0 ? rest : [relation.target.identifier.name]);
 }
 
+const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+
 /** `*` stands for any run; ASCII letters are alike in both cases. */
 export function isLike(text: string, pattern: string): boolean {
-  const lower = (one: string): string => one.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const parts = lower(pattern)
     .split('*')
     .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));

@@ -58,7 +58,7 @@ const selectedBelow = (relation: Relation, view: Shown, names: readonly string[]
 /** What a request shows of a record; without parameters its relations one level deep. */
 export function shownBy(type: RecordType, { include, fields, variant }: ViewRequest): Shown {
   const own = type.variants.get(variant ?? '') ?? type.defaultVariant;
-  const relations = included(type, include ?? [...type.relations.keys()]);
+  const relations = included(type, include ?? fields ?? [...type.relations.keys()]);
   const shown = { fields: own.fields, openKeys: type.open, relations };
   return fields === undefined ? shown : selected(shown, fields);
 }

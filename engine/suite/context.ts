@@ -1,0 +1,31 @@
+/** What a generator of cases is given, and the frame that each of its cases stands in. */
+import type { Model, RecordType } from '../model/model.ts';
+import type { Case } from './case.ts';
+import type { Seeds } from './samples.ts';
+import { finish, type Scenario, startScenario, Unreachable } from './scenario.ts';
+
+export interface Context {
+  readonly model: Model;
+  readonly type: RecordType;
+  readonly seeds: Seeds;
+}
+
+/** The cases of one kind for one record type. */
+export type Generator = (context: Context) => readonly Case[];
+
+type Build = (scenario: Scenario) => void;
+
+/** One case, or none where no request can make the records that it needs. */
+export function caseOf({ model, type, seeds }: Context, group: string, title: string, build: Build): Case[] {
+  const scenario = startScenario(model, seeds);
+  try {
+    build(scenario);
+  } catch (error) {
+    if (error instanceof Unreachable) return [];
+    throw error;
+  }
+  return [finish(scenario, { type: type.name, group, title })];
+}
+
+/** For cases that delete what cannot be made again. */
+export const irreversible = (cases: readonly Case[]): Case[] => cases.map((one) => ({ ...one, irreversible: true }));
