@@ -31,6 +31,7 @@ export const diagnosticCodes = {
   'several-documents': 'error',
   'too-many-aliases': 'error',
   'not-json': 'error',
+  'too-many-faults': 'error',
   // Grammar
   'wrong-type': 'error',
   'unknown-key': 'error',

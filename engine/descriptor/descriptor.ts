@@ -60,4 +60,14 @@ export interface Descriptor {
 }
 
 /** The key a field type's keyword must not have: everything a field says that is no constraint. */
-export const FIELD_WORDS = ['type', 'description', 'default', 'required', 'nullable', 'readOnly', 'unique', 'index', 'examples'] as const;
+export const FIELD_WORDS = [
+  'type',
+  'description',
+  'default',
+  'required',
+  'nullable',
+  'readOnly',
+  'unique',
+  'index',
+  'examples',
+] as const;

@@ -1,0 +1,149 @@
+/** What an error of Ajv means to somebody who edits a descriptor. */
+import type { ErrorObject } from 'ajv';
+import { isObject } from '../json.ts';
+import { didYouMean } from '../names.ts';
+import { anyOf, type Finding, finding, quoted } from './finding.ts';
+import { fieldWords } from './grammar-fields.ts';
+import { relationWords } from './grammar-relations.ts';
+import type { Path } from './source.ts';
+import { textFaults } from './texts.ts';
+
+export interface GrammarFinding extends Finding {
+  /** The key that is not there. */
+  readonly missing?: string;
+}
+
+type Explain = (error: ErrorObject, path: Path) => GrammarFinding | undefined;
+
+/** undefined for an error that only repeats others. */
+export function explain(error: ErrorObject, path: Path): GrammarFinding | undefined {
+  return textFinding(error, path) ?? explanations[error.keyword]?.(error, path);
+}
+
+function textFinding(
+  { keyword, data, parentSchema, propertyName }: ErrorObject,
+  path: Path,
+): GrammarFinding | undefined {
+  if (keyword === 'type' || typeof data !== 'string') return undefined;
+  const fault = textFaults[String(parentSchema?.['format'])]?.(data);
+  if (!fault) return undefined;
+  if (propertyName === undefined) return finding(fault.code, path, 'value', fault.message);
+  return finding(fault.code, [...path, propertyName], 'key', fault.message);
+}
+
+const refused: Explain = ({ message }, path) =>
+  finding('bad-value', path, 'value', `${quoted(path.at(-1))} ${message ?? 'is refused'}`);
+
+const explanations: Readonly<Record<string, Explain>> = {
+  additionalProperties: ({ params, parentSchema }, path) =>
+    unknownKey(String(params['additionalProperty']), Object.keys(parentSchema?.['properties'] ?? {}), path),
+  required: ({ params }, path) => {
+    const missing = String(params['missingProperty']);
+    return {
+      ...finding(
+        'missing-key',
+        path,
+        path.length === 0 ? 'value' : 'key',
+        `${owner(path)} needs the key ${quoted(missing)}`,
+      ),
+      missing,
+    };
+  },
+  type: ({ params, data }, path) =>
+    finding(
+      'wrong-type',
+      path,
+      'value',
+      `${quoted(path.at(-1) ?? 'the descriptor')} must be ${kind(String(params['type']))}, not ${found(data)}${hint(String(params['type']), data)}`,
+    ),
+  enum: ({ params, data }, path) => {
+    const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
+    return finding(
+      'unknown-value',
+      path,
+      'value',
+      `${found(data)} is not known here; expected ${anyOf(values.map(String))}${didYouMean(String(data), values.map(String))}`,
+    );
+  },
+  uniqueItems: ({ params, data }, path) => {
+    const index = Number(params['i']);
+    return finding(
+      'repeated-item',
+      [...path, index],
+      'value',
+      `${quoted(Array.isArray(data) ? data[index] : undefined)} stands in ${quoted(path.at(-1))} twice`,
+    );
+  },
+  minimum: refused,
+  maximum: refused,
+  minItems: refused,
+  minProperties: refused,
+  minLength: refused,
+  pattern: refused,
+};
+
+/** What a path leads to, in a message. */
+function owner(path: Path): string {
+  const [section, name] = path;
+  if (section === undefined) return 'a descriptor';
+  const word = { fields: 'field', relations: 'relation' }[String(section)];
+  return word === undefined || name === undefined ? quoted(path.at(-1)) : `${word} ${quoted(name)}`;
+}
+
+const wordOwners: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>> = {
+  fields: fieldWords,
+  relations: relationWords,
+};
+
+function unknownKey(key: string, known: readonly string[], path: Path): GrammarFinding {
+  const at = [...path, key];
+  const elsewhere = path.length === 2 ? wordOwners[String(path[0])]?.get(key) : undefined;
+  if (elsewhere)
+    return finding(
+      'misplaced-key',
+      at,
+      'key',
+      `${quoted(key)} is not for ${owner(path)}, but for ${anyOf(elsewhere)}; here: ${known.join(', ')}`,
+    );
+  const suggestion = didYouMean(key, known) || `; known keys: ${known.join(', ')}`;
+  return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  object: 'a mapping (keys with values)',
+  array: 'a list',
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+const kind = (type: string): string => kinds[type] ?? type;
+
+function found(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (isObject(value)) return 'a mapping';
+  return typeof value === 'string' ? `the text ${quoted(value)}` : quoted(value);
+}
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...['yes', 'on', 'true', 'y'].map((word) => [word, true] as const),
+  ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
+]);
+
+/** YAML's usual slips: numbers without quotes, and the words for true and false of its older version. */
+function hint(type: string, value: unknown): string {
+  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
+    return `; write it in quotes: "${String(value)}"`;
+  const word = typeof value === 'string' ? truths.get(value.toLowerCase()) : undefined;
+  if (type === 'boolean' && word !== undefined) return `; write ${word}`;
+  if (
+    (type === 'integer' || type === 'number') &&
+    typeof value === 'string' &&
+    value !== '' &&
+    !Number.isNaN(Number(value))
+  )
+    return `; write it without quotes: ${value}`;
+  return type === 'array' && typeof value === 'string' ? `; write [${value}]` : '';
+}

@@ -1,0 +1,120 @@
+/** A schema directory -> checked descriptors, or every fault of every file. */
+import type { Diagnostic } from '../diagnostic.ts';
+import { checkGrammar } from './check-grammar.ts';
+import { checkSchema } from './check-schema.ts';
+import type { Descriptor } from './descriptor.ts';
+import { draftOf, type TypeDraft, unreadable } from './draft.ts';
+import { findDescriptors, shownPath } from './find.ts';
+import type { Finding } from './finding.ts';
+import { grouped } from './grouped.ts';
+import { readDescriptor, reason, unplaced } from './read.ts';
+import { diagnose, diagnoseAt, type Placing, rangeOf, type Source } from './source.ts';
+import { toJson } from './to-json.ts';
+
+/** A descriptor, and how to point into its file. */
+export interface DescriptorFile extends Placing {
+  readonly descriptor: Descriptor;
+}
+
+export interface Loaded {
+  /** Those without an error of grammar, sorted by file. */
+  readonly files: readonly DescriptorFile[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** One file, on its own. */
+interface Reading {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly findings: readonly Finding[];
+  /** None where not even the name of the type could be read. */
+  readonly drafts: readonly TypeDraft[];
+  readonly file: DescriptorFile | undefined;
+}
+
+/** More faults than these in one file are counted, not shown. */
+const MAX_SHOWN = 100;
+
+export function loadDescriptors(directory: string): Loaded {
+  const where = unplaced(shownPath(directory));
+  try {
+    const found = findDescriptors(directory);
+    if (found.length > 0) return loadFiles(found);
+    return {
+      files: [],
+      diagnostics: [
+        diagnose(where, 'no-schema', [], 'value', 'no descriptor (a file *.yaml or *.yml) is in this directory'),
+      ],
+    };
+  } catch (error) {
+    return {
+      files: [],
+      diagnostics: [diagnose(where, 'no-schema', [], 'value', `the schema directory cannot be read: ${reason(error)}`)],
+    };
+  }
+}
+
+function loadFiles(locations: readonly string[]): Loaded {
+  const readings = locations.map(readFile);
+  const drafts = readings.flatMap((reading) => reading.drafts);
+  const allNamed = readings.every(
+    (reading) => reading.drafts.length > 0 && reading.drafts.every(({ name }) => name !== ''),
+  );
+  const across = grouped(checkSchema(drafts, allNamed), ([type]) => type);
+  const diagnostics = readings.flatMap((reading) => {
+    const later = reading.drafts.flatMap((draft) => (across.get(draft) ?? []).map(([, finding]) => finding));
+    return placed(reading, [...reading.findings, ...later]);
+  });
+  return { files: readings.flatMap(({ file }) => file ?? []), diagnostics };
+}
+
+function readFile(location: string): Reading {
+  const { source, diagnostics } = readDescriptor(shownPath(location), location);
+  if (!source) return { diagnostics, findings: [], drafts: [], file: undefined };
+  if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
+  const { value, faults } = toJson(source.document);
+  const notJson = faults
+    .slice(0, MAX_SHOWN)
+    .map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));
+  const { descriptor, findings } = checkGrammar(value);
+  return {
+    diagnostics: [...diagnostics, ...notJson],
+    findings,
+    drafts: [draftOf(source, value, findings)],
+    file: descriptor && notJson.length === 0 ? { file: source.file, place: source.place, descriptor } : undefined,
+  };
+}
+
+/** A file that is no YAML: the types that it seems to describe are known by name, so that relations to them are not at fault too. */
+function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): Reading {
+  const names = [...source.text.matchAll(/^type:[ \t]*["']?([^"'#\r\n]+?)["']?[ \t]*(?:#.*)?$/gm)].map(
+    ([, name = '']) => name,
+  );
+  return { diagnostics, findings: [], drafts: names.map((name) => unreadable(source, name)), file: undefined };
+}
+
+/** The faults of a file with their places. What is no JSON was taken as null: what follows from that is not said. */
+function placed({ diagnostics, drafts }: Reading, findings: readonly Finding[]): readonly Diagnostic[] {
+  const [draft] = drafts;
+  if (!draft) return diagnostics;
+  const said = new Set(diagnostics.map(placeOf));
+  const more = findings
+    .slice(0, MAX_SHOWN)
+    .map(({ code, path, at, message }) => diagnose(draft.where, code, path, at, message));
+  const all = [...diagnostics, ...more.filter((one) => !said.has(placeOf(one)))];
+  const next = findings[MAX_SHOWN];
+  const hidden = findings.length - MAX_SHOWN;
+  return next
+    ? [
+        ...all,
+        diagnose(
+          draft.where,
+          'too-many-faults',
+          next.path,
+          next.at,
+          `${hidden} more faults of this file are not shown`,
+        ),
+      ]
+    : all;
+}
+
+const placeOf = ({ line, column }: Diagnostic): string => `${line}:${column}`;

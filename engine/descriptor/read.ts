@@ -1,0 +1,114 @@
+/** A file of the schema directory -> text -> YAML nodes; every fault on the way is a diagnostic. */
+import { readFileSync, statSync } from 'node:fs';
+import { Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
+import { diagnose, diagnoseAt, type Placing, source, type Source } from './source.ts';
+
+const MAX_BYTES = 2 ** 19;
+/** Of a file that is no YAML, so many lines are reported: the others mostly follow from these. */
+const MAX_YAML_FAULTS = 10;
+
+/** `source` is undefined where the file could not be read as YAML at all. */
+export interface ReadResult {
+  readonly source: Source | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A file, or a directory, of which no place can be shown. */
+export const unplaced = (file: string): Placing => ({ file, place: () => ({ line: 1, column: 1, frame: '' }) });
+
+function fault(file: string, code: DiagnosticCode, message: string): ReadResult {
+  return { source: undefined, diagnostics: [diagnose(unplaced(file), code, [], 'value', message)] };
+}
+
+/** `file` is the name for people, `location` the one that is opened. */
+export function readDescriptor(file: string, location: string): ReadResult {
+  try {
+    const entry = statSync(location);
+    if (!entry.isFile()) return fault(file, 'unreadable-file', 'this is no file');
+    if (entry.size > MAX_BYTES) return fault(file, 'file-too-large', `the file has more than ${MAX_BYTES / 1024} KiB`);
+    return readBytes(file, readFileSync(location));
+  } catch (error) {
+    return fault(file, 'unreadable-file', `the file cannot be read: ${reason(error)}`);
+  }
+}
+
+function readBytes(file: string, bytes: Uint8Array): ReadResult {
+  const text = decode(bytes);
+  if (text === undefined) return fault(file, 'not-text', 'the file is not UTF-8; a descriptor is text in UTF-8');
+  return text.includes('\0')
+    ? fault(file, 'not-text', 'the file holds U+0000; a descriptor is text')
+    : readText(file, text);
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+export const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function readText(file: string, text: string): ReadResult {
+  const lines = new LineCounter();
+  const [document, failure] = parse(text, lines);
+  const whole = source(file, text, document, lines);
+  if (failure) return { source: whole, diagnostics: [diagnoseAt(whole, 'yaml-syntax', [0, 1], failure)] };
+  const faults = firstOfEachLine(document.errors, lines).map((error) => explain(whole, error));
+  const warnings = document.warnings.map((warning) => diagnoseAt(whole, 'yaml-warning', warning.pos, warning.message));
+  const empty = faults.length === 0 && document.contents === null;
+  return {
+    source: whole,
+    diagnostics: empty
+      ? fault(file, 'empty-file', 'the file is empty; a descriptor begins with "type:"').diagnostics
+      : [...faults, ...warnings],
+  };
+}
+
+const TOO_DEEP = 'the YAML is nested too deeply to be read';
+
+/** Never throws; a text that exhausts the parser is a fault of its own. */
+function parse(text: string, lineCounter: LineCounter): readonly [Document, string | undefined] {
+  try {
+    // Equal keys are found on the way to JSON: the parser compares each key with each.
+    const options = {
+      lineCounter,
+      schema: 'core',
+      merge: false,
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'error',
+    } as const;
+    return [parseDocument(text, options), undefined];
+  } catch {
+    return [new Document(null), TOO_DEEP];
+  }
+}
+
+function firstOfEachLine(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
+  const first = new Map<number, YAMLError>();
+  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
+  for (const error of exhausted ? [exhausted] : errors) {
+    const { line } = lines.linePos(error.pos[0]);
+    if (!first.has(line)) first.set(line, error);
+  }
+  return [...first.values()].slice(0, MAX_YAML_FAULTS);
+}
+
+/** What the parser's words for common slips mean, by its code. */
+const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, string]>> = {
+  MULTIPLE_DOCS: ['several-documents', 'a second document begins here; each descriptor is a file of its own'],
+  RESOURCE_EXHAUSTION: ['yaml-syntax', TOO_DEEP],
+  BLOCK_AS_IMPLICIT_KEY: [
+    'yaml-syntax',
+    'a key within a value: quote text that holds ": ", or begin a new line for the key',
+  ],
+  TAB_AS_INDENT: ['yaml-syntax', 'a tab in the indentation; YAML is indented with spaces'],
+};
+
+function explain(whole: Source, error: YAMLError): Diagnostic {
+  const [code, message] = explained[error.code] ?? ['yaml-syntax', `this is not YAML: ${error.message}`];
+  return diagnoseAt(whole, code, error.pos, message);
+}

@@ -1,0 +1,86 @@
+/** The texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema knows them as formats. */
+import type { DiagnosticCode } from '../diagnostic.ts';
+
+export interface TextFault {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+}
+
+export const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
+export const MAX_NAME_BYTES = 60;
+export const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
+/** Words with a meaning of their own where names stand: keys of requests, which know case, and words that do not. */
+const RESERVED = /^(limit|orderBy|__proto__)$/;
+const RESERVED_ANY_CASE = /^(_open|asc|desc)$/i;
+const RESERVED_TABLE = /^(_records_|sqlite_)/i;
+
+const name = new RegExp(NAME_PATTERN, 'u');
+const path = new RegExp(PATH_PATTERN);
+const direction = /^(asc|desc)$/;
+
+export function nameFault(text: string): TextFault | undefined {
+  const quoted = JSON.stringify(text);
+  if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text)) {
+    return { code: 'reserved-name', message: `${quoted} has a meaning of its own; choose another name` };
+  }
+  if (!name.test(text))
+    return { code: 'bad-name', message: `${quoted} is no name: a letter or "_", then letters, digits and "_"` };
+  if (text !== text.normalize('NFC'))
+    return {
+      code: 'bad-name',
+      message: `${quoted} must be written in Unicode form NFC: ${JSON.stringify(text.normalize('NFC'))}`,
+    };
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_NAME_BYTES) return undefined;
+  return { code: 'bad-name', message: `${quoted} has ${bytes} bytes; a name has at most ${MAX_NAME_BYTES}` };
+}
+
+export function tableFault(text: string): TextFault | undefined {
+  if (!RESERVED_TABLE.test(text)) return nameFault(text);
+  return {
+    code: 'reserved-name',
+    message: `${JSON.stringify(text)} begins like a table of the engine or the database; choose another name`,
+  };
+}
+
+export function pathFault(text: string): TextFault | undefined {
+  if (path.test(text)) return undefined;
+  return {
+    code: 'bad-path',
+    message: `${JSON.stringify(text)} is no path: a small letter or digit, then letters, digits, "-" and "_"`,
+  };
+}
+
+/** The field of an item such as `position desc`; undefined where the item is none. */
+export function orderField(item: string): string | undefined {
+  const [field, word, ...more] = item.split(' ');
+  return field && more.length === 0 && (word === undefined || direction.test(word)) ? field : undefined;
+}
+
+function orderFault(text: string): TextFault | undefined {
+  if (orderField(text) !== undefined) return undefined;
+  return {
+    code: 'bad-order',
+    message: `${JSON.stringify(text)} must be a field, optionally followed by "asc" or "desc"`,
+  };
+}
+
+function regexFault(text: string): TextFault | undefined {
+  try {
+    return void new RegExp(text, 'u');
+  } catch (error) {
+    return {
+      code: 'bad-pattern',
+      message: `${JSON.stringify(text)} is no regular expression: ${error instanceof Error ? error.message : ''}`,
+    };
+  }
+}
+
+/** By the name of the format in the grammar. */
+export const textFaults: Readonly<Record<string, (text: string) => TextFault | undefined>> = {
+  name: nameFault,
+  table: tableFault,
+  path: pathFault,
+  order: orderFault,
+  regex: regexFault,
+};
