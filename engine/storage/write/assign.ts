@@ -10,14 +10,18 @@ export interface Assignment {
   readonly writable: boolean;
   /** Whether the body says the same as is stored, however it is written. */
   readonly same?: boolean;
+  readonly byOmission?: boolean;
 }
 
-export function assign(session: Session, node: Node, { column, value, pointer, writable, same }: Assignment): void {
+export function assign(session: Session, node: Node, assignment: Assignment): void {
+  const { column, value, pointer, writable, same, byOmission = false } = assignment;
   const stored = storedValue(node, column);
   const known = node.assigned.get(column);
-  if (known && resolved(known.value) !== resolved(value)) return contradiction(session, pointer, known.pointer);
+  if (known && byOmission) return;
+  if (known && !known.byOmission && resolved(known.value) !== resolved(value))
+    return contradiction(session, pointer, known.pointer);
   if (!writable && node.stored && !(same ?? stored === resolved(value))) return linkedOnly(session, node, pointer);
-  if (!known && writable) node.assigned.set(column, { value, pointer });
+  if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
 }
 
 /** A node that has its identifier already is that identifier. */

@@ -1,22 +1,19 @@
 /** A body -> what its record's columns are to hold: fields, identifier and open keys. Relations stand in a file of their own. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
+import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { columnType, encode } from '../columns.ts';
 import { assign, contradiction, linkedOnly } from './assign.ts';
 import { mergePatch } from './merge-patch.ts';
 import { resolveRelation } from './resolve-relation.ts';
-import { type Node, refuse, type Session, storedValue } from './session.ts';
+import { type Node, type Place, refuse, type Session, storedValue } from './session.ts';
 
-/** How the walk through the body came to a record. */
-export interface Place {
-  readonly pointer: string;
-  /** False below a relation that only links. */
-  readonly writable: boolean;
-  /** The relation and the record that led here; undefined at the root. */
-  readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
+/** Works a whole body out, level by level: relations put the records nested in them on the agenda. */
+export async function resolveBody(session: Session, root: Node, body: JsonObject): Promise<void> {
+  session.agenda.push({ node: root, body, place: { pointer: '', writable: true, via: undefined } });
+  for (const { node, body: nested, place } of session.agenda) await resolveRecord(session, node, nested, place);
 }
 
-export async function resolveRecord(session: Session, node: Node, body: JsonObject, place: Place): Promise<void> {
+async function resolveRecord(session: Session, node: Node, body: JsonObject, place: Place): Promise<void> {
   const { type } = node;
   for (const key of Object.keys(body)) {
     const value = body[key] ?? null;

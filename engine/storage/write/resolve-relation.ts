@@ -3,8 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Link, Relation } from '../../model/model.ts';
 import { assign, linkedOnly } from './assign.ts';
 import { pair, pairedWith, unpair } from './pairs.ts';
-import { type Place, resolveRecord } from './resolve-record.ts';
-import { make, type Node, refuse, type Session, storedValue, touch } from './session.ts';
+import { make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
 
 type At<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
 
@@ -54,7 +53,7 @@ async function namesParent(
       `"${relation.name}" must ${who}: the record is nested in it`,
     );
   }
-  return resolveRecord(session, parent, value, inside(place, relation, node, place.pointer));
+  later(session, relation, node, parent, value, place);
 }
 
 /** The identifier in a nested body; null counts as absent. */
@@ -63,12 +62,11 @@ function identifierIn(body: JsonObject, { target: { identifier } }: Relation): n
   return typeof value === 'number' ? value : undefined;
 }
 
-const inside = (place: Place, relation: Relation, parent: Node, pointer: string): Place => ({
-  ...place,
-  pointer,
-  writable: place.writable && relation.nested === 'write',
-  via: { relation, parent },
-});
+/** What a nested body says of its own record is worked out after what stands beside it. */
+function later(session: Session, relation: Relation, parent: Node, node: Node, body: JsonObject, place: Place): void {
+  const writable = place.writable && relation.nested === 'write';
+  session.agenda.push({ node, body, place: { pointer: place.pointer, writable, via: { relation, parent } } });
+}
 
 /** The record that a nested body names, or one that is to be made; undefined where it names one that is not there. */
 async function nested(
@@ -104,7 +102,7 @@ async function resolveParent(
   const link = target ? idOf(target) : null;
   if (relation.inverse?.owned && !keepsParent(session, node, column, link, pointer)) return;
   assign(session, node, { column, value: link, pointer, writable });
-  if (isObject(value) && target) await resolveRecord(session, target, value, inside(place, relation, node, pointer));
+  if (isObject(value) && target) later(session, relation, node, target, value, place);
 }
 
 /** An owned child never changes its parent. */
@@ -211,7 +209,7 @@ async function adopt(
   if (relation.owned && !keepsParent(session, child, column, idOf(parent), pointer)) return;
   if (!writable && !child.stored) return linkedOnly(session, parent, pointer);
   assign(session, child, { column, value: idOf(parent), pointer, writable });
-  await resolveRecord(session, child, body, inside(place, relation, parent, pointer));
+  later(session, relation, parent, child, body, place);
 }
 
 /** A child that the body leaves out: deleted where it is owned, else unlinked. */
@@ -226,7 +224,7 @@ async function letGo(
   if (!writable) return linkedOnly(session, child, pointer);
   if (relation.owned) return void session.deleted.set(child, pointer);
   const { column, required } = relation.link.reference;
-  if (!required) return assign(session, child, { column, value: null, pointer, writable });
+  if (!required) return assign(session, child, { column, value: null, pointer, writable, byOmission: true });
   const message = `${relation.target.name} ${identifier} cannot be left out: it must belong to a ${relation.source.name}`;
   return refuse(session, 'invalid-reference', pointer, 'required', message);
 }
@@ -249,7 +247,7 @@ async function resolvePairs(
     const isNew = other.identifier === undefined || !before.delete(other.identifier);
     if (isNew && !writable) linkedOnly(session, node, at);
     else pair(session, relation, node, other, at, isNew);
-    await resolveRecord(session, other, item, inside(place, relation, node, at));
+    later(session, relation, node, other, item, { ...place, pointer: at });
   }
   for (const identifier of before) {
     if (isImplied(place, relation, identifier)) continue;

@@ -1,7 +1,7 @@
 /** One write while it is being worked out: which records it touches, and what each is to become. Nothing is written yet. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import type { JoinTable, RecordType } from '../../model/model.ts';
+import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import type { Row, Writer } from '../driver.ts';
 import type { Table, Tables } from './tables.ts';
@@ -24,6 +24,8 @@ export interface Node {
 export interface Assigned {
   readonly value: SqlValue | Node;
   readonly pointer: string;
+  /** Only because a set left the record out: a link that another part of the body asks for goes before it. */
+  readonly byOmission: boolean;
 }
 
 export interface Pair {
@@ -33,6 +35,22 @@ export interface Pair {
   readonly pointer: string;
 }
 
+/** How the walk through the body came to a record. */
+export interface Place {
+  readonly pointer: string;
+  /** False below a relation that only links. */
+  readonly writable: boolean;
+  /** The relation and the record that led here; undefined at the root. */
+  readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
+}
+
+/** A body, or a part of one, that waits to be worked out. */
+export interface Item {
+  readonly node: Node;
+  readonly body: JsonObject;
+  readonly place: Place;
+}
+
 export interface Session {
   readonly writer: Writer;
   readonly tables: Tables;
@@ -40,6 +58,7 @@ export interface Session {
   readonly mergePatch: boolean;
   /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
   readonly existing: Map<RecordType, Map<number, Node>>;
+  readonly agenda: Item[];
   readonly made: Node[];
   readonly deleted: Map<Node, string>;
   readonly paired: Map<string, Pair>;
@@ -59,7 +78,7 @@ export function createSession(writer: Writer, tables: Tables, dialect: DialectNa
     kept: new Set<string>(),
     inserted: new Set<Node>(),
   };
-  return { writer, tables, dialect, mergePatch, made: [], refusals: [], ...maps };
+  return { writer, tables, dialect, mergePatch, agenda: [], made: [], refusals: [], ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

@@ -5,7 +5,7 @@ import type { Driver, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { Precondition, Store, WriteRequest, Written } from '../store.ts';
 import { execute } from './execute.ts';
-import { resolveRecord } from './resolve-record.ts';
+import { resolveBody } from './resolve-record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
 import { createSession, make, type Node, touch } from './session.ts';
@@ -23,7 +23,7 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
   async function insert(writer: Writer, { type, body, mergePatch }: Omit<WriteRequest, 'view'>): Promise<number> {
     const session = createSession(writer, tables, dialect, mergePatch);
     const node = make(session, type, body, '');
-    await resolveRecord(session, node, body, { pointer: '', writable: true, via: undefined });
+    await resolveBody(session, node, body);
     await execute(session);
     return made(node);
   }
@@ -54,7 +54,7 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
         const node = await touch(session, type, identifier, '');
         if (!node) throw notFound(view, identifier);
         if (precondition) await current(writer, view, identifier, precondition);
-        await resolveRecord(session, node, body, { pointer: '', writable: true, via: undefined });
+        await resolveBody(session, node, body);
         await execute(session);
         return written(reads, writer, view, identifier);
       }),
