@@ -1,15 +1,20 @@
 /** Bounds how many related records the filters and the order of one list lead to. */
-import type { Complain } from './faults.ts';
-import type { Path } from './list-query.ts';
+import type { Fault } from '../problem.ts';
+import { complainAbout } from './faults.ts';
+import type { Filter, OrderBy, Path } from './list-query.ts';
 
 /** Databases join some sixty tables in one statement, SQLite 64. */
 export const MAX_JOINED = 30;
 
-export function refuseManyRelations(paths: readonly Path[], complain: Complain): void {
+export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
   const joined = new Set<string>();
-  for (const { relations } of paths) {
-    let name = '';
-    for (const relation of relations) joined.add((name += `.${relation.name}`));
-  }
-  if (joined.size > MAX_JOINED) complain('too-many', `Filters and order lead through at most ${MAX_JOINED} relations`);
+  for (const { path } of filters) addRelations(path, joined);
+  for (const { path } of order) addRelations(path, joined);
+  if (joined.size <= MAX_JOINED) return;
+  complainAbout(faults, '_cnd')('too-many', `Filters and order lead through at most ${MAX_JOINED} relations`);
+}
+
+function addRelations({ relations }: Path, joined: Set<string>): void {
+  let name = '';
+  for (const relation of relations) joined.add((name += `.${relation.name}`));
 }

@@ -15,6 +15,8 @@ export interface PreparedType {
   readonly order: readonly OrderBy[];
   /** That of a list request without parameters. */
   readonly query: ListQuery;
+  /** Those that were asked for lately, by their query string: clients repeat themselves. */
+  readonly queries: BoundedCache<ListQuery>;
   readonly accepted: Accepted;
 }
 
@@ -25,8 +27,9 @@ export interface PreparedVariant extends Names {
   readonly views: BoundedCache<View>;
 }
 
-const MAX_VIEWS = 100;
-const MAX_VIEW_TEXT = 500;
+/** Kept for each type, or variant; texts longer than this are read anew each time. */
+const MAX_KEPT = 64;
+const MAX_TEXT = 500;
 
 export function prepareType(type: RecordType): PreparedType {
   const variants = new Map([...type.variants].map(([name, variant]) => [name, prepareVariant(type, variant)]));
@@ -39,10 +42,11 @@ export function prepareType(type: RecordType): PreparedType {
     ...WHOLE,
     cursor: undefined,
   });
-  return { type, variants, defaultVariant, order, query, accepted: acceptedByLists(type) };
+  const queries = createBoundedCache<ListQuery>(MAX_KEPT, MAX_TEXT);
+  return { type, variants, defaultVariant, order, query, queries, accepted: acceptedByLists(type) };
 }
 
 export function prepareVariant(type: RecordType, variant: Variant): PreparedVariant {
-  const views = createBoundedCache<View>(MAX_VIEWS, MAX_VIEW_TEXT);
+  const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
   return { ...namesOf(type, variant), view: defaultView(type, variant), views };
 }

@@ -6,7 +6,7 @@ import type { Cursor, ListQuery } from './list-query.ts';
 
 /** To be called last: a cursor is bound to everything else, and not judged while that has faults. */
 export function resolveCursor(
-  query: Omit<ListQuery, 'cursor'>,
+  query: ListQuery,
   plain: ReadonlyMap<string, string>,
   faults: Fault[],
 ): Cursor | undefined {

@@ -31,7 +31,8 @@ export function resolvePath(
   complain: Complain,
   others: readonly string[] = [],
 ): Path | undefined {
-  return walk({ ...names, relations: [], others }, text.split('.'), complain);
+  const { type, variant, fields } = names;
+  return walk({ type, variant, fields, relations: [], others }, text.split('.'), complain);
 }
 
 function walk(place: Place, [step = '', ...rest]: readonly string[], complain: Complain): Path | undefined {

@@ -1,7 +1,6 @@
 /** Query strings -> what they want of a type. Every fault of a request is reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import { complainAbout } from './faults.ts';
 import type { ListQuery, View } from './list-query.ts';
 import { refuseManyRelations } from './joined-relations.ts';
 import { type PreparedType, prepareType } from './prepared-type.ts';
@@ -29,27 +28,25 @@ export function createQueryResolver(model: Model): (type: RecordType) => TypeQue
 function queriesOf(type: RecordType): TypeQueries {
   const prepared = prepareType(type);
   return {
-    list: (search) => (search === '' ? prepared.query : readList(prepared, search)),
+    list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
     view: (search) => (search === '' ? prepared.defaultVariant.view : readView(prepared, search)),
   };
 }
 
 function readList(prepared: PreparedType, search: string): ListQuery {
   const faults: Fault[] = [];
-  const { limit, orderBy, filters, plain } = sortParameters(search, prepared.accepted, faults);
-  const names = resolveVariant(prepared, plain.get('variant'), faults);
-  const query = {
-    view: resolveView(names, plain, faults),
-    filters: resolveFilters(filters, names, faults),
-    order: orderBy.length === 0 ? prepared.order : resolveOrder(orderBy, names, faults),
-    ...resolveLimit(limit, prepared.type.maxLimit, faults),
-  };
-  refuseManyRelations(
-    [...query.filters, ...query.order].map(({ path }) => path),
-    complainAbout(faults, '_cnd'),
-  );
-  const cursor = resolveCursor(query, plain, faults);
-  return accepted({ ...query, cursor }, faults);
+  const sorted = sortParameters(search, prepared.accepted, faults);
+  const names = resolveVariant(prepared, sorted.plain.get('variant'), faults);
+  const view = resolveView(names, sorted.plain, faults);
+  const filters = resolveFilters(sorted.filters, names, faults);
+  const order = sorted.orderBy.length === 0 ? prepared.order : resolveOrder(sorted.orderBy, names, faults);
+  const { offset, limit } = resolveLimit(sorted.limit, prepared.type.maxLimit, faults);
+  refuseManyRelations(filters, order, faults);
+  const query = { view, filters, order, offset, limit, cursor: undefined };
+  const cursor = resolveCursor(query, sorted.plain, faults);
+  const wanted = Object.freeze(accepted(cursor ? { ...query, cursor } : query, faults));
+  prepared.queries.set(search, wanted);
+  return wanted;
 }
 
 function readView(prepared: PreparedType, search: string): View {

@@ -42,17 +42,21 @@ export function acceptedByLists({ identifier, fields, relations }: RecordType): 
 
 export function sortParameters(search: string, accepted: Accepted, faults: Fault[]): SortedParameters {
   const { all, faults: undecodable } = parseParameters(search);
-  faults.push(...undecodable);
-  const lists = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
-  const plain = new Map<string, string>();
+  for (const fault of undecodable) faults.push(fault);
+  const sorted = {
+    limit: [] as Parameter[],
+    orderBy: [] as Parameter[],
+    filters: [] as Parameter[],
+    plain: new Map<string, string>(),
+  };
   for (const parameter of all) {
     const { key, steps, value } = parameter;
-    if (steps && accepted.conditions) lists[readerOf(steps)].push(parameter);
+    if (steps && accepted.conditions) sorted[readerOf(steps)].push(parameter);
     else if (!accepted.plain.has(key)) refuse(parameter, accepted, faults);
-    else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
-    else plain.set(key, value);
+    else if (sorted.plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
+    else sorted.plain.set(key, value);
   }
-  return { ...lists, plain };
+  return sorted;
 }
 
 function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
