@@ -1,4 +1,5 @@
 /** The shipped descriptors against the published interface, which stands in tests/interface by hand. */
+import { loadDescriptors } from '../engine/descriptor/load.ts';
 import { type RawDescriptor, readFolder, table } from './interface/descriptors.ts';
 import {
   answered,
@@ -23,6 +24,10 @@ test('the descriptors are those of the record types and of what they hold', () =
   const inside = Object.keys(OBJECTS).filter((type) => !(type in RESOURCES));
   expect([...shipped.keys()].toSorted()).toEqual(Object.keys(RESOURCES).toSorted());
   expect([...related.keys()].toSorted()).toEqual([...inside, ...OPEN_TYPES].toSorted());
+});
+
+test('the descriptors have no fault, and nothing that is worth a warning', () => {
+  expect(loadDescriptors('schema').diagnostics).toEqual([]);
 });
 
 test.each(Object.keys(OBJECTS))('%s has the fields of the specification', (type) => {

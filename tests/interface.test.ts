@@ -31,7 +31,8 @@ async function list(request: string): Promise<readonly Answered[]> {
 
 beforeAll(async () => {
   server = await startTestServer();
-  taxClass = Number((await answer('POST /api/tax-classes', 201, { position: 1 }))['id']);
+  const whole = { position: 1, providerOneVATRate: '7.00', providerTwoVATRate: 700 };
+  taxClass = Number((await answer('POST /api/tax-classes', 201, whole))['id']);
 });
 
 afterAll(() => server.close());
