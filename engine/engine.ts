@@ -1,17 +1,15 @@
 /** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
-import { loadDescriptors } from './descriptor/load.ts';
+import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentReader } from './http/content.ts';
 import { createHandler, type Handler } from './http/handler.ts';
 import { createRoutes, ROOT } from './http/routes.ts';
 import type { Model } from './model/model.ts';
-import { resolveModel } from './model/resolve.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 import { openStorage } from './storage/open.ts';
-import { createValidators } from './validation/compile.ts';
 
 export interface Engine {
   /** Serves every record; in front of an http server, or mounted in an Express app. */
@@ -29,11 +27,10 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'shutdownTimeout'>
 
 /** Throws a StartError where the descriptors, or the database, do not let it start. */
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
-  const { descriptors, diagnostics } = await loadDescriptors(settings.schemaDirectory);
-  refuseFaulty(diagnostics);
-  const model = resolveModel(descriptors);
+  const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
+  if (!schema) throw new StartError(formatDiagnostics(diagnostics));
+  const { model, validatorsOf } = schema;
   const store = await openStorage(model, settings.databaseUrl);
-  const validatorsOf = createValidators(model);
   const queriesOf = createQueryResolver(model);
   const readContent = contentReader(settings.bodyLimit);
   const routes = createRoutes(model.types.values(), (type) => ({
@@ -52,8 +49,4 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     drain: () => void (draining = true),
     close: () => store.close(),
   };
-}
-
-function refuseFaulty(diagnostics: readonly Diagnostic[]): void {
-  if (diagnostics.some(({ severity }) => severity === 'error')) throw new StartError(formatDiagnostics(diagnostics));
 }

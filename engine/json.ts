@@ -17,3 +17,11 @@ export function pointer(path: readonly (string | number)[]): string {
 export function escapeStep(step: string | number): string {
   return String(step).replaceAll('~', '~0').replaceAll('/', '~1');
 }
+
+/** The steps of a pointer: `/a~1b/0` as `['a/b', '0']`. */
+export function unescapedSteps(text: string): readonly string[] {
+  return text
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}

@@ -1,0 +1,30 @@
+/** A schema directory -> its Model, or every fault of it in one report. */
+import { loadDescriptors } from './descriptor/load.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { Model, RecordType } from './model/model.ts';
+import { resolveModel } from './model/resolve.ts';
+import { checkSeeds } from './validation/check-seeds.ts';
+import { createValidators } from './validation/compile.ts';
+import type { TypeValidators } from './validation/validators.ts';
+
+export interface CheckedSchema {
+  readonly model: Model;
+  readonly validatorsOf: (type: RecordType) => TypeValidators;
+}
+
+export interface CheckReport {
+  /** undefined where a diagnostic is an error. */
+  readonly schema: CheckedSchema | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export function checkSchema(directory: string): CheckReport {
+  const { files, diagnostics } = loadDescriptors(directory);
+  if (diagnostics.some(isError)) return { schema: undefined, diagnostics };
+  const model = resolveModel(files.map(({ descriptor }) => descriptor));
+  const validatorsOf = createValidators(model);
+  const all = [...diagnostics, ...checkSeeds(files, model, validatorsOf)];
+  return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
+}
+
+const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
