@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { checkSchema } from '../engine/check.ts';
 import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
-import { loadDescriptors } from '../engine/descriptor/load.ts';
 import { diagnosticCodes } from '../engine/diagnostic.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
 import { readBlocks } from './support/examples.ts';
@@ -101,11 +101,11 @@ describe('YAML blocks', () => {
 
   test('the complete descriptors have no fault, together', () => {
     expect(complete.length).toBeGreaterThan(5);
-    expect(loadDescriptors(folder).diagnostics).toEqual([]);
+    expect(checkSchema(folder).diagnostics).toEqual([]);
   });
 
   test.each(fragments)('the fragment at line $line has no fault', ({ text }) => {
     writeFileSync(join(folder, 'fragment.yaml'), `type: Fragment\n${text}`);
-    expect(loadDescriptors(folder).diagnostics).toEqual([]);
+    expect(checkSchema(folder).diagnostics).toEqual([]);
   });
 });

@@ -1,5 +1,7 @@
 /** The shipped descriptors against the published interface, which stands in tests/interface by hand. */
-import { loadDescriptors } from '../engine/descriptor/load.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { checkSchema } from '../engine/check.ts';
 import { type RawDescriptor, readFolder, table } from './interface/descriptors.ts';
 import {
   answered,
@@ -26,8 +28,17 @@ test('the descriptors are those of the record types and of what they hold', () =
   expect([...related.keys()].toSorted()).toEqual([...inside, ...OPEN_TYPES].toSorted());
 });
 
+const files = readdirSync('schema', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'));
+
+test.each(files)('%s tells editors where the grammar is', (name) => {
+  const [first = ''] = readFileSync(join('schema', name), 'utf8').split('\n', 1);
+  const grammar = /^# yaml-language-server: \$schema=(.+)$/.exec(first)?.[1] ?? '';
+  expect(existsSync(join('schema', dirname(name), grammar))).toBe(true);
+  expect(grammar).toMatch(/descriptor\.schema\.json$/);
+});
+
 test('the descriptors have no fault, and nothing that is worth a warning', () => {
-  expect(loadDescriptors('schema').diagnostics).toEqual([]);
+  expect(checkSchema('schema').diagnostics).toEqual([]);
 });
 
 test.each(Object.keys(OBJECTS))('%s has the fields of the specification', (type) => {

@@ -187,7 +187,7 @@ describe('what the columns enforce', () => {
   });
 
   test.each(DECIMALS)(
-    '$path $field has at most $whole.$fraction digits',
+    '$path $field has at most $whole digits, and $fraction after the point',
     async ({ path, body: holding, whole, fraction }) => {
       await answer(`POST ${path}`, 201, holding('9'.repeat(whole) + digits(fraction)));
       await answer(`POST ${path}`, 422, holding('9'.repeat(whole + 1)));
