@@ -87,19 +87,30 @@ export function put(
   step(scenario, request, { status: 200, body: done.body }, done.changes);
 }
 
+const pointersOf = ({ pointers }: Refusal): ExpectedProblem => (pointers.length > 0 ? { pointers } : {});
+
+function mustRefuse(outcome: Accepted | Refusal): Refusal {
+  if (outcome instanceof Refusal) return outcome;
+  throw new Error('the reference model accepts what a case wants refused');
+}
+
 /** A write that the reference model refuses as well. Its pointers are those of the answer. */
 export function refusedPut(scenario: Scenario, type: RecordType, id: Id, body: JsonObject, method = 'PUT'): void {
-  const outcome = scenario.reference.update(type, id, body, { patch: method === 'PATCH' });
-  if (!(outcome instanceof Refusal)) throw new Error('the reference model accepts what a case wants refused');
-  const problem = outcome.pointers.length > 0 ? { pointers: outcome.pointers } : {};
-  refused(scenario, { method, path: itemPath(type, id), body, ...guard(type) }, outcome.status, problem);
+  const refusal = mustRefuse(scenario.reference.update(type, id, body, { patch: method === 'PATCH' }));
+  refused(scenario, { method, path: itemPath(type, id), body, ...guard(type) }, refusal.status, pointersOf(refusal));
+}
+
+/** A write that is accepted or refused as the reference model has it. */
+export function putAsModelled(scenario: Scenario, type: RecordType, id: Id, body: JsonObject): void {
+  const outcome = scenario.reference.update(type, id, body);
+  const request = { method: 'PUT', path: itemPath(type, id), body, ...guard(type) };
+  if (outcome instanceof Refusal) refused(scenario, request, outcome.status, pointersOf(outcome));
+  else step(scenario, request, { status: 200, body: outcome.body }, outcome.changes);
 }
 
 export function refusedPost(scenario: Scenario, type: RecordType, body: JsonObject): void {
-  const outcome = scenario.reference.create(type, body);
-  if (!(outcome instanceof Refusal)) throw new Error('the reference model accepts what a case wants refused');
-  const problem = outcome.pointers.length > 0 ? { pointers: outcome.pointers } : {};
-  refused(scenario, { method: 'POST', path: collectionPath(type), body }, outcome.status, problem);
+  const refusal = mustRefuse(scenario.reference.create(type, body));
+  refused(scenario, { method: 'POST', path: collectionPath(type), body }, refusal.status, pointersOf(refusal));
 }
 
 /** Reads the record back, where the type offers that. */

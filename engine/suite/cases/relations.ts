@@ -18,6 +18,7 @@ import {
   obtain,
   post,
   put,
+  putAsModelled,
   refused,
   refusedPut,
   remove,
@@ -160,8 +161,7 @@ function foreign(subject: Subject): Case[] {
     const [target] = targetsOf(scenario, subject, first);
     if (target === undefined) return;
     const body = { [relation.name]: inSet(subject, linkTo(relation.target, target)) };
-    if (relation.owned) refusedPut(scenario, type, second, body);
-    else put(scenario, type, second, body);
+    putAsModelled(scenario, type, second, body);
     get(scenario, type, first);
     get(scenario, type, second);
   });

@@ -1,7 +1,7 @@
 /** What the own values of a record are after a write to the reference model. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json.ts';
-import type { Field, RecordType, Relation } from '../../model/model.ts';
+import type { Field, RecordType } from '../../model/model.ts';
 import { putRow } from './links.ts';
 import { mergePatch } from './merge-patch.ts';
 import { Refusal } from './refusal.ts';
@@ -72,18 +72,3 @@ export function writeValues(run: Run, type: RecordType, row: Row, body: JsonObje
   const next = { ...row, values: after, open: writtenOpen(run, row.open, open) };
   if (!same(row, next)) putRow(run.world, type, next);
 }
-
-/** The keys of a nested body that differ from what is stored. Relations in it count as differing. */
-export function differingKeys(type: RecordType, row: Row, body: JsonObject): string[] {
-  const { values, relations, open } = parts(type, body);
-  return [
-    ...values
-      .filter(({ field, value }) => !equalTo(field, row.values.get(field) ?? null, value))
-      .map(({ field }) => field.name),
-    ...open.filter(([key, value]) => !isDeepStrictEqual(row.open[key], value)).map(([key]) => key),
-    ...relations.map(({ relation }: { relation: Relation }) => relation.name),
-  ];
-}
-
-const equalTo = (field: Field, stored: JsonValue, given: JsonValue): boolean =>
-  stored === null || given === null ? stored === given : field.type.equal(stored, given);

@@ -5,7 +5,8 @@ import { putRow, related, setLink, setPairs } from './links.ts';
 import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
 import { type Id, idIn, newId, type Row, rowOf } from './world.ts';
-import { differingKeys, parts, type Path, type Run, writeValues } from './values.ts';
+import { differingKeys } from './stored.ts';
+import { parts, type Path, type Run, writeValues } from './values.ts';
 
 const currentOf = (run: Run, relation: Relation, id: Id): Row[] => {
   const row = rowOf(run.world, relation.source, id);
@@ -28,15 +29,20 @@ function leave(run: Run, relation: Relation, child: Row, at: Path): void {
   if (key) setLink(run.world, relation.target, child.id, key, undefined);
 }
 
-/** The body of a nested record without the key that names its parent. */
+/** Whether the value of a key that leads back names the parent: alone, or among others in a set. */
+function namesParent(relation: Relation, parent: Id, value: JsonValue | undefined): boolean {
+  const bodies = Array.isArray(value) && relation.inverse?.toMany ? value : [value];
+  return bodies.some((body: JsonValue | undefined) => isObject(body) && idIn(body, relation.source) === parent);
+}
+
+/** The body of a nested record without the key that names its parent. A set that leads back is written like any other. */
 function withoutInverse(relation: Relation, parent: Id, body: JsonObject, at: Path): JsonObject {
   const name = relation.inverse?.name;
   if (name === undefined || !(name in body)) return body;
   const { [name]: named, ...rest } = body;
-  const names = isObject(named) ? idIn(named, relation.source) : undefined;
-  if (names !== parent)
+  if (!namesParent(relation, parent, named))
     throw new Refusal(422, [pointer([...at, name])], `${name} names another record than the parent`);
-  return rest;
+  return relation.inverse?.toMany ? body : rest;
 }
 
 /** The child under another parent, which an owned child never leaves. */
@@ -59,7 +65,7 @@ function useRecord(run: Run, relation: Relation, parent: Id, id: Id, body: JsonO
   if (row === undefined) throw new Refusal(422, [place], `there is no ${target.name} ${id}`);
   refuseForeign(relation, parent, row, at);
   const rest = withoutInverse(relation, parent, body, at);
-  const differing = relation.nested === 'write' ? [] : differingKeys(target, row, rest);
+  const differing = relation.nested === 'write' ? [] : differingKeys(run.world, target, row, rest);
   if (differing.length > 0)
     throw new Refusal(
       409,
