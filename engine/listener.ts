@@ -1,20 +1,37 @@
 /** The http server: it refuses large bodies before they are sent, says why it cannot listen, and ends without loss. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
 export type ListenerSettings = Pick<Settings, 'host' | 'port' | 'bodyLimit'>;
 
-export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Server> {
+export interface Listener {
+  readonly server: Server;
+  /** The connections that are open. */
+  readonly sockets: ReadonlySet<Socket>;
+}
+
+export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
   const server = createServer(serve).on('checkContinue', continuing(serve, settings.bodyLimit));
+  const sockets = openSockets(server);
   server.listen(settings.port, settings.host);
   try {
     await once(server, 'listening');
   } catch (error) {
     throw new StartError(whyNot(error, settings), { cause: error });
   }
-  return server;
+  return { server, sockets };
+}
+
+function openSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 /** A client that asks first sends no body that is too large: after the answer its next bytes would be taken for it. */
@@ -40,7 +57,7 @@ function whyNot(error: unknown, settings: ListenerSettings): string {
   return REASONS.get(code)?.(settings) ?? `Cannot listen on ${settings.host}, port ${settings.port}: ${String(error)}`;
 }
 
-export function urlOf(server: Server): string {
+export function urlOf({ server }: Listener): string {
   const address = server.address();
   if (address === null || typeof address === 'string') return String(address);
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
@@ -51,13 +68,18 @@ export function urlOf(server: Server): string {
 const IDLE_CHECK_MS = 25;
 
 /** Takes no new connections and answers what is open. False where requests had to be cut off after `timeout` ms. */
-export async function drain(server: Server, timeout: number): Promise<boolean> {
+export async function drain({ server, sockets }: Listener, timeout: number): Promise<boolean> {
   let inTime = true;
   const cutOff = (): void => {
     inTime = false;
     server.closeAllConnections();
   };
-  const timers = [setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS), setTimeout(cutOff, timeout)];
+  const closeIdle = (): void => {
+    server.closeIdleConnections();
+    // Node takes a connection for idle only after its first request.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+  const timers = [setInterval(closeIdle, IDLE_CHECK_MS), setTimeout(cutOff, timeout)];
   const closed = once(server, 'close');
   server.close();
   await closed;

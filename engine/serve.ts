@@ -15,16 +15,16 @@ export async function serve(settings: Settings): Promise<Serving> {
   const engine = await startEngine(settings);
   try {
     const app = createApp(engine);
-    const server = await listen((request, response) => {
+    const listener = await listen((request, response) => {
       engine.handler(request, response, () => app(request, response));
     }, settings);
     const close = async (): Promise<boolean> => {
       engine.drain();
-      const inTime = await drain(server, settings.shutdownTimeout);
+      const inTime = await drain(listener, settings.shutdownTimeout);
       await engine.close();
       return inTime;
     };
-    return { url: urlOf(server), engine, close };
+    return { url: urlOf(listener), engine, close };
   } catch (error) {
     await engine.close();
     throw error;

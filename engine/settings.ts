@@ -15,6 +15,8 @@ interface Setting<T> {
 
 const setting = <T>(properties: Setting<T>): Setting<T> => properties;
 
+const MAX_SECONDS = 86_400;
+
 /** By the name that the engine uses. */
 export const settingsTable = {
   host: setting<string>({
@@ -73,19 +75,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Empty is the same as not set. Throws a StartError that names every setting that is wrong. */
 export function readSettings(environment: Environment): Settings {
-  const faults: string[] = [];
-  const read = <T>({ name, default: fallback, expected, parse }: Setting<T>): T | undefined => {
-    const text = environment[name] || fallback;
-    const value = parse(text);
-    if (value === undefined) faults.push(`${name} is "${text}"; expected ${expected}`);
-    return value;
-  };
-  const settings = Object.fromEntries(
-    Object.entries(settingsTable).map(([key, setting]) => [key, read<unknown>(setting)]),
+  const entries = Object.entries<Setting<unknown>>(settingsTable);
+  const values = Object.fromEntries(
+    entries.map(([key, { name, default: fallback, parse }]) => [key, parse(environment[name] || fallback)] as const),
   );
-  if (faults.length > 0) throw new StartError(faults.join('\n'));
-  return settings as unknown as Settings;
+  const faulty = entries.filter(([key]) => values[key] === undefined);
+  if (faulty.length > 0) throw new StartError(faulty.map(([, entry]) => fault(entry, environment)).join('\n'));
+  // Each value comes from the entry whose type it has.
+  return values as Settings;
 }
+
+const fault = ({ name, expected }: Setting<unknown>, environment: Environment): string =>
+  `${name} is "${environment[name]}"; expected ${expected}`;
 
 function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {
   return {
@@ -96,8 +97,6 @@ function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'e
     },
   };
 }
-
-const MAX_SECONDS = 86_400;
 
 function seconds(): Pick<Setting<number>, 'expected' | 'parse'> {
   return {

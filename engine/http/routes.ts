@@ -1,7 +1,7 @@
 /** Which path and method means which operation of which record type: decided at boot, looked up in one map. */
 import type { Operation as OperationName } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
+import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import type { Operation } from './exchange.ts';
@@ -102,9 +102,10 @@ function decode(text: string): string {
 
 function unknownPath(path: string, name: string, routes: Routes): Problem {
   const [type = '', ...rest] = name.split('/');
-  if (!routes.has(type)) return pathProblem(path, didYouMean(type, routes.keys()) || knownPaths(routes));
-  const hint = rest.every((step) => step === '') ? ROOT + type : `${ROOT}${type}/{id}`;
-  return pathProblem(path, `; did you mean "${hint}"?`);
+  const near = routes.has(type) ? type : nearest(type, routes.keys());
+  if (near === undefined) return pathProblem(path, knownPaths(routes));
+  const suggestion = rest.every((step) => step === '') ? ROOT + near : `${ROOT}${near}/{id}`;
+  return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 
 /** Paths that a message names. */

@@ -1,7 +1,6 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { COMMON_HEADERS, type Answer } from './answer.ts';
+import { type Answer, COMMON_HEADERS } from './answer.ts';
 import type { SendOptions } from './send.ts';
 
 export async function sendPieces(
@@ -15,28 +14,29 @@ export async function sendPieces(
   try {
     for await (const piece of pieces) {
       if (request.method === 'HEAD' || response.destroyed) break;
-      if (!response.write(piece)) await drained(response, slowReaderTimeout);
+      if (response.write(piece) || (await caughtUp(response, slowReaderTimeout))) continue;
+      response.destroy();
+      break;
     }
     response.end();
   } catch (error) {
     // The status is sent: only a broken connection can still say that the answer is not whole.
+    console.error(error);
     response.destroy();
-    if (!isAbort(error)) console.error(error);
   }
 }
 
-/** Resolves when the reader has caught up; throws when it has gone, or stands still for too long. */
-async function drained(response: ServerResponse, timeout: number): Promise<void> {
-  const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(), timeout);
-  const closed = (): void => stop.abort();
-  response.once('close', closed);
-  try {
-    if (!response.destroyed) await once(response, 'drain', { signal: stop.signal });
-  } finally {
-    clearTimeout(timer);
-    response.off('close', closed);
-  }
+/** Whether the reader has taken what was written; false where it has gone, or stands still for too long. */
+function caughtUp(response: ServerResponse, timeout: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onDrain = (): void => settle(true);
+    const onClose = (): void => settle(false);
+    const timer = setTimeout(onClose, timeout);
+    const settle = (inTime: boolean): void => {
+      clearTimeout(timer);
+      response.off('drain', onDrain).off('close', onClose);
+      resolve(inTime);
+    };
+    response.once('drain', onDrain).once('close', onClose);
+  });
 }
-
-const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';

@@ -1,0 +1,47 @@
+/** The project as `npm run build` compiles it, in a folder of its own: what users run, run by tests. */
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Running {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  /** All that it has printed so far. */
+  readonly out: () => string;
+  readonly err: () => string;
+  /** The exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+export interface Compiled {
+  /** `run('server.js', [], { PORT: '0' })`, in the working directory of the tests. */
+  run(file: string, options: readonly string[], environment: Environment): Running;
+  remove(): Promise<void>;
+}
+
+const TSC = 'node_modules/typescript/bin/tsc';
+
+export async function compile(): Promise<Compiled> {
+  const directory = await mkdtemp(join(tmpdir(), 'records-'));
+  await symlink(resolve('node_modules'), join(directory, 'node_modules'));
+  await promisify(execFile)(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', directory]);
+  return {
+    run: (file, options, environment) => run([join(directory, file), ...options], environment),
+    remove: () => rm(directory, { recursive: true }),
+  };
+}
+
+function run(words: readonly string[], environment: Environment): Running {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const texts = { out: '', err: '' };
+  child.stdout.on('data', (piece: Buffer) => (texts.out += String(piece)));
+  child.stderr.on('data', (piece: Buffer) => (texts.err += String(piece)));
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  return { child, out: () => texts.out, err: () => texts.err, ended };
+}

@@ -1,0 +1,32 @@
+/** One HTTP request as it goes over the wire: nothing is added to its headers but what HTTP itself needs. */
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+
+export interface Exchanged {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+interface Parts {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+const agent = new Agent({ keepAlive: false });
+
+/** `exchange(url, 'GET /api/things/1')`. */
+export function exchange(url: string, title: string, { headers = {}, body }: Parts = {}): Promise<Exchanged> {
+  const [method = 'GET', path = '/'] = title.split(' ', 2);
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, path, method, headers, agent }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => (text += piece));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
