@@ -28,7 +28,7 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'shutdownTimeout'>
 /** Throws a StartError where the descriptors, or the database, do not let it start. */
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
-  if (!schema) throw new StartError(formatDiagnostics(diagnostics));
+  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const { model, validatorsOf } = schema;
   const store = await openStorage(model, settings.databaseUrl);
   const queriesOf = createQueryResolver(model);

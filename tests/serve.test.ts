@@ -41,7 +41,7 @@ describe('a long list', () => {
   const NOTES = 'x'.repeat(100_000);
   let server: TestServer;
   beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 200 } });
+    server = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 1000 } });
     const body = JSON.stringify({ notes: NOTES });
     const create = () => exchange(server.url, 'POST /api/gadgets', { headers: JSON_BODY, body });
     for (let made = 0; made < ROWS; made += 25) await Promise.all(Array.from({ length: 25 }, create));
@@ -60,7 +60,7 @@ describe('a long list', () => {
     const { socket, received } = await open(server.url);
     socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
     socket.pause();
-    await sleep(600);
+    await sleep(2000);
     socket.resume();
     await once(socket, 'close');
     expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
