@@ -1,5 +1,7 @@
 import { createBoundedCache } from '../engine/query/bounded-cache.ts';
+import type { RecordType } from '../engine/model/model.ts';
 import type { View } from '../engine/query/list-query.ts';
+import { countRelations } from '../engine/query/view.ts';
 import { faultsOf, list, typeOf, view, viewText } from './support/library.ts';
 
 describe('views', () => {
@@ -128,6 +130,18 @@ describe('views', () => {
     expect(list('_cnd[limit][1]=6')).toBe(list('_cnd[limit][1]=6'));
     expect(list('_cnd[limit][1]=6')).not.toBe(list('_cnd[limit][1]=6&'));
     expect(view('variant=short', typeOf('Shelf'))).toBe(view('variant=short', typeOf('Shelf')));
+  });
+
+  test('as many relations as there may be', () => {
+    const pathsFrom = (type: RecordType, depth: number): string[] =>
+      [...type.relations.values()].flatMap(({ name, target }) => [
+        name,
+        ...(depth > 1 ? pathsFrom(target, depth - 1).map((rest) => `${name}.${rest}`) : []),
+      ]);
+    const paths = pathsFrom(typeOf('Book'), 4);
+    expect(countRelations(view(`include=${paths.slice(0, 100).join()}`))).toBe(100);
+    expect(faultsOf(() => view(`include=${paths.slice(0, 101).join()}`))).toEqual(['include: too-many']);
+    expect(faultsOf(() => view(`fields=${paths.join()}`))).toEqual(['fields: too-many']);
   });
 
   test('what was not asked for the longest makes room', () => {

@@ -67,6 +67,11 @@ describe('parameters', () => {
   });
 });
 
+test('a request with too many pieces that cannot be decoded is read no further', () => {
+  const { all, faults } = parseParameters(`${'%&'.repeat(100)}a=1`);
+  expect([all.length, faults.length]).toEqual([0, 100]);
+});
+
 describe('limit', () => {
   test.each<[string, number, number | undefined]>([
     ['', 0, undefined],

@@ -19,7 +19,7 @@ export interface View {
 
 /** A value of a record, possibly behind to-one relations; `field` undefined stands for the identifier. */
 export interface Path {
-  /** The one spelling of this path: `zone.zone_name`, `zone.zone_id`. The same path has the same name. */
+  /** The one spelling of this path: `author.name`, `author.author_id`. The same path has the same name. */
   readonly name: string;
   readonly relations: readonly Relation[];
   readonly type: RecordType;

@@ -16,6 +16,8 @@ export interface Parameters {
   readonly faults: readonly Fault[];
 }
 
+/** A request with so many pieces that cannot be decoded is read no further. */
+const MAX_MALFORMED = 100;
 const NONE: Parameters = Object.freeze({ all: Object.freeze([]), faults: Object.freeze([]) });
 
 /** `search` is what stands after the `?`, as it came. */
@@ -30,6 +32,7 @@ export function parseParameters(search: string): Parameters {
     const value = end < 0 ? '' : decode(piece.slice(end + 1));
     if (key === undefined || value === undefined) faults.push(undecodable(piece, key));
     else all.push({ key, steps: bracketSteps(key), value });
+    if (faults.length === MAX_MALFORMED) break;
   }
   return { all, faults };
 }

@@ -1,4 +1,4 @@
-/** `fields=markup_id,zone.zone_name`: what of a record and of related ones is shown. Identifiers always are. */
+/** `fields=title,author.name`: what of a record and of related ones is shown. Identifiers always are. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';

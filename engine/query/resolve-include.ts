@@ -1,4 +1,4 @@
-/** `include=zone,shipping_method.taxClass`: the relations that are shown, in place of the default. */
+/** `include=publisher,author.country`: the relations that are shown, in place of the default. */
 import { MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';

@@ -1,4 +1,4 @@
-/** `zone.zone_name`: a value of a record, or of one that to-one relations lead to. */
+/** `author.name`: a value of a record, or of one that to-one relations lead to. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { type Complain, quote } from './faults.ts';

@@ -5,7 +5,10 @@ import type { View } from './list-query.ts';
 import { type PreparedType, type PreparedVariant, prepareVariant } from './prepared-type.ts';
 import { resolveFields } from './resolve-fields.ts';
 import { resolveInclude } from './resolve-include.ts';
-import { createView } from './view.ts';
+import { countRelations, createView } from './view.ts';
+
+/** Relations that one request can ask for, at all levels: each is a part of the statement that is built for it. */
+export const MAX_RELATIONS = 100;
 
 export function resolveVariant(prepared: PreparedType, name: string | undefined, faults: Fault[]): PreparedVariant {
   const { type, variants, defaultVariant } = prepared;
@@ -43,6 +46,10 @@ function makeView(
   const named = fields === undefined ? undefined : resolveFields(prepared, fields, included, faults);
   if (faults.length > faultsBefore) return fallback;
   const view = createView(type, variant, included, named);
+  if (countRelations(view) > MAX_RELATIONS) {
+    complainAbout(faults, included ? 'include' : 'fields')('too-many', `At most ${MAX_RELATIONS} relations are shown`);
+    return fallback;
+  }
   views.set(text, view);
   return view;
 }

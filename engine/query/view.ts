@@ -16,6 +16,10 @@ export interface Named {
 
 const NOTHING_INCLUDED: Included = { relations: new Map() };
 
+/** How many relations a view leads to, at all levels. */
+export const countRelations = ({ relations }: View): number =>
+  relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
+
 /** A record with its relations, and related records with none of theirs. */
 export function defaultView(type: RecordType, variant: Variant): View {
   const relations = new Map([...type.relations.values()].map((relation) => [relation, NOTHING_INCLUDED]));
