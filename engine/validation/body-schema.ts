@@ -83,8 +83,8 @@ function relationSchema(relation: Relation): JsonObject {
   const { toMany, required } = relation;
   const record = nestedSchema(relation);
   if (toMany) return { type: 'array', items: record, [EXPECTED]: 'an array: the whole new set' };
-  const types = required ? 'object' : ['object', 'null'];
-  return { ...record, type: types, [EXPECTED]: `${hint(relation)}${required ? '' : ', or null'}` };
+  if (required) return record;
+  return { type: ['object', 'null'], if: { type: 'object' }, then: record, [EXPECTED]: `${hint(relation)}, or null` };
 }
 
 /** A related record: with an identifier it is linked, without one it is made, or must not be. */

@@ -35,12 +35,17 @@ function resolveField(
   { pointer, writable }: Place,
 ): void {
   const before = decoded(session, node, field);
-  const value = session.mergePatch && isObject(given) ? mergePatch(before, given) : given;
+  const value = session.rules.mergePatch && isObject(given) ? mergePatch(before, given) : given;
   const same =
     before !== undefined &&
     (before === value || (before !== null && value !== null && field.type.equal(before, value)));
   const fixed = node.stored ? before : (field.default ?? null);
-  if (field.readOnly && fixed !== undefined && !(fixed === value || field.type.equal(fixed, value))) {
+  if (
+    field.readOnly &&
+    !session.rules.readOnlyToo &&
+    fixed !== undefined &&
+    !(fixed === value || field.type.equal(fixed, value))
+  ) {
     refuse(
       session,
       'invalid-body',
@@ -85,8 +90,8 @@ function resolveOpenKey(
   { pointer, writable }: Place,
 ): void {
   const before = openKeysOf(node).get(key);
-  const merged = session.mergePatch && node.stored ? mergePatch(before, given) : given;
-  const value = session.mergePatch && given === null ? undefined : merged;
+  const merged = session.rules.mergePatch && node.stored ? mergePatch(before, given) : given;
+  const value = session.rules.mergePatch && given === null ? undefined : merged;
   const known = node.openKeys.get(key);
   if (known && JSON.stringify(known.value) !== JSON.stringify(value))
     return contradiction(session, pointer, known.pointer);

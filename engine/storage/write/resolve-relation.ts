@@ -1,5 +1,5 @@
 /** Relations of a body -> links, records to make, records to let go. One function for each place a link is kept in. */
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Link, Relation } from '../../model/model.ts';
 import { assign, linkedOnly } from './assign.ts';
 import { pair, pairedWith, unpair } from './pairs.ts';
@@ -79,11 +79,14 @@ async function nested(
   if (identifier === undefined) return make(session, relation.target, body, pointer);
   const node = await touch(session, relation.target, identifier, pointer);
   if (!node) {
-    const { name, identifier: key } = relation.target;
-    refuse(session, 'invalid-reference', `${pointer}/${key.name}`, 'not-found', `There is no ${name} ${identifier}`);
+    const message = `There is no ${relation.target.name} ${identifier}`;
+    refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
   }
   return node;
 }
+
+const identifierPointer = ({ target }: Relation, pointer: string): string =>
+  `${pointer}/${escapeStep(target.identifier.name)}`;
 
 const idOf = (node: Node): number | Node => node.identifier ?? node;
 
@@ -100,7 +103,8 @@ async function resolveParent(
   const target = isObject(value) ? await nested(session, relation, value, pointer) : undefined;
   if (isObject(value) && !target) return;
   const link = target ? idOf(target) : null;
-  if (relation.inverse?.owned && !keepsParent(session, node, column, link, pointer)) return;
+  const named = link === null ? pointer : identifierPointer(relation, pointer);
+  if (relation.inverse?.owned && !keepsParent(session, node, column, link, named)) return;
   assign(session, node, { column, value: link, pointer, writable });
   if (isObject(value) && target) later(session, relation, node, target, value, place);
 }
@@ -206,7 +210,8 @@ async function adopt(
 ): Promise<void> {
   const { column } = relation.link.reference;
   const { pointer, writable } = place;
-  if (relation.owned && !keepsParent(session, child, column, idOf(parent), pointer)) return;
+  const named = identifierPointer(relation, pointer);
+  if (relation.owned && !keepsParent(session, child, column, idOf(parent), named)) return;
   if (!writable && !child.stored) return linkedOnly(session, parent, pointer);
   assign(session, child, { column, value: idOf(parent), pointer, writable });
   later(session, relation, parent, child, body, place);

@@ -51,11 +51,18 @@ export interface Item {
   readonly place: Place;
 }
 
+export interface Rules {
+  /** RFC 7396 inside values that are kept as JSON, and among open keys. */
+  readonly mergePatch: boolean;
+  /** Seeds may set what is read-only to clients. */
+  readonly readOnlyToo: boolean;
+}
+
 export interface Session {
   readonly writer: Writer;
   readonly tables: Tables;
   readonly dialect: DialectName;
-  readonly mergePatch: boolean;
+  readonly rules: Rules;
   /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
   readonly existing: Map<RecordType, Map<number, Node>>;
   readonly agenda: Item[];
@@ -69,7 +76,7 @@ export interface Session {
   readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
 }
 
-export function createSession(writer: Writer, tables: Tables, dialect: DialectName, mergePatch: boolean): Session {
+export function createSession(writer: Writer, tables: Tables, dialect: DialectName, rules: Rules): Session {
   const maps = {
     existing: new Map(),
     deleted: new Map(),
@@ -78,7 +85,7 @@ export function createSession(writer: Writer, tables: Tables, dialect: DialectNa
     kept: new Set<string>(),
     inserted: new Set<Node>(),
   };
-  return { writer, tables, dialect, mergePatch, agenda: [], made: [], refusals: [], ...maps };
+  return { writer, tables, dialect, rules, agenda: [], made: [], refusals: [], ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

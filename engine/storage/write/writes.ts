@@ -8,20 +8,22 @@ import { execute } from './execute.ts';
 import { resolveBody } from './resolve-record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
-import { createSession, make, type Node, touch } from './session.ts';
+import { createSession, make, type Node, type Rules, touch } from './session.ts';
 import { createTables } from './tables.ts';
+
+type NewRecord = Pick<WriteRequest, 'type' | 'body'>;
 
 export type Writes = Pick<Store, 'create' | 'update' | 'delete'> & {
   /** A create inside a transaction that the caller has begun; answers the identifier. */
-  insert(writer: Writer, request: Omit<WriteRequest, 'view'>): Promise<number>;
+  insert(writer: Writer, record: NewRecord, rules: Rules): Promise<number>;
 };
 
 export function createWrites(driver: Driver, reads: Reads): Writes {
   const tables = createTables(driver.dialect);
   const dialect = driver.dialect.name;
 
-  async function insert(writer: Writer, { type, body, mergePatch }: Omit<WriteRequest, 'view'>): Promise<number> {
-    const session = createSession(writer, tables, dialect, mergePatch);
+  async function insert(writer: Writer, { type, body }: NewRecord, rules: Rules): Promise<number> {
+    const session = createSession(writer, tables, dialect, rules);
     const node = make(session, type, body, '');
     await resolveBody(session, node, body);
     await execute(session);
@@ -45,12 +47,12 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
     insert,
     create: (request) =>
       driver.write(async (writer) => {
-        const identifier = await insert(writer, request);
+        const identifier = await insert(writer, request, { mergePatch: request.mergePatch, readOnlyToo: false });
         return written(reads, writer, request.view, identifier);
       }),
     update: ({ type, body, mergePatch, view, identifier, precondition }) =>
       driver.write(async (writer) => {
-        const session = createSession(writer, tables, dialect, mergePatch);
+        const session = createSession(writer, tables, dialect, { mergePatch, readOnlyToo: false });
         const node = await touch(session, type, identifier, '');
         if (!node) throw notFound(view, identifier);
         if (precondition) await current(writer, view, identifier, precondition);
@@ -61,7 +63,7 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
     delete: ({ view, identifier, precondition }) =>
       driver.write(async (writer) => {
         const body = await current(writer, view, identifier, precondition);
-        const session = createSession(writer, tables, dialect, false);
+        const session = createSession(writer, tables, dialect, { mergePatch: false, readOnlyToo: false });
         try {
           await writer.run(tables.of(view.type).remove, [identifier]);
         } catch (error) {
