@@ -7,7 +7,7 @@ import { pluralize } from 'inflection';
 const MAX_BYTES = 60;
 const HASH_LENGTH = 8;
 
-/** `taxClassRate` and `TaxClassRate` as `['tax', 'class', 'rate']`. */
+/** `orderLineItem` and `OrderLineItem` as `['order', 'line', 'item']`. */
 function words(name: string): string[] {
   return name
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
@@ -22,13 +22,13 @@ function plural(name: string, separator: string): string {
   return [...all.slice(0, -1), pluralize(all.at(-1) ?? name)].join(separator);
 }
 
-/** The default path of a type: `TaxClass` -> `tax-classes`. */
+/** The default path of a type: `OrderLine` -> `order-lines`. */
 export const defaultPath = (type: string): string => plural(type, '-');
 
-/** The default table of a type: `TaxClass` -> `tax_classes`. */
+/** The default table of a type: `OrderLine` -> `order_lines`. */
 export const defaultTable = (type: string): string => plural(type, '_');
 
-/** `TaxClass` -> `tax_class`. */
+/** `OrderLine` -> `order_line`. */
 export const snakeCase = (name: string): string => words(name).join('_');
 
 /** A generated name: the parts joined by `_`; one that is too long ends in a hash of itself. */
