@@ -72,17 +72,21 @@ export const decimal: FieldType = {
   good: (shape, seed) => {
     const { whole, fraction } = digits(shape);
     const { minimum, maximum } = shape.constraints;
-    const low = Number(minimum ?? 0);
-    const room = Number(maximum ?? 10 ** whole - 1) - low;
     if (whole === 0) return minimum ?? `0.${String(1 + (seed % 9))}`;
-    const value = low + (room < 1 ? 0 : seed % Math.min(room, 10 ** 9));
-    return Number.isInteger(value) && fraction > 0 && value + 1 <= low + room ? `${value}.5` : String(value);
+    const low = Math.ceil(Number(minimum ?? 0));
+    const high = Number(maximum ?? 10 ** whole - 1);
+    if (low > high) return minimum ?? maximum ?? '0';
+    const value = low + (seed % Math.min(Math.floor(high) - low + 1, 10 ** 9));
+    return fraction > 0 && value + 0.5 <= high ? `${value}.5` : String(value);
   },
   edges: (shape) => {
     const { minimum, maximum } = shape.constraints;
     const { whole, fraction } = digits(shape);
     const largest = `${'9'.repeat(Math.max(whole, 0)) || '0'}${fraction === 0 ? '' : `.${'9'.repeat(fraction)}`}`;
-    return [minimum ?? `-${largest}`, maximum ?? largest];
+    const accepted = new RegExp(pattern(shape));
+    const fits = (text: string): boolean => accepted.test(text) && Number(text) >= Number(minimum ?? text) && Number(text) <= Number(maximum ?? text);
+    // The same number twice, written differently, and numbers that text would put in another order.
+    return [minimum ?? `-${largest}`, ...['1.5', '1.50', '10', '9', '0.0'].filter(fits), maximum ?? largest];
   },
   bad: (shape) => {
     const { whole, fraction } = digits(shape);

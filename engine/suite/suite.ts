@@ -34,11 +34,14 @@ const generators: readonly Generator[] = [
 
 /** Where the values of samples start: two replays on one database must not share any. */
 export const DEFAULT_SEED = 1000;
+/** No suite of a type takes more samples than this. */
+const SEEDS_OF_TYPE = 1_000_000;
 
 /** Types without operations have no address; their rules show through the types that nest them. */
 export function suiteOf(model: Model, type: RecordType, seed = DEFAULT_SEED): readonly Case[] {
   if (type.operations.size === 0) return [];
-  const context = { model, type, seeds: { next: seed } };
+  const index = [...model.types.keys()].indexOf(type.name);
+  const context = { model, type, seeds: { next: seed + index * SEEDS_OF_TYPE } };
   return generators.flatMap((generate) => generate(context));
 }
 

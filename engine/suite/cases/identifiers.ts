@@ -29,7 +29,7 @@ const MALFORMED = [
   '1%2F2',
   '%20',
   '1;2',
-  '٣',
+  '%D9%A3',
   "1'--",
 ] as const;
 const NOT_GIVEN = [0, -1, 1.5, '1', true, [], {}, MAX_GIVEN_IDENTIFIER + 1, 1e300] as const;
@@ -53,7 +53,7 @@ function malformed(context: Context): Case[] {
   return methodsOf(type).flatMap((method) =>
     caseOf(context, GROUP, `${method} ${itemPath(type, '…')} with malformed identifiers`, (scenario) => {
       for (const text of MALFORMED) {
-        const path = `${collectionPath(type)}/${encodeURI(decodeURI(text))}`;
+        const path = `${collectionPath(type)}/${text}`;
         const status = text.includes('%2F') ? 404 : 400;
         refused(scenario, request(type, method, path), status, status === 400 ? { code: 'invalid-identifier' } : {});
       }

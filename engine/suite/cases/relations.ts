@@ -65,6 +65,12 @@ function changeable({ relation }: Subject): Field | undefined {
   );
 }
 
+/** What the record has in the relation already, each as a link, then the bodies given. */
+function besides(scenario: Scenario, subject: Subject, id: Id, ...bodies: readonly JsonObject[]): JsonValue {
+  const kept = targetsOf(scenario, subject, id).map((target) => linkTo(subject.relation.target, target));
+  return inSet(subject, ...(subject.relation.toMany ? kept : []), ...bodies);
+}
+
 const refusedBody = (
   scenario: Scenario,
   { type }: Subject,
@@ -180,8 +186,9 @@ function misfits(subject: Subject): Case[] {
     if (relation.toMany)
       for (const value of [1, 'x', null, []]) refusedBody(scenario, subject, id, { [name]: [value] }, [at]);
     if (target.identifier.inRecord) {
+      const rest = relation.nested === 'write' ? childBody(scenario, subject) : {};
       for (const value of ['x', 0, 1.5, true])
-        refusedBody(scenario, subject, id, { [name]: inSet(subject, { [key]: value }) }, [`${at}/${key}`]);
+        refusedBody(scenario, subject, id, { [name]: inSet(subject, { ...rest, [key]: value }) }, [`${at}/${key}`]);
       refusedBody(scenario, subject, id, { [name]: inSet(subject, { [key]: MISSING_ID }) }, [`${at}/${key}`]);
     }
     if (!target.open)
@@ -223,9 +230,12 @@ function allOrNothing(subject: Subject): Case[] {
   return scene(subject, 'all or nothing', (scenario) => {
     const id = post(scenario, type, bodyWith(scenario, subject, [childBody(scenario, subject)]));
     const missing = { [relation.target.identifier.name]: MISSING_ID };
-    const body = { ...fullBody(scenario, type), [relation.name]: [childBody(scenario, subject), missing] };
-    const pointers = [`/${relation.name}/1/${relation.target.identifier.name}`];
-    refusedBody(scenario, subject, id, body, pointers);
+    const place = (index: number): string[] => [`/${relation.name}/${index}/${relation.target.identifier.name}`];
+    const values = fullBody(scenario, type);
+    const all = besides(scenario, subject, id, childBody(scenario, subject), missing);
+    refusedBody(scenario, subject, id, { ...values, [relation.name]: all }, place(2));
+    const body = { ...values, [relation.name]: [childBody(scenario, subject), missing] };
+    const pointers = place(1);
     refused(scenario, { method: 'POST', path: collectionPath(type), body }, 422, { pointers });
     get(scenario, type, id);
     doubled(scenario, subject, id);
@@ -244,7 +254,7 @@ function doubled(scenario: Scenario, subject: Subject, id: Id): void {
 function unnamed(subject: Subject): Case[] {
   const { type, relation } = subject;
   if (relation.nested === 'write') return [];
-  const at = relation.toMany ? `/${relation.name}/0` : `/${relation.name}`;
+  const at = `/${relation.name}${relation.toMany ? '/0' : ''}/${relation.target.identifier.name}`;
   return scene(subject, 'a link that names no record', (scenario) => {
     const id = post(scenario, type, fullBody(scenario, type));
     refusedBody(scenario, subject, id, { [relation.name]: inSet(subject, {}) }, [at]);
@@ -256,7 +266,7 @@ function inverseKeys(subject: Subject): Case[] {
   const { type, relation } = subject;
   const inverse = relation.inverse;
   if (relation.nested === 'link' || inverse === undefined || inverse.toMany || !type.identifier.inRecord) return [];
-  const at = relation.toMany ? `/${relation.name}/0` : `/${relation.name}`;
+  const at = relation.toMany ? `/${relation.name}/1` : `/${relation.name}`;
   return scene(subject, `${inverse.name} in the related record`, (scenario) => {
     const id = post(scenario, type, fullBody(scenario, type));
     const parent = linkTo(type, id);
@@ -264,7 +274,8 @@ function inverseKeys(subject: Subject): Case[] {
       [relation.name]: inSet(subject, { ...childBody(scenario, subject), [inverse.name]: parent }),
     });
     for (const value of [{ [type.identifier.name]: MISSING_ID }, null]) {
-      const body = { [relation.name]: inSet(subject, { ...childBody(scenario, subject), [inverse.name]: value }) };
+      const child = { ...childBody(scenario, subject), [inverse.name]: value };
+      const body = { [relation.name]: besides(scenario, subject, id, child) };
       refusedBody(scenario, subject, id, body, [`${at}/${inverse.name}`]);
     }
     get(scenario, type, id);
