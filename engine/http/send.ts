@@ -2,13 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { COMMON_HEADERS, type Answer } from './answer.ts';
 import { linger } from './linger.ts';
-import { sendPieces } from './stream.ts';
+import { sendPieces, type StreamOptions } from './stream.ts';
 
-export interface SendOptions {
+export interface SendOptions extends StreamOptions {
   /** Whether the service is about to stop, so that each answer is the last one on its connection. */
   readonly isDraining: () => boolean;
-  /** Milliseconds that a reader may let a streamed answer stand still. */
-  readonly slowReaderTimeout: number;
 }
 
 /** Never rejects: where the answer cannot be sent to its end, the connection is closed. */

@@ -1,14 +1,18 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, COMMON_HEADERS } from './answer.ts';
-import type { SendOptions } from './send.ts';
+
+export interface StreamOptions {
+  /** Milliseconds that a reader may let a streamed answer stand still. */
+  readonly slowReaderTimeout: number;
+}
 
 export async function sendPieces(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers }: Answer,
   pieces: AsyncIterable<string>,
-  { slowReaderTimeout }: SendOptions,
+  { slowReaderTimeout }: StreamOptions,
 ): Promise<void> {
   response.writeHead(status, { ...COMMON_HEADERS, ...headers });
   try {
