@@ -4,6 +4,7 @@ import { nearest } from '../names.ts';
 import type { Descriptor, FieldDescriptor, Operation, RelationDescriptor } from './descriptor.ts';
 import { OPERATIONS } from './descriptor.ts';
 import type { Finding } from './finding.ts';
+import { grammar } from './grammar.ts';
 import type { Path, Placing } from './source.ts';
 
 export type FieldDraft = Partial<FieldDescriptor>;
@@ -32,7 +33,8 @@ export interface TypeDraft {
 
 /** Faults that leave the value usable. */
 const HARMLESS: ReadonlySet<string> = new Set(['bad-name', 'reserved-name', 'missing-key', 'repeated-item']);
-const NAMING_KEYS = ['fields', 'relations', 'identifier'];
+const NAMING_KEYS: ReadonlySet<string> = new Set(['fields', 'relations', 'identifier']);
+const KEYS = Object.keys(grammar['properties'] ?? {});
 
 /** A file that could be read as YAML, without what the grammar found at fault. */
 export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {
@@ -59,7 +61,7 @@ export function unreadable(where: Placing, name: string): TypeDraft {
 }
 
 /** One of the keys that names live under, or a misspelling of it. */
-const isNaming = (key: string): boolean => NAMING_KEYS.includes(nearest(key, NAMING_KEYS) ?? '');
+const isNaming = (key: string): boolean => NAMING_KEYS.has(nearest(key, KEYS) ?? '');
 
 /** A list with a faulty item is given up as a whole: the places of the others would shift. */
 const wholeList = (path: Path): Path => path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);

@@ -5,6 +5,7 @@ import { didYouMean } from '../names.ts';
 import { anyOf, type Finding, finding, quoted } from './finding.ts';
 import { fieldWords } from './grammar-fields.ts';
 import { relationWords } from './grammar-relations.ts';
+import { hint } from './hint.ts';
 import type { Path } from './source.ts';
 import { textFaults } from './texts.ts';
 
@@ -54,7 +55,7 @@ const explanations: Readonly<Record<string, Explain>> = {
       'wrong-type',
       path,
       'value',
-      `${quoted(path.at(-1) ?? 'the descriptor')} must be ${kind(String(params['type']))}, not ${found(data)}${hint(String(params['type']), data)}`,
+      `${path.length === 0 ? 'the descriptor' : quoted(path.at(-1))} must be ${kind(String(params['type']))}, not ${found(data)}${hint(String(params['type']), data)}`,
     ),
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
@@ -66,7 +67,7 @@ const explanations: Readonly<Record<string, Explain>> = {
     );
   },
   uniqueItems: ({ params, data }, path) => {
-    const index = Number(params['i']);
+    const index = Math.max(Number(params['i']), Number(params['j']));
     return finding(
       'repeated-item',
       [...path, index],
@@ -125,25 +126,4 @@ function found(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'a mapping';
   return typeof value === 'string' ? `the text ${quoted(value)}` : quoted(value);
-}
-
-const truths: ReadonlyMap<string, boolean> = new Map([
-  ...['yes', 'on', 'true', 'y'].map((word) => [word, true] as const),
-  ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
-]);
-
-/** YAML's usual slips: numbers without quotes, and the words for true and false of its older version. */
-function hint(type: string, value: unknown): string {
-  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
-    return `; write it in quotes: "${String(value)}"`;
-  const word = typeof value === 'string' ? truths.get(value.toLowerCase()) : undefined;
-  if (type === 'boolean' && word !== undefined) return `; write ${word}`;
-  if (
-    (type === 'integer' || type === 'number') &&
-    typeof value === 'string' &&
-    value !== '' &&
-    !Number.isNaN(Number(value))
-  )
-    return `; write it without quotes: ${value}`;
-  return type === 'array' && typeof value === 'string' ? `; write [${value}]` : '';
 }

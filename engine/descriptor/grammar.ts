@@ -4,7 +4,7 @@ import { OPERATIONS } from './descriptor.ts';
 import { fieldDefinitions } from './grammar-fields.ts';
 import { strict } from './grammar-parts.ts';
 import { relationDefinitions } from './grammar-relations.ts';
-import { MAX_NAME_BYTES, NAME_PATTERN, PATH_PATTERN } from './texts.ts';
+import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
 
 const nameSchema = (format: string): JsonObject => ({
   type: 'string',
@@ -79,7 +79,7 @@ const properties: JsonObject = {
   }),
   order: {
     type: 'array',
-    items: { type: 'string', format: 'order' },
+    items: { type: 'string', format: 'order', pattern: ORDER_PATTERN },
     uniqueItems: true,
     description:
       'The order of lists where a request names none, and of sets inside records: fields, each optionally followed by asc or desc. The identifier breaks ties.',

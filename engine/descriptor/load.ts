@@ -92,29 +92,21 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): Reading
   return { diagnostics, findings: [], drafts: names.map((name) => unreadable(source, name)), file: undefined };
 }
 
-/** The faults of a file with their places. What is no JSON was taken as null: what follows from that is not said. */
+/** The faults of a file with their places, each once. */
 function placed({ diagnostics, drafts }: Reading, findings: readonly Finding[]): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
-  const said = new Set(diagnostics.map(placeOf));
-  const more = findings
+  // What is no JSON was taken as null: what follows from that is not said.
+  const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
+  const own = findings
     .slice(0, MAX_SHOWN)
-    .map(({ code, path, at, message }) => diagnose(draft.where, code, path, at, message));
-  const all = [...diagnostics, ...more.filter((one) => !said.has(placeOf(one)))];
-  const next = findings[MAX_SHOWN];
+    .map(({ code, path, at, message }) => diagnose(draft.where, code, path, at, message))
+    .filter(({ line, column }) => !said.has(`${line}:${column}`));
+  const first = grouped(own, ({ line, column, code }) => `${line}:${column} ${code}`);
+  const [next] = findings.slice(MAX_SHOWN);
   const hidden = findings.length - MAX_SHOWN;
-  return next
-    ? [
-        ...all,
-        diagnose(
-          draft.where,
-          'too-many-faults',
-          next.path,
-          next.at,
-          `${hidden} more faults of this file are not shown`,
-        ),
-      ]
-    : all;
+  const rest = next
+    ? [diagnose(draft.where, 'too-many-faults', next.path, next.at, `${hidden} more faults of this file are not shown`)]
+    : [];
+  return [...diagnostics, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
 }
-
-const placeOf = ({ line, column }: Diagnostic): string => `${line}:${column}`;

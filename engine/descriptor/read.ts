@@ -110,5 +110,7 @@ const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, str
 
 function explain(whole: Source, error: YAMLError): Diagnostic {
   const [code, message] = explained[error.code] ?? ['yaml-syntax', `this is not YAML: ${error.message}`];
-  return diagnoseAt(whole, code, error.pos, message);
+  const [start, end] = error.pos;
+  const indentation = Math.max(0, whole.text.slice(start).search(/[^ ]/));
+  return diagnoseAt(whole, code, [start + indentation, end + indentation], message);
 }

@@ -3,6 +3,7 @@ import type { Diagnostic, Severity } from '../diagnostic.ts';
 import { printable } from './frame.ts';
 
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
+  if (diagnostics.length === 0) return 'No faults found.';
   return [...sortDiagnostics(diagnostics).map(format), summary(diagnostics)].join('\n\n');
 }
 

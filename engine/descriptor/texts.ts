@@ -7,6 +7,7 @@ export interface TextFault {
 }
 
 export const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
+export const ORDER_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*( (asc|desc))?$';
 export const MAX_NAME_BYTES = 60;
 export const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
 /** Words with a meaning of their own where names stand: keys of requests, which know case, and words that do not. */
@@ -18,21 +19,20 @@ const name = new RegExp(NAME_PATTERN, 'u');
 const path = new RegExp(PATH_PATTERN);
 const direction = /^(asc|desc)$/;
 
+const badName = (message: string): TextFault => ({ code: 'bad-name', message });
+
 export function nameFault(text: string): TextFault | undefined {
   const quoted = JSON.stringify(text);
   if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text)) {
     return { code: 'reserved-name', message: `${quoted} has a meaning of its own; choose another name` };
   }
-  if (!name.test(text))
-    return { code: 'bad-name', message: `${quoted} is no name: a letter or "_", then letters, digits and "_"` };
-  if (text !== text.normalize('NFC'))
-    return {
-      code: 'bad-name',
-      message: `${quoted} must be written in Unicode form NFC: ${JSON.stringify(text.normalize('NFC'))}`,
-    };
+  const composed = text.normalize('NFC');
+  if (text !== composed) return badName(`${quoted} must be written in Unicode form NFC: ${JSON.stringify(composed)}`);
+  if (!name.test(text)) return badName(`${quoted} is no name: a letter or "_", then letters, digits and "_"`);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_NAME_BYTES) return undefined;
-  return { code: 'bad-name', message: `${quoted} has ${bytes} bytes; a name has at most ${MAX_NAME_BYTES}` };
+  return bytes <= MAX_NAME_BYTES
+    ? undefined
+    : badName(`${quoted} has ${bytes} bytes; a name has at most ${MAX_NAME_BYTES}`);
 }
 
 export function tableFault(text: string): TextFault | undefined {
@@ -58,7 +58,7 @@ export function orderField(item: string): string | undefined {
 }
 
 function orderFault(text: string): TextFault | undefined {
-  if (orderField(text) !== undefined) return undefined;
+  if (name.test(orderField(text) ?? '')) return undefined;
   return {
     code: 'bad-order',
     message: `${JSON.stringify(text)} must be a field, optionally followed by "asc" or "desc"`,

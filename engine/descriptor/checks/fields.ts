@@ -1,11 +1,14 @@
 /** Fields against themselves: constraints, defaults and examples that cannot all be true. */
+import type { DiagnosticCode } from '../../diagnostic.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonValue } from '../../json.ts';
 import { FIELD_WORDS } from '../descriptor.ts';
 import type { FieldDraft, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../finding.ts';
+import { hint } from '../hint.ts';
 import type { Schema } from '../schema.ts';
+import type { Path } from '../source.ts';
 import type { Check } from './check.ts';
 
 const words: ReadonlySet<string> = new Set(FIELD_WORDS);
@@ -18,42 +21,31 @@ export const checkFields: Check = (type, schema) =>
 
 /** Whether the field can always have a value that it accepts. */
 function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraft): readonly Finding[] {
-  const path = ['fields', name];
-  const required = field.required ?? false;
-  const nullable = field.nullable ?? (field.default === undefined && !required);
-  const mustBeGiven = field.nullable === false && field.default === undefined && !required;
-  return [
-    ...(field.default === null && !nullable
-      ? [
-          finding(
-            'null-default',
-            [...path, 'default'],
-            'value',
-            `${quoted(name)} is not nullable, yet its default is null; add "nullable: true" or drop the default`,
-          ),
-        ]
-      : []),
-    ...(mustBeGiven
-      ? [
-          finding(
-            'missing-default',
-            [...path, 'nullable'],
-            'value',
-            `${quoted(name)} accepts no null: it needs a default or "required: true"`,
-          ),
-        ]
-      : []),
-    ...(required && field.readOnly && operations?.has('create')
-      ? [
-          finding(
-            'read-only-required',
-            [...path, 'required'],
-            'value',
-            `${quoted(name)} is readOnly: no request may give it, so that create cannot require it`,
-          ),
-        ]
-      : []),
+  const { required = false, readOnly = false, default: fallback } = field;
+  const nullable = field.nullable ?? (fallback === undefined && !required);
+  const faults: readonly (readonly [boolean, DiagnosticCode, keyof FieldDraft, string])[] = [
+    [
+      fallback === null && !nullable,
+      'null-default',
+      'default',
+      'is not nullable, yet its default is null; add "nullable: true" or drop the default',
+    ],
+    [
+      !nullable && fallback === undefined && !required,
+      'missing-default',
+      'nullable',
+      'accepts no null: it needs a default or "required: true"',
+    ],
+    [
+      required && readOnly && operations?.has('create') === true,
+      'read-only-required',
+      'required',
+      'is readOnly: no request may give it, so that create cannot require it',
+    ],
   ];
+  return faults.flatMap(([faulty, code, key, message]) =>
+    faulty ? [finding(code, ['fields', name, key], 'value', `${quoted(name)} ${message}`)] : [],
+  );
 }
 
 function shapeOf(field: FieldDraft): Shape {
@@ -71,18 +63,29 @@ function checkValues(schema: Schema, name: string, field: FieldDraft): readonly 
   const faults = fieldType
     .faults(shape)
     .map(({ keyword, message }) => finding('contradictory-constraints', [...path, keyword], 'value', message));
-  if (faults.length > 0) return faults;
-  const refused = (value: JsonValue): boolean => !schema.accepts(fieldType.schema(shape), value);
-  const says = (value: JsonValue): string =>
-    `${quoted(name)} refuses ${quoted(value)}: it must be ${fieldType.expected(shape)}${hint(fieldType, value)}`;
-  const examples = shape.examples.flatMap((value, index) =>
-    refused(value) ? [finding('bad-example', [...path, 'examples', index], 'value', says(value))] : [],
-  );
-  const unfit = field.default !== undefined && field.default !== null && refused(field.default);
+  return faults.length > 0
+    ? faults
+    : [...checkListed(schema, fieldType, shape, path), ...checkSamples(schema, fieldType, shape, name, field)];
+}
+
+/** The default and the examples, which the field must accept. */
+function checkSamples(
+  schema: Schema,
+  fieldType: FieldType,
+  shape: Shape,
+  name: string,
+  field: FieldDraft,
+): readonly Finding[] {
+  const jsonSchema = fieldType.schema(shape);
+  const refusal = (code: DiagnosticCode, value: JsonValue, ...key: Path): readonly Finding[] => {
+    if (schema.accepts(jsonSchema, value)) return [];
+    const message = `${quoted(name)} refuses ${quoted(value)}: it must be ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
+    return [finding(code, ['fields', name, ...key], 'value', message)];
+  };
+  const { default: fallback = null } = field;
   return [
-    ...checkListed(schema, fieldType, shape, path),
-    ...(unfit ? [finding('bad-default', [...path, 'default'], 'value', says(field.default ?? null))] : []),
-    ...examples,
+    ...(fallback === null ? [] : refusal('bad-default', fallback, 'default')),
+    ...shape.examples.flatMap((value, index) => refusal('bad-example', value, 'examples', index)),
   ];
 }
 
@@ -104,12 +107,4 @@ function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: r
           ),
         ],
   );
-}
-
-/** Numbers that should have been quoted. */
-function hint(fieldType: FieldType, value: JsonValue): string {
-  const schema: JsonObject = fieldType.schema({ constraints: {}, examples: [] });
-  return schema['type'] === 'string' && (typeof value === 'number' || typeof value === 'boolean')
-    ? `; write it in quotes: "${String(value)}"`
-    : '';
 }

@@ -26,7 +26,7 @@ function checkInverse(side: Side, schema: Schema): readonly Finding[] {
   const other = schema.named(side);
   if (!other) return target.complete ? [finding('unknown-inverse', path, 'value', unknownInverse(side, schema))] : [];
   const wrong = mismatch(side, other, schema);
-  if (wrong) return [finding('inverse-mismatch', path, 'value', wrong)];
+  if (wrong) return [finding('inverse-mismatch', ['relations', name, wrong.key], 'value', wrong.message)];
   const [first = side] = schema.claimants(other);
   if (first === side || other.relation.inverse !== undefined) return [];
   return [
@@ -50,24 +50,46 @@ function unknownInverse({ type, target, relation }: Side, schema: Schema): strin
   return `${relation.type ?? ''} has no relation ${quoted(inverse)}${didYouMean(inverse, names) || candidates}`;
 }
 
-/** Why the other relation is not the other side of this one; said at one of the two only. */
-function mismatch(side: Side, other: Side, schema: Schema): string | undefined {
-  const { type, name, relation } = side;
+interface Mismatch {
+  readonly key: 'inverse' | 'through';
+  readonly message: string;
+}
+
+/** Why the other relation is not the other side of this one. */
+function mismatch(side: Side, other: Side, schema: Schema): Mismatch | undefined {
   const { relation: back } = other;
   const namesNothing = back.inverse !== undefined && other.target !== undefined && !schema.named(other);
+  // That it names nothing is said there.
   if (namesNothing || back.type === undefined) return undefined;
+  const wrong = otherEnd(side, other) ?? kinds(side, other);
+  return wrong === undefined ? throughs(side, other) : { key: 'inverse', message: wrong };
+}
+
+function otherEnd(side: Side, other: Side): string | undefined {
+  const { type, name } = side;
+  const { type: target, inverse = name } = other.relation;
   if (other === side) return `${label(side)} cannot be its own inverse`;
-  if (back.type !== type.name) return `${label(other)} leads to ${back.type}, not to ${type.name}`;
-  if (back.inverse !== undefined && back.inverse !== name)
-    return `${label(other)} names ${quoted(back.inverse)} as its inverse, not ${quoted(name)}`;
-  const saidThere = back.inverse === name && label(other) < label(side);
-  if (saidThere || !relation.kind || !back.kind) return undefined;
-  if (!pairs[relation.kind].includes(back.kind))
-    return `${label(other)} is a ${back.kind}; the inverse of a ${relation.kind} is a ${pairs[relation.kind].join(' or ')}`;
-  const differ = relation.through !== undefined && back.through !== undefined && relation.through !== back.through;
-  return differ
-    ? `${label(other)} goes through ${quoted(back.through)}, and this relation through ${quoted(relation.through)}`
-    : undefined;
+  if (target !== type.name) return `${label(other)} leads to ${target ?? ''}, not to ${type.name}`;
+  return inverse === name ? undefined : `${label(other)} names ${quoted(inverse)} as its inverse, not ${quoted(name)}`;
+}
+
+/** What concerns both alike is said at one of two sides that name each other. */
+const saidThere = (side: Side, other: Side): boolean =>
+  other.relation.inverse === side.name && label(other) < label(side);
+
+function kinds(side: Side, other: Side): string | undefined {
+  const [kind, back] = [side.relation.kind, other.relation.kind];
+  if (!kind || !back || pairs[kind].includes(back) || saidThere(side, other)) return undefined;
+  return `${label(other)} is a ${back}; the inverse of a ${kind} is a ${pairs[kind].join(' or ')}`;
+}
+
+function throughs(side: Side, other: Side): Mismatch | undefined {
+  const [here, there] = [side.relation.through, other.relation.through];
+  if (here === undefined || there === undefined || here === there || saidThere(side, other)) return undefined;
+  return {
+    key: 'through',
+    message: `${label(other)} goes through ${quoted(there)}, and this relation through ${quoted(here)}`,
+  };
 }
 
 /** A pair that looks like two sides of one, though neither names the other. */
