@@ -1,7 +1,7 @@
 /** One file against the grammar: the errors of Ajv, each mistake once, said for people. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../ajv.ts';
-import { isObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonValue, unescapedSteps } from '../json.ts';
 import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
 import type { Finding } from './finding.ts';
@@ -41,8 +41,7 @@ export function checkGrammar(value: JsonValue): Checked {
 function pathOf({ instancePath }: ErrorObject, value: JsonValue): Path {
   const path: (string | number)[] = [];
   let node: unknown = value;
-  for (const escaped of instancePath.split('/').slice(1)) {
-    const name = escaped.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const name of unescapedSteps(instancePath)) {
     path.push(Array.isArray(node) ? Number(name) : name);
     node = Array.isArray(node)
       ? node[Number(name)]

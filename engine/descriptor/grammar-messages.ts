@@ -32,8 +32,18 @@ function textFinding(
   return finding(fault.code, [...path, propertyName], 'key', fault.message);
 }
 
-const refused: Explain = ({ message }, path) =>
-  finding('bad-value', path, 'value', `${quoted(path.at(-1))} ${message ?? 'is refused'}`);
+/** How a value is named by its key: an item by the list that it stands in. */
+function subject(path: Path): string {
+  const key = path.findLast((step) => typeof step === 'string');
+  if (key === undefined) return 'the descriptor';
+  return key === path.at(-1) ? quoted(key) : `an item of ${quoted(key)}`;
+}
+
+/** A bound that a value does not keep. */
+const refused =
+  (says: (bound: string) => string): Explain =>
+  ({ params, keyword }, path) =>
+    finding('bad-value', path, 'value', `${subject(path)} ${says(String(params['limit'] ?? params[keyword]))}`);
 
 const explanations: Readonly<Record<string, Explain>> = {
   additionalProperties: ({ params, parentSchema }, path) =>
@@ -55,7 +65,7 @@ const explanations: Readonly<Record<string, Explain>> = {
       'wrong-type',
       path,
       'value',
-      `${path.length === 0 ? 'the descriptor' : quoted(path.at(-1))} must be ${kind(String(params['type']))}, not ${found(data)}${hint(String(params['type']), data)}`,
+      `${subject(path)} must be ${kind(String(params['type']))}, not ${found(data)}${hint(String(params['type']), data)}`,
     ),
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
@@ -75,12 +85,12 @@ const explanations: Readonly<Record<string, Explain>> = {
       `${quoted(Array.isArray(data) ? data[index] : undefined)} stands in ${quoted(path.at(-1))} twice`,
     );
   },
-  minimum: refused,
-  maximum: refused,
-  minItems: refused,
-  minProperties: refused,
-  minLength: refused,
-  pattern: refused,
+  minimum: refused((limit) => `must be at least ${limit}`),
+  maximum: refused((limit) => `must be at most ${limit}`),
+  minLength: refused((limit) => `needs at least ${limit} characters`),
+  minItems: refused((limit) => `needs at least ${limit} item`),
+  minProperties: refused((limit) => `needs at least ${limit} key`),
+  pattern: refused((pattern) => `must match ${pattern}`),
 };
 
 /** What a path leads to, in a message. */
@@ -104,7 +114,7 @@ function unknownKey(key: string, known: readonly string[], path: Path): GrammarF
       'misplaced-key',
       at,
       'key',
-      `${quoted(key)} is not for ${owner(path)}, but for ${anyOf(elsewhere)}; here: ${known.join(', ')}`,
+      `${owner(path)} takes no ${quoted(key)}: that is for ${anyOf(elsewhere)}`,
     );
   const suggestion = didYouMean(key, known) || `; known keys: ${known.join(', ')}`;
   return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);

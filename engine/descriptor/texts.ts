@@ -69,10 +69,8 @@ function regexFault(text: string): TextFault | undefined {
   try {
     return void new RegExp(text, 'u');
   } catch (error) {
-    return {
-      code: 'bad-pattern',
-      message: `${JSON.stringify(text)} is no regular expression: ${error instanceof Error ? error.message : ''}`,
-    };
+    const reason = error instanceof Error ? error.message.split(': ').at(-1) : '';
+    return { code: 'bad-pattern', message: `this is no regular expression (ECMA-262, with the flag "u"): ${reason}` };
   }
 }
 

@@ -91,12 +91,7 @@ function scalar(value: unknown, node: Node, walk: Walk): JsonValue {
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'number') {
     if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
-    return refuse(
-      walk,
-      'not-json',
-      node,
-      `${value} is no number that JSON keeps exactly; a long number can be text in quotes`,
-    );
+    return refuse(walk, 'not-json', node, 'JSON keeps no such number exactly; a long number can be text in quotes');
   }
   if (typeof value !== 'string') return refuse(walk, 'not-json', node, 'not a JSON value');
   if (value.isWellFormed() && !value.includes('\0')) return value;

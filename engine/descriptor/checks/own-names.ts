@@ -15,7 +15,12 @@ function doubledNames(type: TypeDraft): readonly Found[] {
     owner,
     type,
     found: (earlier) =>
-      finding('doubled-name', path, at, `${owner} has the same name as ${earlier}, upper and lower case apart`),
+      finding(
+        'doubled-name',
+        path,
+        at,
+        `${owner} has the name of ${earlier} already; upper and lower case count as the same`,
+      ),
   });
   return conflicts([
     member(type.identifier, `the identifier ${quoted(type.identifier)}`, ['identifier', 'name'], 'value'),
