@@ -58,6 +58,8 @@ export const diagnosticCodes = {
   'doubled-table': 'error',
   'doubled-name': 'error',
   'doubled-column': 'error',
+  'former-name-taken': 'error',
+  'doubled-rename': 'error',
   // Relations
   'unknown-type': 'error',
   'hidden-identifier': 'error',

@@ -6,6 +6,7 @@ import { checkInverses } from './checks/inverses.ts';
 import { checkMembers } from './checks/members.ts';
 import { checkColumns, checkNames } from './checks/own-names.ts';
 import { checkReachability } from './checks/reachability.ts';
+import { checkRenames, checkTypeRenames } from './checks/renames.ts';
 import { checkSeeds } from './checks/seeds.ts';
 import { checkDefaultNames, checkPaths, checkTables, doubledTypes } from './checks/shared-names.ts';
 import { checkTargets } from './checks/targets.ts';
@@ -19,6 +20,7 @@ const checks: readonly Check[] = [
   checkMembers,
   checkVariants,
   checkSeeds,
+  checkRenames,
   checkDefaultNames,
   checkTargets,
   checkInverses,
@@ -29,6 +31,7 @@ const schemaChecks: readonly SchemaCheck[] = [
   checkPaths,
   checkTables,
   checkColumns,
+  checkTypeRenames,
   checkRequiredCycles,
   checkReachability,
 ];

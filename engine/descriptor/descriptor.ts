@@ -19,6 +19,7 @@ export interface FieldDescriptor {
   readonly readOnly?: boolean;
   readonly unique?: boolean;
   readonly index?: boolean;
+  readonly renamedFrom?: string;
   readonly examples?: readonly JsonValue[];
   readonly [keyword: string]: JsonValue | undefined;
 }
@@ -28,6 +29,7 @@ export interface RelationDescriptor {
   readonly type: string;
   readonly description?: string;
   readonly inverse?: string;
+  readonly renamedFrom?: string;
   readonly column?: string;
   readonly through?: string;
   readonly required?: boolean;
@@ -39,6 +41,7 @@ export interface RelationDescriptor {
 
 export interface Descriptor {
   readonly type: string;
+  readonly renamedFrom?: string;
   readonly description?: string;
   readonly path?: string;
   readonly table?: string;
@@ -69,5 +72,6 @@ export const FIELD_WORDS = [
   'readOnly',
   'unique',
   'index',
+  'renamedFrom',
   'examples',
 ] as const;

@@ -31,6 +31,10 @@ const common: JsonObject = {
     undefined,
     'Whether null is accepted. Without this word: true where neither default nor required is given, else false.',
   ),
+  renamedFrom: {
+    type: 'string',
+    description: 'The name that the field had before. Databases that know it under that name keep its values.',
+  },
   readOnly: flag(false, 'Whether requests may not change the field. They may repeat the value that is stored.'),
   examples: {
     type: 'array',

@@ -28,6 +28,9 @@ const common: JsonObject = {
   inverse: text(
     'The relation of the other type that is the same connection seen from there. One of the two sides may say it, or both.',
   ),
+  renamedFrom: text(
+    'The name that the relation had before. Databases that know it under that name keep its connections.',
+  ),
   nested: {
     enum: ['write', 'link'],
     description:

@@ -43,6 +43,10 @@ const properties: JsonObject = {
     $ref: '#/definitions/name',
     description: 'The name of the record type, in the singular, such as OrderItem. Relations of other types name it.',
   },
+  renamedFrom: {
+    type: 'string',
+    description: 'The name that the type had before. Databases that know it under that name keep its records.',
+  },
   description: {
     type: 'string',
     description: 'What a record of this type is, for people: shown in the API documentation.',

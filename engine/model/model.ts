@@ -14,6 +14,7 @@ export interface Field extends Shape {
   readonly readOnly: boolean;
   readonly unique: boolean;
   readonly index: boolean;
+  readonly renamedFrom: string | undefined;
   readonly column: string;
 }
 
@@ -54,6 +55,7 @@ export interface Relation {
   readonly name: string;
   readonly kind: RelationKind;
   readonly description: string;
+  readonly renamedFrom: string | undefined;
   readonly source: RecordType;
   readonly target: RecordType;
   /** The same connection as the target sees it, where the target has a name for it. */
@@ -89,6 +91,7 @@ export interface Variant {
 
 export interface RecordType {
   readonly name: string;
+  readonly renamedFrom: string | undefined;
   readonly description: string;
   readonly path: string;
   readonly table: string;

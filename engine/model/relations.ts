@@ -57,6 +57,7 @@ function relationOf({ source, target, name, descriptor }: Side, link: Link): Dra
     name,
     kind: descriptor.kind,
     description: descriptor.description ?? '',
+    renamedFrom: descriptor.renamedFrom,
     source,
     target,
     inverse: undefined,

@@ -38,6 +38,7 @@ function resolveType(descriptor: Descriptor): Draft<RecordType> {
   const variants = resolveVariants(descriptor, fields);
   return {
     name: descriptor.type,
+    renamedFrom: descriptor.renamedFrom,
     description: descriptor.description ?? '',
     path: descriptor.path ?? defaultPath(descriptor.type),
     table: descriptor.table ?? defaultTable(descriptor.type),
@@ -81,6 +82,7 @@ function resolveField(name: string, descriptor: FieldDescriptor): Field {
     readOnly: descriptor.readOnly ?? false,
     unique: descriptor.unique ?? false,
     index: descriptor.index ?? false,
+    renamedFrom: descriptor.renamedFrom,
     column: name,
   };
 }
