@@ -1,0 +1,72 @@
+/** Example records: bodies that an empty database takes, and what it answers to them. */
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Field, RecordType, Relation } from '../model/model.ts';
+
+/** Identifiers of an empty database begin with it. */
+const FIRST = 1;
+/** How deep obligatory records are nested in each other. */
+const MAX_DEPTH = 8;
+
+const exampleValue = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
+const otherValue = (field: Field): JsonValue => field.examples[1] ?? field.type.good(field, FIRST + 2);
+
+/** A body that makes a record. */
+export function creationExample(type: RecordType): JsonObject {
+  const relations = [...type.relations.values()].map(
+    (relation) => [relation.name, nestedExample(relation, 0)] as const,
+  );
+  return { ...valuesOf(writable(type.defaultVariant.fields)), ...present(relations) };
+}
+
+/** A body that changes a record: one or two of its values. */
+export function changeExample(type: RecordType): JsonObject {
+  const fields = writable(type.defaultVariant.fields);
+  const plain = fields.filter(({ unique }) => !unique);
+  const changed = (plain.length > 0 ? plain : fields).slice(0, 2);
+  return Object.fromEntries(changed.map((field) => [field.name, otherValue(field)]));
+}
+
+/** The record that `creationExample` makes, as it is answered. */
+export function recordExample(type: RecordType): JsonObject {
+  const relations = [...type.relations.values()].map((relation) => [relation.name, relatedExample(relation)] as const);
+  const fields = type.defaultVariant.fields.map((field) => [field.name, answeredValue(field)] as const);
+  return { ...identifierOf(type), ...Object.fromEntries(fields), ...Object.fromEntries(relations) };
+}
+
+const writable = (fields: readonly Field[]): readonly Field[] => fields.filter(({ readOnly }) => !readOnly);
+
+const valuesOf = (fields: readonly Field[]): JsonObject =>
+  Object.fromEntries(fields.map((field) => [field.name, exampleValue(field)]));
+
+const answeredValue = (field: Field): JsonValue => (field.readOnly ? (field.default ?? null) : exampleValue(field));
+
+const identifierOf = ({ identifier }: RecordType): JsonObject =>
+  identifier.inRecord ? { [identifier.name]: FIRST } : {};
+
+const present = (entries: readonly (readonly [string, JsonValue | undefined])[]): JsonObject =>
+  Object.fromEntries(entries.filter((entry): entry is readonly [string, JsonValue] => entry[1] !== undefined));
+
+/** What a body says of a relation: a new record where one may be written, a link where there must be one. */
+function nestedExample(relation: Relation, depth: number): JsonValue | undefined {
+  const { target, nested, owned, required, toMany, kind } = relation;
+  if (required && nested === 'link') return { [target.identifier.name]: FIRST };
+  const written = nested === 'write' && (kind === 'belongsTo' || owned);
+  if (!written || depth > MAX_DEPTH || (depth > 0 && !required)) return undefined;
+  const record = { ...valuesOf(writable(relation.fields)), ...obligatory(relation, depth) };
+  return toMany ? [record] : record;
+}
+
+/** The relations that a nested record must have; the one that leads back goes without saying. */
+function obligatory({ target, inverse }: Relation, depth: number): JsonObject {
+  const relations = [...target.relations.values()].filter((relation) => relation.required && relation !== inverse);
+  return present(relations.map((relation) => [relation.name, nestedExample(relation, depth + 1)] as const));
+}
+
+function relatedExample(relation: Relation): JsonValue {
+  const { target, toMany, fields } = relation;
+  const body = nestedExample(relation, 0);
+  if (body === undefined) return toMany ? [] : null;
+  const shown = fields.map((field) => [field.name, answeredValue(field)] as const);
+  const record = { ...identifierOf(target), ...Object.fromEntries(shown) };
+  return toMany ? [record] : record;
+}

@@ -1,0 +1,71 @@
+/** What the document calls things: in ASCII, each name once, and the same for the same Model. */
+import { defaultPath, snakeCase } from '../names.ts';
+import type { RecordType, Relation } from '../model/model.ts';
+
+export interface Names {
+  /** A record as lists and requests to one record show it. */
+  record(type: RecordType): string;
+  /** A record as other records show it: without its relations. */
+  related(relation: Relation): string;
+  /** What a change may say of a record. */
+  input(type: RecordType): string;
+  /** What a change may say of a record that a relation leads to. */
+  nestedInput(relation: Relation): string;
+  /** What is sent to make a record. */
+  creation(type: RecordType): string;
+  /** `TaxClass` */
+  one(type: RecordType): string;
+  /** `TaxClasses` */
+  many(type: RecordType): string;
+}
+
+export function createNames(): Names {
+  const known = new Map<string, string>();
+  const taken = new Set<string>();
+  /** The name of a thing, made when it is asked for first. */
+  const nameOf = (thing: string, wanted: string): string => {
+    const name = known.get(thing) ?? free(ascii(wanted), taken);
+    known.set(thing, name);
+    taken.add(name);
+    return name;
+  };
+  const shared = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
+  const owner = ({ source, name }: Relation): string => source.name + capitalized(name);
+  return {
+    record: ({ name }) => nameOf(`record ${name}`, name),
+    related: (relation) =>
+      shared(relation)
+        ? nameOf(`related ${relation.target.name}`, `Related${relation.target.name}`)
+        : nameOf(`related ${relation.source.name}.${relation.name}`, `Related${owner(relation)}`),
+    input: ({ name }) => nameOf(`input ${name}`, `${name}Input`),
+    nestedInput: (relation) =>
+      shared(relation)
+        ? nameOf(`input ${relation.target.name}`, `${relation.target.name}Input`)
+        : nameOf(`input ${relation.source.name}.${relation.name}`, `${owner(relation)}Input`),
+    creation: ({ name }) => nameOf(`creation ${name}`, `New${name}`),
+    one: ({ name }) => nameOf(`one ${name}`, capitalized(name)),
+    many: ({ name }) => nameOf(`many ${name}`, defaultPath(name).split('-').map(capitalized).join('')),
+  };
+}
+
+/** A name that nothing else has. */
+function free(wanted: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(wanted)) return wanted;
+  let number = 2;
+  while (taken.has(`${wanted}${number}`)) number += 1;
+  return `${wanted}${number}`;
+}
+
+/** Marks are dropped, other letters become their code points: generated clients make identifiers of these names. */
+const ascii = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^\w]/gu, (letter) => `x${letter.codePointAt(0)?.toString(16) ?? ''}`);
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** `tax class`, for sentences. */
+export const oneInWords = ({ name }: RecordType): string => snakeCase(name).replaceAll('_', ' ');
+/** `tax classes`, for sentences. */
+export const manyInWords = ({ name }: RecordType): string => defaultPath(name).replaceAll('-', ' ');

@@ -1,0 +1,166 @@
+/** The operations of each type: how it is asked for, what is sent, what is answered. */
+import type { Operation } from '../descriptor/descriptor.ts';
+import type { JsonObject } from '../json.ts';
+import type { RecordType } from '../model/model.ts';
+import { changeExample, recordExample } from './examples.ts';
+import type { HeaderName } from './header-parts.ts';
+import { listParameters } from './list-parameters.ts';
+import { manyInWords, type Names, oneInWords } from './names.ts';
+import { type SharedParameter, viewParameters } from './parameters.ts';
+import { problemCodes, problemResponses } from './problem-answers.ts';
+import { ref } from './refs.ts';
+
+interface Kind {
+  readonly operation: Operation;
+  readonly path: 'collection' | 'item';
+  readonly method: string;
+  readonly id: (type: RecordType, names: Names) => string;
+  readonly summary: (type: RecordType) => string;
+  readonly description: string;
+  readonly shared: readonly SharedParameter[];
+  readonly body?: (type: RecordType, names: Names) => JsonObject;
+  readonly answers: (type: RecordType, names: Names) => JsonObject;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    operation: 'list',
+    path: 'collection',
+    method: 'get',
+    id: (type, names) => `list${names.many(type)}`,
+    summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
+    description: 'Answers the whole list, or one page of it where a limit is given. Filters are ANDed.',
+    shared: ['after', 'before', 'Prefer-Count', 'If-None-Match'],
+    answers: (type, names) => ({ 200: listAnswer(type, names), 304: NOT_MODIFIED }),
+  },
+  {
+    operation: 'create',
+    path: 'collection',
+    method: 'post',
+    id: (type, names) => `create${names.one(type)}`,
+    summary: (type) => `Add new ${oneInWords(type)}`,
+    description: 'Makes a record, with the records nested in it, all or nothing.',
+    shared: ['Prefer-Return'],
+    body: (type, names) => ref('requestBodies', names.creation(type)),
+    answers: (type, names) => ({
+      201: recordAnswer(type, names, 'The created record.', ['Location', 'ETag', 'Preference-Applied']),
+      204: minimalAnswer('The record was created; Location says where.', ['Location', 'ETag']),
+    }),
+  },
+  {
+    operation: 'get',
+    path: 'item',
+    method: 'get',
+    id: (type, names) => `get${names.one(type)}`,
+    summary: (type) => `Retrieve ${oneInWords(type)} by id`,
+    description: 'Answers one record, with its relations one level deep.',
+    shared: ['If-None-Match'],
+    answers: (type, names) => ({ 200: recordAnswer(type, names, 'The record.', ['ETag']), 304: NOT_MODIFIED }),
+  },
+  {
+    operation: 'update',
+    path: 'item',
+    method: 'put',
+    id: (type, names) => `update${names.one(type)}`,
+    summary: (type) => `Update ${oneInWords(type)} by id`,
+    description:
+      'Changes the keys that the body holds; those it leaves out stay as they are. What GET answers can be sent back.',
+    shared: ['Prefer-Return'],
+    body: (type, names) => changeBody(type, names, ['application/json']),
+    answers: updateAnswers,
+  },
+  {
+    operation: 'update',
+    path: 'item',
+    method: 'patch',
+    id: (type, names) => `patch${names.one(type)}`,
+    summary: (type) => `Change ${oneInWords(type)} by id`,
+    description: 'The same as PUT; inside of free JSON values it follows RFC 7396, where null removes a key.',
+    shared: ['Prefer-Return'],
+    body: (type, names) => changeBody(type, names, ['application/merge-patch+json', 'application/json']),
+    answers: updateAnswers,
+  },
+  {
+    operation: 'delete',
+    path: 'item',
+    method: 'delete',
+    id: (type, names) => `delete${names.one(type)}`,
+    summary: (type) => `Delete ${oneInWords(type)} by id`,
+    description: 'Deletes the record and what it owns, and answers the record as it was.',
+    shared: ['Prefer-Return'],
+    answers: (type, names) => ({
+      200: recordAnswer(type, names, 'The record as it was.', ['Preference-Applied']),
+      204: minimalAnswer('The record was deleted.', []),
+    }),
+  },
+];
+
+/** The methods of one of the two paths of a type. */
+export function pathMethods(type: RecordType, path: Kind['path'], names: Names): JsonObject {
+  const kinds = KINDS.filter((kind) => kind.path === path && type.operations.has(kind.operation));
+  return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names)]));
+}
+
+function operationObject(kind: Kind, type: RecordType, names: Names): JsonObject {
+  const own = kind.operation === 'list' ? listParameters(type) : [];
+  const body = kind.body?.(type, names);
+  return {
+    operationId: kind.id(type, names),
+    summary: kind.summary(type),
+    description: kind.description,
+    tags: [type.name],
+    parameters: [...own, ...viewParameters(type), ...[...kind.shared, ...conditions(kind, type)].map(sharedParameter)],
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: { ...kind.answers(type, names), ...problemResponses(problemCodes(kind.operation, type)) },
+  };
+}
+
+const sharedParameter = (name: SharedParameter): JsonObject => ref('parameters', name);
+
+function conditions({ operation }: Kind, { preconditions }: RecordType): readonly SharedParameter[] {
+  if (operation !== 'update' && operation !== 'delete') return [];
+  return preconditions === 'required' ? ['If-Match-Required'] : ['If-Match'];
+}
+
+const headersOf = (names: readonly HeaderName[]): JsonObject =>
+  Object.fromEntries((['Cache-Control', 'Vary', ...names] as const).map((name) => [name, ref('headers', name)]));
+
+const NOT_MODIFIED: JsonObject = {
+  description: 'What the client has is still the same.',
+  headers: headersOf(['ETag']),
+};
+
+const minimalAnswer = (description: string, headers: readonly HeaderName[]): JsonObject => ({
+  description: `${description} After \`Prefer: return=minimal\`.`,
+  headers: headersOf([...headers, 'Preference-Applied']),
+});
+
+function recordAnswer(type: RecordType, names: Names, description: string, headers: readonly HeaderName[]): JsonObject {
+  const schema = ref('schemas', names.record(type));
+  return {
+    description,
+    headers: headersOf(headers),
+    content: { 'application/json': { schema, example: recordExample(type) } },
+  };
+}
+
+function listAnswer(type: RecordType, names: Names): JsonObject {
+  const schema = { type: 'array', items: ref('schemas', names.record(type)) };
+  return {
+    description: 'The records that match the filters, in the order asked for.',
+    headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
+    content: { 'application/json': { schema, example: [recordExample(type)] } },
+  };
+}
+
+function updateAnswers(type: RecordType, names: Names): JsonObject {
+  return {
+    200: recordAnswer(type, names, 'The updated record.', ['ETag', 'Preference-Applied']),
+    204: minimalAnswer('The record was updated.', ['ETag']),
+  };
+}
+
+function changeBody(type: RecordType, names: Names, mediaTypes: readonly string[]): JsonObject {
+  const media = { schema: ref('schemas', names.input(type)), example: changeExample(type) };
+  return { required: true, content: Object.fromEntries(mediaTypes.map((name) => [name, media])) };
+}

@@ -1,0 +1,128 @@
+/** Answers to requests that are refused, or fail: of each operation, by status (RFC 9457). */
+import type { Operation } from '../descriptor/descriptor.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { RecordType } from '../model/model.ts';
+import { type ProblemCode, problemKinds } from '../problem.ts';
+import { type HeaderName } from './header-parts.ts';
+import { ref } from './refs.ts';
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+const ANY = ['invalid-query', 'not-acceptable', 'internal-error', 'storage-busy'] as const;
+const ONE = ['invalid-identifier', 'record-not-found'] as const;
+const WRITING = ['precondition-failed', 'storage-full'] as const;
+const BODY = [
+  'invalid-json',
+  'content-too-large',
+  'unsupported-media-type',
+  'invalid-body',
+  'unique-conflict',
+] as const;
+/** Only where a body may hold related records. */
+const NESTED = ['invalid-reference', 'link-conflict', 'restrict-conflict'] as const;
+
+const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
+  list: ANY,
+  get: [...ANY, ...ONE],
+  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict'],
+  update: [...ANY, ...ONE, ...BODY, ...WRITING],
+  delete: [...ANY, ...ONE, ...WRITING],
+};
+
+/** Which problems an operation of a type can answer. */
+export function problemCodes(operation: Operation, type: RecordType): readonly ProblemCode[] {
+  const writes = operation === 'create' || operation === 'update';
+  const changes = operation === 'update' || operation === 'delete';
+  return [
+    ...CODES[operation],
+    ...(type.relations.size > 0 ? (['too-many-related'] as const) : []),
+    ...(type.relations.size > 0 && writes ? NESTED : []),
+    ...(type.referrers.length > 0 && operation === 'delete' ? (['restrict-conflict'] as const) : []),
+    ...(type.preconditions === 'required' && changes ? (['precondition-required'] as const) : []),
+  ];
+}
+
+const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
+  'storage-busy': ['Retry-After'],
+  'unsupported-media-type': ['Accept', 'Accept-Patch'],
+};
+
+/** The responses of these codes, by status. */
+export function problemResponses(codes: readonly ProblemCode[]): JsonObject {
+  const statuses = [...new Set(codes.map((code) => problemKinds[code].status))].toSorted();
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), response(codes.filter((code) => problemKinds[code].status === status))]),
+  );
+}
+
+function response(codes: readonly ProblemCode[]): JsonObject {
+  const headers: readonly HeaderName[] = ['Cache-Control', 'Vary', ...codes.flatMap((code) => HEADERS_OF[code] ?? [])];
+  return {
+    description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
+    headers: Object.fromEntries(headers.map((name) => [name, ref('headers', name)])),
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: { allOf: [ref('schemas', 'Problem'), narrowed(codes)] },
+        examples: Object.fromEntries(codes.map((code) => [code, ref('examples', code)])),
+      },
+    },
+  };
+}
+
+function narrowed(codes: readonly ProblemCode[]): JsonObject {
+  const [first] = codes;
+  return {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: codes.map(urn) },
+      ...(first === undefined ? {} : { status: { type: 'integer', enum: [problemKinds[first].status] } }),
+    },
+  };
+}
+
+const urn = (code: ProblemCode): string => `urn:problem:${code}`;
+
+const codes = Object.keys(problemKinds) as readonly ProblemCode[];
+
+export const PROBLEM_EXAMPLES: JsonObject = Object.fromEntries(
+  codes.map((code) => {
+    const { title, status } = problemKinds[code];
+    const value: JsonObject = { type: urn(code), title, status, detail: title, instance: '/api/…', message: title };
+    return [code, { summary: title, value: value as JsonValue }];
+  }),
+);
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+
+export const PROBLEM_SCHEMAS: JsonObject = {
+  Problem: {
+    type: 'object',
+    description: 'Why a request was refused, or failed (RFC 9457).',
+    required: ['type', 'title', 'status', 'detail', 'instance', 'message'],
+    properties: {
+      type: { type: 'string', format: 'uri', enum: codes.map(urn), description: 'The kind of problem.' },
+      title: text('The kind of problem in words.'),
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the answer.' },
+      detail: text('What is wrong with this request.'),
+      instance: text('The path of the request.'),
+      message: text('The same as detail.'),
+      errors: { type: 'array', items: ref('schemas', 'Fault'), description: 'Every fault, with its place.' },
+      errorCount: { type: 'integer', minimum: 1, description: 'How many faults there are, where not all are listed.' },
+    },
+    additionalProperties: false,
+  },
+  Fault: {
+    type: 'object',
+    description: 'One fault of a request. Its place is a pointer into the body, a query parameter, or a header.',
+    required: ['code', 'message'],
+    properties: {
+      pointer: text('JSON Pointer into the body (RFC 6901).'),
+      parameter: text('The query or path parameter.'),
+      header: text('The request header.'),
+      code: text('A short word for the kind of fault.'),
+      message: text('The fault in words.'),
+    },
+    additionalProperties: false,
+    oneOf: [{ required: ['pointer'] }, { required: ['parameter'] }, { required: ['header'] }],
+  },
+};
