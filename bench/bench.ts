@@ -1,0 +1,48 @@
+/** `npm run bench`: what this engine costs, measured. */
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { compare } from './compare.ts';
+import { cautions, chooseCores } from './cores.ts';
+import { type Options, readOptions, USAGE, UsageError } from './options.ts';
+import { comparison } from './report/comparison.ts';
+
+/** What a command has found out: as text, as data, as a picture. */
+interface Report {
+  readonly text: string;
+  readonly data: unknown;
+  readonly chart: string;
+  readonly failed?: boolean;
+}
+
+type Command = (options: Options) => Promise<Report>;
+
+const commands: Readonly<Record<string, Command>> = {
+  compare: async (options) => {
+    const measured = await compare(options, chooseCores());
+    return { text: comparison(measured), data: measured, chart: '' };
+  },
+};
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  const command = commands[options.command];
+  if (!command) throw new UsageError(`there is no "${options.command}"`);
+  const notes = cautions(chooseCores());
+  const report = await command(options);
+  const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, notes };
+  if (options.chart !== undefined) writeFileSync(options.chart, report.chart);
+  if (options.json) console.log(JSON.stringify({ ...machine, results: report.data }, undefined, 2));
+  else console.log([`Node ${machine.node}, ${machine.cores} × ${machine.cpu}`, ...notes, '', report.text].join('\n'));
+  return report.failed === true ? 1 : 0;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => (process.exitCode = code),
+  (error: unknown) => {
+    const isUsage =
+      error instanceof UsageError ||
+      (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
+    console.error(isUsage ? `${String(error instanceof Error ? error.message : error)}\n\n${USAGE}` : error);
+    process.exitCode = 2;
+  },
+);

@@ -1,0 +1,55 @@
+/** Who is measured: how each is started, and how it is asked. */
+import { join } from 'node:path';
+import type { DialectName } from './dialects.ts';
+
+export interface Contender {
+  readonly name: string;
+  readonly description: string;
+  readonly dialect: DialectName;
+  /** What node is started with. */
+  readonly program: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The root of the project, from `dist/bench`. */
+export const ROOT = join(__dirname, '..', '..');
+export const SCHEMA = join(ROOT, 'bench', 'schema');
+
+export const engine: Contender = {
+  name: 'engine',
+  description: 'this engine, as npm start runs it',
+  dialect: 'engine',
+  program: join(ROOT, 'dist', 'server.js'),
+  environment: { SCHEMA_DIR: SCHEMA },
+};
+
+const byHand = (name: string, description: string): Contender => ({
+  name,
+  description,
+  dialect: 'plain',
+  program: join(__dirname, 'hand', `${name}.js`),
+  environment: { NODE_ENV: 'production' },
+});
+
+export const handWritten: readonly Contender[] = [
+  byHand('node', 'node:http and better-sqlite3, by hand'),
+  byHand('fastify', 'Fastify 5 and better-sqlite3, by hand, with schemas'),
+  byHand('express', 'Express 5 and better-sqlite3, by hand'),
+];
+
+const peer = (name: string, description: string, dialect: DialectName): Contender => ({
+  name,
+  description,
+  dialect,
+  program: join(ROOT, 'bench', 'peers', `${name}.mjs`),
+  environment: { NODE_ENV: 'production' },
+});
+
+/** They need `npm ci` in bench/peers. */
+export const peers: readonly Contender[] = [
+  peer('json-server', 'json-server 0.17, a JSON file', 'jsonServer'),
+  peer('feathers', 'Feathers 5, Knex and better-sqlite3', 'feathers'),
+  peer('soul', 'soul, Express and better-sqlite3, generic', 'soul'),
+];
+
+export const contenders: readonly Contender[] = [engine, ...handWritten, ...peers];

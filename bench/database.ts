@@ -1,0 +1,98 @@
+/** One database file for all: the engine makes its tables, the rows are put in here, each contender gets a copy. */
+import { copyFileSync, rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { createEngine } from '../engine/index.ts';
+import {
+  type Customer,
+  customerOf,
+  CUSTOMERS,
+  identifiers,
+  type Item,
+  itemOf,
+  type Purchase,
+  purchaseOf,
+  type Warehouse,
+  warehouseOf,
+  WAREHOUSES,
+} from './records.ts';
+
+type Cell = string | number | null;
+
+const itemRow = ({ id, code, name, category, quantity, price, active }: Item): readonly Cell[] => [
+  id,
+  code,
+  name,
+  category,
+  quantity,
+  price,
+  Number(active),
+];
+const purchaseRow = ({ id, number, status, total, placed, customer, warehouse }: Purchase): readonly Cell[] => [
+  id,
+  number,
+  status,
+  total,
+  placed,
+  customer?.id ?? null,
+  warehouse?.id ?? null,
+];
+const customerRow = ({ id, name, email, city, regular }: Customer): readonly Cell[] => [
+  id,
+  name,
+  email,
+  city,
+  Number(regular),
+];
+const warehouseRow = ({ id, name, city }: Warehouse): readonly Cell[] => [id, name, city];
+
+export async function createDatabase(file: string, rows: number, schemaDirectory: string): Promise<void> {
+  const engine = await createEngine({ databaseUrl: `sqlite:${file}`, schemaDirectory });
+  await engine.close();
+  const database = new Database(file);
+  database.pragma('synchronous = off');
+  insert(database, 'customers', identifiers(CUSTOMERS), (id) => customerRow(customerOf(id)));
+  insert(database, 'warehouses', identifiers(WAREHOUSES), (id) => warehouseRow(warehouseOf(id)));
+  insert(database, 'items', identifiers(rows), (id) => itemRow(itemOf(id)));
+  insert(database, 'purchases', identifiers(rows), (id) => purchaseRow(purchaseOf(id)));
+  database.pragma('wal_checkpoint(truncate)');
+  database.close();
+}
+
+export function copyDatabase(from: string, to: string): void {
+  copyFileSync(from, to);
+}
+
+export function removeDatabase(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+}
+
+/** Puts items into a database that is being served, for what is to be deleted, and answers the first identifier. */
+export function addItems(file: string, count: number): number {
+  const database = new Database(file, { timeout: 5000 });
+  const last = Number(database.prepare('select seq from sqlite_sequence where name = ?').pluck().get('items'));
+  insert(
+    database,
+    'items',
+    identifiers(count).map((index) => last + index),
+    (id) => itemRow(itemOf(id)),
+  );
+  database.close();
+  return last + 1;
+}
+
+function insert(
+  database: Database.Database,
+  table: string,
+  ids: readonly number[],
+  row: (id: number) => readonly Cell[],
+): void {
+  const [first] = ids;
+  if (first === undefined) return;
+  const places = row(first)
+    .map(() => '?')
+    .join(', ');
+  const statement = database.prepare<Cell[]>(`insert into ${table} values (${places})`);
+  database.transaction(() => {
+    for (const id of ids) statement.run(...row(id));
+  })();
+}

@@ -1,0 +1,104 @@
+/** How each kind of contender is asked, and how its answers are read. */
+import { isObject, type JsonValue } from '../engine/json.ts';
+
+export interface ListOptions {
+  readonly offset: number;
+  readonly limit: number;
+  readonly orderBy?: string;
+  readonly category?: string;
+}
+
+export type Collection = 'items' | 'purchases';
+
+export interface Dialect {
+  path(collection: Collection): string;
+  query(options: ListOptions): string;
+  /** The records in the answer to a list. */
+  records(body: JsonValue): JsonValue;
+  /** The record in the answer to anything else. */
+  record(body: JsonValue): JsonValue;
+  /** The method that changes some fields. */
+  readonly update: 'PUT' | 'PATCH';
+  /** Whether related records are answered. */
+  readonly relations: boolean;
+}
+
+const same = (body: JsonValue): JsonValue => body;
+const member =
+  (name: string) =>
+  (body: JsonValue): JsonValue =>
+    isObject(body) ? (body[name] ?? null) : null;
+
+/** SQLite has no booleans, and some do not translate. */
+function withBooleans(record: JsonValue): JsonValue {
+  return isObject(record) && typeof record['active'] === 'number'
+    ? { ...record, active: record['active'] === 1 }
+    : record;
+}
+const allWithBooleans = (records: JsonValue): JsonValue =>
+  Array.isArray(records) ? records.map(withBooleans) : records;
+
+/** Parameters that are not given are left out. */
+const search = (parameters: Readonly<Record<string, string | number | undefined>>): string =>
+  Object.entries(parameters)
+    .flatMap(([name, value]) => (value === undefined ? [] : `${name}=${encodeURIComponent(value)}`))
+    .join('&');
+
+export const dialects = {
+  /** This engine. */
+  engine: {
+    path: (collection) => `/api/${collection}`,
+    query: ({ offset, limit, orderBy, category }) =>
+      `_cnd[limit]=${offset}&_cnd[limit]=${limit}&${search({ '_cnd[orderBy]': orderBy, '_cnd[category]': category })}`,
+    records: same,
+    record: same,
+    update: 'PUT',
+    relations: true,
+  },
+  /** What is written by hand. */
+  plain: {
+    path: (collection) => `/api/${collection}`,
+    query: ({ offset, limit, orderBy, category }) => search({ offset, limit, orderBy, category }),
+    records: same,
+    record: same,
+    update: 'PUT',
+    relations: true,
+  },
+  jsonServer: {
+    path: (collection) => `/${collection}`,
+    query: ({ offset, limit, orderBy, category }) =>
+      search({ _start: offset, _limit: limit, _sort: orderBy, category }),
+    records: same,
+    record: same,
+    update: 'PATCH',
+    relations: false,
+  },
+  feathers: {
+    path: (collection) => `/${collection}`,
+    query: ({ offset, limit, orderBy, category }) =>
+      search({ $skip: offset, $limit: limit, ...(orderBy ? { [`$sort[${orderBy}]`]: 1 } : {}), category }),
+    records: (body) => allWithBooleans(member('data')(body)),
+    record: withBooleans,
+    update: 'PATCH',
+    relations: false,
+  },
+  soul: {
+    path: (collection) => `/api/tables/${collection}/rows`,
+    query: ({ offset, limit, orderBy, category }) =>
+      search({
+        _page: offset / limit + 1,
+        _limit: limit,
+        _ordering: orderBy,
+        _filters: category === undefined ? undefined : `category:${category}`,
+      }),
+    records: (body) => allWithBooleans(member('data')(body)),
+    record: (body) => {
+      const data = member('data')(body);
+      return withBooleans(Array.isArray(data) ? (data[0] ?? null) : data);
+    },
+    update: 'PUT',
+    relations: false,
+  },
+} satisfies Record<string, Dialect>;
+
+export type DialectName = keyof typeof dialects;

@@ -1,0 +1,53 @@
+/** The driver's own process: builds the requests of a job beforehand, then sends them as fast as they are answered. */
+import autocannon from 'autocannon';
+import { dialects } from '../dialects.ts';
+import { percentile } from '../statistics.ts';
+import { type Request, work } from '../work.ts';
+import type { Job, Outcome } from './job.ts';
+
+type Prepared = autocannon.Prepared;
+
+const JSON_BODY = { 'content-type': 'application/json' };
+const SAMPLE_MS = 20;
+
+const prepared = ({ method, path, body }: Request): Prepared =>
+  body ? { method, path, body: JSON.stringify(body), headers: JSON_BODY } : { method, path };
+
+/** The requests of each connection. */
+function shares({ dialect, work: name, world, connections, first, amount }: Job): Prepared[][] {
+  const wanted = work.find((one) => one.name === name);
+  if (!wanted) throw new Error(`there is no work "${name}"`);
+  const share = (connection: number): Prepared[] =>
+    Array.from({ length: Math.ceil((amount - connection) / connections) }, (_, index) =>
+      prepared(wanted.request(dialects[dialect], first + connection + index * connections, world)),
+    );
+  return Array.from({ length: connections }, (_, connection) => share(connection));
+}
+
+async function drive(job: Job): Promise<Outcome> {
+  const { url, connections, amount } = job;
+  const waiting = shares(job);
+  const setupClient = (client: autocannon.Client): void => client.setRequests(waiting.shift() ?? []);
+  const times: number[] = [];
+  let end = 0;
+  const began = performance.now();
+  const run = autocannon({ url, connections, amount, sampleInt: SAMPLE_MS, setupClient });
+  run.on('response', (_client, _status, _bytes, milliseconds) => {
+    times.push(milliseconds);
+    end = performance.now();
+  });
+  const { errors, non2xx } = await run;
+  return {
+    seconds: (end - began) / 1000,
+    failures: errors + non2xx + amount - times.length,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+  };
+}
+
+process.on('message', (job: Job) => {
+  drive(job).then(
+    (outcome) => process.send?.({ outcome }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});

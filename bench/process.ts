@@ -1,0 +1,81 @@
+/** A contender as a process of its own on one core, and what the operating system says of it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Contender } from './contenders.ts';
+import { pinned } from './cores.ts';
+
+export interface Running {
+  readonly contender: Contender;
+  /** The database file, which nobody else uses. */
+  readonly file: string;
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** Milliseconds from the start of the process until it listened. */
+  readonly startTime: number;
+  /** CPU time of all its threads so far, in microseconds. */
+  cpu(): number;
+  memory(): Memory;
+  stop(): Promise<void>;
+}
+
+/** In MiB. */
+export interface Memory {
+  readonly resident: number;
+  readonly peak: number;
+}
+
+export async function start(contender: Contender, file: string, core: number): Promise<Running> {
+  const { program, environment } = contender;
+  const began = performance.now();
+  const [command, ...args] = pinned(core, [process.execPath, program]);
+  const child = spawn(command, args, {
+    env: { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${file}`, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await announced(child, contender.name);
+  const startTime = performance.now() - began;
+  const { pid = 0 } = child;
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
+  return { contender, file, url, startTime, cpu: () => cpuTime(pid), memory: () => memory(pid), stop };
+}
+
+/** The address in the first line that holds one. */
+function announced({ stdout, ...child }: ChildProcess, name: string): Promise<string> {
+  void child;
+  return new Promise((resolve, reject) => {
+    let output = '';
+    stdout?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const [url] = /http:\/\/[\w.]+:\d+/.exec(output) ?? [];
+      if (url !== undefined && output.includes('\n')) resolve(url);
+    });
+    stdout?.once('end', () => reject(new Error(`${name} ended before it listened`)));
+  });
+}
+
+/** In nanoseconds where the kernel counts them for each thread, else in ticks of 10 ms. */
+function cpuTime(pid: number): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.reduce((sum, thread) => sum + threadTime(pid, thread), 0);
+  } catch {
+    const [, , , , , , , , , , , , , user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/\(.*\)/, '-')
+      .split(' ');
+    return (Number(user) + Number(system)) * 10_000;
+  }
+}
+
+const threadTime = (pid: number, thread: string): number =>
+  Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+
+function memory(pid: number): Memory {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mebibytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
+  return { resident: mebibytes('VmRSS'), peak: mebibytes('VmHWM') };
+}

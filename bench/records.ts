@@ -1,0 +1,83 @@
+/** The records that every contender holds: the same ones, worked out from their identifiers. */
+export interface Item {
+  readonly id: number;
+  readonly code: string;
+  readonly name: string;
+  readonly category: string;
+  readonly quantity: number;
+  readonly price: string;
+  readonly active: boolean;
+}
+
+export interface Customer {
+  readonly id: number;
+  readonly name: string;
+  readonly email: string;
+  readonly city: string;
+  readonly regular: boolean;
+}
+
+export interface Warehouse {
+  readonly id: number;
+  readonly name: string;
+  readonly city: string;
+}
+
+export interface Purchase {
+  readonly id: number;
+  readonly number: string;
+  readonly status: string;
+  readonly total: string;
+  readonly placed: number;
+  readonly customer: Customer | null;
+  readonly warehouse: Warehouse | null;
+}
+
+export const CATEGORIES = 100;
+export const CUSTOMERS = 1000;
+export const WAREHOUSES = 20;
+
+/** A prime above the number of rows: multiplied by it, identifiers stand in no order, and none comes twice. */
+const PRIME = 1_000_003;
+const scattered = (id: number): number => (id * 7919) % PRIME;
+
+const CITIES = ['Aarhus', 'Berlin', 'Córdoba', 'Dublin', 'Espoo', 'Firenze', 'Gdańsk'] as const;
+const STATUSES = ['open', 'paid', 'sent', 'returned'] as const;
+const oneOf = <T>(values: readonly [T, ...T[]], index: number): T => values[index % values.length] ?? values[0];
+
+const money = (id: number): string => `${(id % 900) + 1}.${String((id * 37) % 100).padStart(2, '0')}`;
+
+export const itemOf = (id: number): Item => ({
+  id,
+  code: `C-${scattered(id).toString(36).toUpperCase()}`,
+  name: `Item ${String(scattered(id)).padStart(7, '0')} of the catalogue`,
+  category: categoryOf(id),
+  quantity: id % 500,
+  price: money(id),
+  active: id % 3 > 0,
+});
+
+export const categoryOf = (id: number): string => `category ${id % CATEGORIES}`;
+
+export const customerOf = (id: number): Customer => ({
+  id,
+  name: `Customer ${id}`,
+  email: `customer-${id}@example.org`,
+  city: oneOf(CITIES, id),
+  regular: id % 2 === 0,
+});
+
+export const warehouseOf = (id: number): Warehouse => ({ id, name: `Warehouse ${id}`, city: oneOf(CITIES, id * 3) });
+
+export const purchaseOf = (id: number): Purchase => ({
+  id,
+  number: `P-${String(scattered(id)).padStart(7, '0')}`,
+  status: oneOf(STATUSES, id),
+  total: money(id * 11),
+  placed: 1_700_000_000 + id * 60,
+  customer: customerOf(1 + ((id * 31) % CUSTOMERS)),
+  warehouse: warehouseOf(1 + (id % WAREHOUSES)),
+});
+
+/** The first `rows` identifiers. */
+export const identifiers = (rows: number): readonly number[] => Array.from({ length: rows }, (_, index) => index + 1);

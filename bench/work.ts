@@ -1,0 +1,164 @@
+/** The work that is measured: the n-th request of each kind, and what must be answered. */
+import type { JsonObject, JsonValue } from '../engine/json.ts';
+import type { Dialect, ListOptions, Collection } from './dialects.ts';
+import {
+  CATEGORIES,
+  categoryOf,
+  customerOf,
+  identifiers,
+  itemOf,
+  purchaseOf,
+  WAREHOUSES,
+  warehouseOf,
+} from './records.ts';
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: JsonObject;
+}
+
+/** What the data is like when the work begins. */
+export interface World {
+  readonly rows: number;
+  /** Where each request uses up a record, the n-th takes the one with the identifier n more than this. */
+  readonly spare: number;
+}
+
+export interface Work {
+  readonly name: string;
+  /** Whether related records are part of it. */
+  readonly relations: boolean;
+  /** Whether each request uses up a record. */
+  readonly consumes: boolean;
+  request(dialect: Dialect, n: number, world: World): Request;
+  readonly status: readonly number[];
+  /** What the body must hold, read by the dialect; a record that is made may hold more. */
+  expected(n: number, world: World): JsonValue;
+}
+
+/** Neighbouring requests ask for rows that lie far apart. */
+const rowOf = (n: number, rows: number): number => 1 + ((n * 7919) % rows);
+const PAGES = 10;
+
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
+
+const plain = { relations: false, consumes: false, status: [200] } as const;
+
+const list = (dialect: Dialect, collection: Collection, options: ListOptions): Request => ({
+  method: 'GET',
+  path: `${dialect.path(collection)}?${dialect.query(options)}`,
+});
+
+/** Codes in their order; both names and numbers sort as their identifiers' texts do. */
+const sorted = <T>(rows: number, record: (id: number) => T, key: (record: T) => string): readonly T[] =>
+  identifiers(rows)
+    .map(record)
+    .toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+
+const listWork = (limit: number): Work => ({
+  ...plain,
+  name: `list ${limit}`,
+  request: (dialect, n) => list(dialect, 'items', { offset: (n % PAGES) * limit, limit, orderBy: 'name' }),
+  expected: (n, { rows }) => {
+    const offset = (n % PAGES) * limit;
+    return json(sorted(rows, itemOf, ({ name }) => name).slice(offset, offset + limit));
+  },
+});
+
+const getItem: Work = {
+  ...plain,
+  name: 'get',
+  request: (dialect, n, { rows }) => ({ method: 'GET', path: `${dialect.path('items')}/${rowOf(n, rows)}` }),
+  expected: (n, { rows }) => json(itemOf(rowOf(n, rows))),
+};
+
+/** Each request changes something: a write that changes nothing costs less. */
+const changes = (n: number): JsonObject => ({ quantity: 1000 + n, code: `U-${n.toString(36)}` });
+
+const updateItem: Work = {
+  ...plain,
+  name: 'update',
+  request: (dialect, n, { rows }) => ({
+    method: dialect.update,
+    path: `${dialect.path('items')}/${rowOf(n, rows)}`,
+    body: changes(n),
+  }),
+  expected: (n, { rows }) => json({ ...itemOf(rowOf(n, rows)), ...changes(n) }),
+};
+
+const madeItem = (n: number): JsonObject => {
+  const { id: _, ...fields } = itemOf(n + 1);
+  return { ...fields };
+};
+
+const madePurchase = (n: number): JsonObject => {
+  const { id: _, ...customer } = customerOf(n + 1);
+  const { id: __, warehouse: ___, ...fields } = purchaseOf(n + 1);
+  return { ...fields, customer, warehouse: { id: 1 + (n % WAREHOUSES) } };
+};
+
+export const work: readonly Work[] = [
+  getItem,
+  {
+    ...plain,
+    name: 'get with relations',
+    relations: true,
+    request: (dialect, n, { rows }) => ({ method: 'GET', path: `${dialect.path('purchases')}/${rowOf(n, rows)}` }),
+    expected: (n, { rows }) => json(purchaseOf(rowOf(n, rows))),
+  },
+  listWork(20),
+  listWork(100),
+  {
+    ...plain,
+    name: 'list with relations',
+    relations: true,
+    request: (dialect, n) => list(dialect, 'purchases', { offset: (n % PAGES) * 20, limit: 20, orderBy: 'number' }),
+    expected: (n, { rows }) => {
+      const offset = (n % PAGES) * 20;
+      return json(sorted(rows, purchaseOf, ({ number }) => number).slice(offset, offset + 20));
+    },
+  },
+  {
+    ...plain,
+    name: 'filtered list',
+    request: (dialect, n) => list(dialect, 'items', { offset: 0, limit: 20, category: categoryOf(n) }),
+    expected: (n, { rows }) =>
+      json(
+        identifiers(rows)
+          .filter((id) => id % CATEGORIES === n % CATEGORIES)
+          .slice(0, 20)
+          .map(itemOf),
+      ),
+  },
+  updateItem,
+  {
+    ...plain,
+    name: 'mixed 90/10',
+    request: (dialect, n, world) => (n % 10 === 9 ? updateItem : getItem).request(dialect, n, world),
+    expected: (n, world) => (n % 10 === 9 ? updateItem : getItem).expected(n, world),
+  },
+  {
+    ...plain,
+    name: 'delete',
+    consumes: true,
+    status: [200, 204],
+    request: (dialect, n, { spare }) => ({ method: 'DELETE', path: `${dialect.path('items')}/${n + spare}` }),
+    expected: (n, { spare }) => json(itemOf(n + spare)),
+  },
+  {
+    ...plain,
+    name: 'create',
+    status: [201],
+    request: (dialect, n) => ({ method: 'POST', path: dialect.path('items'), body: madeItem(n) }),
+    expected: madeItem,
+  },
+  {
+    ...plain,
+    name: 'nested create',
+    relations: true,
+    status: [201],
+    request: (dialect, n) => ({ method: 'POST', path: dialect.path('purchases'), body: madePurchase(n) }),
+    expected: (n) => ({ ...madePurchase(n), warehouse: json(warehouseOf(1 + (n % WAREHOUSES))) }),
+  },
+];
