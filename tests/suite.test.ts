@@ -1,53 +1,60 @@
 /** Replays the generated suites of every schema against the listener that `npm start` builds. */
+import type { RecordType } from '../engine/model/model.ts';
 import type { Case } from '../engine/suite/case.ts';
-import { formatFailures } from '../engine/suite/report.ts';
-import { createReplayer, type Replayer } from '../engine/suite/replay.ts';
 import { suiteOf } from '../engine/suite/suite.ts';
 import { loadModel } from './support/model.ts';
-import { createObserver, type Observer } from './support/observer.ts';
+import { type Bench, openBench, replayAll } from './support/replaying.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from './support/schemas.ts';
-import { startTestServer, type TestServer } from './support/server.ts';
 
-/** Where there are very many types, the first ones stand for the rest. */
-const MAX_TYPES = 20;
+/** Where there are very many types, some stand for the rest: the first, the last, and one between. */
+const chosen = (types: readonly RecordType[]): readonly RecordType[] =>
+  types.length < 50 ? types : [types[0], types[types.length >> 1], types.at(-1)].flatMap((type) => type ?? []);
 
-const schemas = [
-  { name: 'schema', directory: 'schema' },
+const typesOf = (directory: string) => {
+  const model = loadModel(directory);
+  return { model, types: chosen([...model.types.values()]) };
+};
+
+describe('schema', () => {
+  const { model, types } = typesOf('schema');
+  let bench: Bench;
+  beforeAll(async () => void (bench = await openBench('schema', model)));
+  afterAll(() => bench?.close());
+
+  for (const type of types) {
+    const cases = suiteOf(model, type).map((one) => [`${one.title} (${one.group})`, one] as const);
+    if (cases.length > 0)
+      describe(type.name, () => void it.each(cases)('%s', (_title, one) => replayAll(bench, [one])));
+  }
+
+  it('leaves no row that refers to nothing', () => {
+    expect(bench.observer.danglingRows()).toEqual([]);
+  });
+});
+
+const byGroup = (cases: readonly Case[]) =>
+  [...new Set(cases.map(({ group }) => group))].map(
+    (group) => [group, cases.filter((one) => one.group === group)] as const,
+  );
+
+const odd = [
   ...fixtureSchemas,
   { name: '200 fields', directory: wideSchema() },
   { name: '300 types', directory: manyTypes() },
 ];
 
-describe.each(schemas)('$name', ({ directory }) => {
-  const model = loadModel(directory);
-  let server: TestServer;
-  let observer: Observer;
-  let replayer: Replayer;
+describe.each(odd)('fixture $name', ({ directory }) => {
+  const { model, types } = typesOf(directory);
+  let bench: Bench;
+  beforeAll(async () => void (bench = await openBench(directory, model)));
+  afterAll(() => bench?.close());
 
-  beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: directory });
-    observer = createObserver(server.databaseFile, model);
-    replayer = createReplayer({ url: server.url, observe: () => observer.snapshot() });
-  });
-
-  afterAll(async () => {
-    replayer?.close();
-    observer?.close();
-    await server?.close();
-  });
-
-  async function run(one: Case): Promise<void> {
-    const result = await replayer.replay(one);
-    if (result.outcome !== 'passed') throw new Error(`\n${formatFailures(result)}`);
-  }
-
-  for (const type of [...model.types.values()].slice(0, MAX_TYPES)) {
-    const cases = suiteOf(model, type);
-    const byTitle = cases.map((one) => [one.title, one] as const);
-    if (cases.length > 0) describe(type.name, () => void it.each(byTitle)('%s', (_title, one) => run(one)));
+  for (const type of types) {
+    const groups = byGroup(suiteOf(model, type));
+    if (groups.length > 0) it.each(groups)(`${type.name} %s`, (_group, cases) => replayAll(bench, cases));
   }
 
   it('leaves no row that refers to nothing', () => {
-    expect(observer.danglingRows()).toEqual([]);
+    expect(bench.observer.danglingRows()).toEqual([]);
   });
 });

@@ -47,7 +47,7 @@ export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
 }
 
-/** Names of identifiers hold a colon: `TaxClass:1`. Two of one type never stand for the same record. */
+/** Names of identifiers hold a colon: `Order:1`. Two of one type never stand for the same record. */
 function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {
   const prefix = name.slice(0, name.indexOf(':') + 1);
   return [...bindings].some(([other, taken]) => taken === value && other.startsWith(prefix));

@@ -3,7 +3,7 @@ import type { JsonValue } from '../json.ts';
 import type { ProblemCode } from '../problem.ts';
 
 /**
- * Paths hold variables as `{TaxClass:1}`, bodies as `{ "$ref": "TaxClass:1" }`. The first answer that shows the value
+ * Paths hold variables as `{Order:1}`, bodies as `{ "$ref": "Order:1" }`. The first answer that shows the value
  * of a variable binds it. `{ "$merge": [a, b] }` is a with the keys of b, `{ "$exact": a }` is a with its keys in order.
  */
 export interface Request {

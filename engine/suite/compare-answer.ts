@@ -25,7 +25,7 @@ function matchText(name: string, expected: string | null, got: string | undefine
   return equal ? [] : [difference(`header ${name}`, expected ?? undefined, got)];
 }
 
-/** A header may hold one variable: `/api/tax-classes/{TaxClass:1}`. That of an identifier stands for digits. */
+/** A header may hold one variable: `/api/orders/{Order:1}`. That of an identifier stands for digits. */
 function matchHeader(name: string, expected: string | null, got: string | undefined, bindings: Bindings): Difference[] {
   const [place, variable] = VARIABLE.exec(expected ?? '') ?? [];
   if (expected === null || got === undefined || place === undefined || variable === undefined)

@@ -2,7 +2,7 @@
 import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
-import { caseOf, type Context } from '../context.ts';
+import { caseOf, type Context, representative } from '../context.ts';
 import { freshValue } from '../samples.ts';
 import {
   collectionPath,
@@ -124,4 +124,4 @@ function casesOf(context: Context, field: Field): Case[] {
 }
 
 export const fields = (context: Context): readonly Case[] =>
-  [...context.type.fields.values()].flatMap((field) => casesOf(context, field));
+  representative([...context.type.fields.values()]).flatMap((field) => casesOf(context, field));

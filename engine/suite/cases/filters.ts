@@ -3,7 +3,7 @@ import { COMPARING, type OperatorName } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import type { Case } from '../case.ts';
-import { caseOf, type Context } from '../context.ts';
+import { caseOf, type Context, representative } from '../context.ts';
 import { cnd, parameter } from '../query-text.ts';
 import type { FilterRequest } from '../reference/lists.ts';
 import { related } from '../reference/links.ts';
@@ -178,11 +178,11 @@ export function filters(context: Context): readonly Case[] {
   const { type } = context;
   if (!type.operations.has('list')) return [];
   const creatable = type.operations.has('create') && type.identifier.inRecord;
-  const filterable = writable(type).filter((field) => field.type.operators.length > 0);
+  const filterable = representative(writable(type).filter((field) => field.type.operators.length > 0));
   return [
     ...(creatable ? identifierCase(context) : []),
     ...(creatable ? filterable.flatMap((field) => fieldCase(context, field)) : []),
-    ...type.defaultVariant.fields.flatMap((field) => refusedCase(context, field)),
+    ...representative(type.defaultVariant.fields).flatMap((field) => refusedCase(context, field)),
     ...(creatable
       ? [...type.relations.values()].filter(linkable).flatMap((relation) => relationCase(context, relation))
       : []),

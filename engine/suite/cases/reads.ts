@@ -1,7 +1,7 @@
 /** Reads that any deployment answers, whatever it holds: each form of a request gets what the first form got. */
 import type { RecordType } from '../../model/model.ts';
 import type { Case, Step } from '../case.ts';
-import type { Context } from '../context.ts';
+import { type Context, representative } from '../context.ts';
 import { cnd, parameter, type Query } from '../query-text.ts';
 import { collectionPath } from '../scenario.ts';
 
@@ -53,7 +53,7 @@ const page = (type: RecordType): Case =>
 
 export function reads({ type }: Context): readonly Case[] {
   if (!type.operations.has('list')) return [];
-  const fields = type.defaultVariant.fields.filter((field) => field.type.operators.length > 0);
+  const fields = representative(type.defaultVariant.fields.filter((field) => field.type.operators.length > 0));
   return [
     page(type),
     ...[type.identifier.name, ...fields.map(({ name }) => name)].map((name) => orderedBy(type, name)),

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Field, JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { reference, referenceName } from '../bindings.ts';
 
-/** The name of a variable (`TaxClass:1`), or the number where the client chose it. */
+/** The name of a variable (`Order:1`), or the number where the client chose it. */
 export type Id = string | number;
 
 /** Never changed in place: a row that is written is a new object. */
