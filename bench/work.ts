@@ -39,6 +39,9 @@ export interface Work {
 
 /** Neighbouring requests ask for rows that lie far apart. */
 const rowOf = (n: number, rows: number): number => 1 + ((n * 7919) % rows);
+/** Rows in the second half are changed; whoever reads beside that reads the first. */
+const readRow = (n: number, rows: number): number => rowOf(n, Math.floor(rows / 2));
+const changedRow = (n: number, rows: number): number => Math.floor(rows / 2) + readRow(n, rows);
 const PAGES = 10;
 
 const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
@@ -69,8 +72,8 @@ const listWork = (limit: number): Work => ({
 const getItem: Work = {
   ...plain,
   name: 'get',
-  request: (dialect, n, { rows }) => ({ method: 'GET', path: `${dialect.path('items')}/${rowOf(n, rows)}` }),
-  expected: (n, { rows }) => json(itemOf(rowOf(n, rows))),
+  request: (dialect, n, { rows }) => ({ method: 'GET', path: `${dialect.path('items')}/${readRow(n, rows)}` }),
+  expected: (n, { rows }) => json(itemOf(readRow(n, rows))),
 };
 
 /** Each request changes something: a write that changes nothing costs less. */
@@ -81,10 +84,10 @@ const updateItem: Work = {
   name: 'update',
   request: (dialect, n, { rows }) => ({
     method: dialect.update,
-    path: `${dialect.path('items')}/${rowOf(n, rows)}`,
+    path: `${dialect.path('items')}/${changedRow(n, rows)}`,
     body: changes(n),
   }),
-  expected: (n, { rows }) => json({ ...itemOf(rowOf(n, rows)), ...changes(n) }),
+  expected: (n, { rows }) => json({ ...itemOf(changedRow(n, rows)), ...changes(n) }),
 };
 
 const madeItem = (n: number): JsonObject => {
