@@ -110,6 +110,14 @@ const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly s
     `type: A\n${Array.from({ length: MANY }, (_, index) => `key${index}: 1`).join('\n')}`,
     [...Array.from({ length: 100 }, (_, index) => `${index + 2}:1 unknown-key`), '102:1 too-many-faults'],
   ],
+  'many fields': [
+    `type: A\nfields:\n${Array.from({ length: MANY }, (_, index) => ` field${index}: { type: string }`).join('\n')}\norder: [fild]\n`,
+    ['2:1 bad-value'],
+  ],
+  'a long order': [
+    `type: A\norder: [${Array.from({ length: MANY }, (_, index) => `field${index}`).join()}]\n`,
+    ['2:8 bad-value'],
+  ],
   'a name of 100,000 letters': [`type: ${'a'.repeat(100_000)}\n`, ['1:7 bad-name']],
   'YAML 1.1 and its merge keys': ['%YAML 1.1\n---\ntype: A\n<<: { open: yes }\n', ['4:1 unknown-key']],
   'a tag of a programming language': ["type: A\ndescription: !!js/function 'function () {}'\n", ['2:14 yaml-warning']],

@@ -90,6 +90,8 @@ const explanations: Readonly<Record<string, Explain>> = {
   minLength: refused((limit) => `needs at least ${limit} characters`),
   minItems: refused((limit) => `needs at least ${limit} item`),
   minProperties: refused((limit) => `needs at least ${limit} key`),
+  maxItems: refused((limit) => `takes at most ${limit} items`),
+  maxProperties: refused((limit) => `takes at most ${limit} keys`),
   pattern: refused((pattern) => `must match ${pattern}`),
 };
 

@@ -18,8 +18,14 @@ const mapping = (description: string, properties: JsonObject, required: readonly
   description,
 });
 
+/** What the databases can have in one table, with room for hidden columns. */
+const MAX_MEMBERS = 1_000;
+/** PostgreSQL's limit of columns in an index. */
+const MAX_TOGETHER = 32;
+
 const byName = (description: string, items: JsonObject): JsonObject => ({
   type: 'object',
+  maxProperties: MAX_MEMBERS,
   propertyNames: { $ref: '#/definitions/name' },
   additionalProperties: items,
   description,
@@ -34,7 +40,8 @@ const names = (description: string): JsonObject => ({
 
 const groups = (description: string): JsonObject => ({
   type: 'array',
-  items: { type: 'array', items: { type: 'string' }, minItems: 1, uniqueItems: true },
+  items: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MAX_TOGETHER, uniqueItems: true },
+  maxItems: MAX_MEMBERS,
   description,
 });
 
@@ -84,6 +91,7 @@ const properties: JsonObject = {
   order: {
     type: 'array',
     items: { type: 'string', format: 'order', pattern: ORDER_PATTERN },
+    maxItems: MAX_TOGETHER,
     uniqueItems: true,
     description:
       'The order of lists where a request names none, and of sets inside records: fields, each optionally followed by asc or desc. The identifier breaks ties.',

@@ -1,5 +1,15 @@
 /** One descriptor file as text and as YAML nodes: where each of its keys and values stands. */
-import { isAlias, isMap, isPair, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Document,
+  type LineCounter,
+  type Node,
+} from 'yaml';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { diagnosticCodes } from '../diagnostic.ts';
 import { frame } from './frame.ts';
@@ -81,9 +91,12 @@ function locate(document: Document, path: Path): { readonly found: Step; readonl
 
 export const rangeOf = (node: Node | undefined): Range => [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
 
+/** A value of several lines is shown by its key. */
+const isBlock = (node: Node | undefined): boolean => isCollection(node) && !node.flow;
+
 function range(document: Document, path: Path, which: At): Range {
   const { found, whole } = locate(document, path);
   const [start, end] = rangeOf(found.value);
-  const empty = start === end;
-  return found.key && (empty || which === 'key' || !whole) ? rangeOf(found.key) : [start, end];
+  const byKey = which === 'key' || !whole || start === end || isBlock(found.value);
+  return found.key && byKey ? rangeOf(found.key) : [start, end];
 }
