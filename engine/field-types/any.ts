@@ -1,6 +1,14 @@
 /** Any JSON value, kept as it comes. */
+import { boolean } from './boolean.ts';
+import { date } from './date.ts';
+import { decimal } from './decimal.ts';
 import { document } from './document.ts';
 import { type FieldType, pick } from './field-type.ts';
+import { integer } from './integer.ts';
+import { number } from './number.ts';
+import { string } from './string.ts';
+import { asIs } from './text.ts';
+import { timestamp } from './timestamp.ts';
 
 export const any: FieldType = {
   ...document,
@@ -11,4 +19,18 @@ export const any: FieldType = {
   good: (_shape, seed) => pick([{ z: seed, a: [seed, null] }, [seed], `text ${seed}`, seed], seed),
   edges: () => [0, '', false, [], {}, { b: { c: [] }, a: 'é' }],
   bad: () => [],
+  columns: {
+    sqlite: {
+      ...document.columns.sqlite,
+      takes: {
+        array: asIs,
+        ...Object.fromEntries(
+          [string, integer, number, boolean, decimal, date, timestamp].map(({ name, columns }) => [
+            name,
+            columns.sqlite.json,
+          ]),
+        ),
+      },
+    },
+  },
 };

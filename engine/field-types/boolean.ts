@@ -20,6 +20,7 @@ export const boolean: FieldType = {
       json: (column) => `case ${column} when 1 then 'true' when 0 then 'false' end`,
       comparable: (column) => column,
       operand: (value) => (value === true ? 1 : 0),
+      extracted: (document, path) => `${document} ->> ${path}`,
     },
   },
   good: (_shape, seed) => seed % 2 === 1,

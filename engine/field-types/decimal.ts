@@ -1,6 +1,6 @@
 /** Exact decimal numbers: strings in JSON, as the client wrote them; 1.5 and 1.50 are equal. */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
-import { NOT_STRINGS } from './text.ts';
+import { asText, NOT_STRINGS } from './text.ts';
 
 /** A double keeps this many decimal digits exactly. */
 export const MAX_PRECISION = 15;
@@ -55,6 +55,11 @@ export const decimal: FieldType = {
     return `a decimal number as a string, with at most ${whole} digits before the point and ${fraction} after it${bounds}`;
   },
   faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...boundsFault(shape, 'minimum', 'maximum')],
+  together: {
+    keywords: ['precision', 'scale'],
+    widens: (before, after) =>
+      digits(before).whole <= digits(after).whole && digits(before).fraction <= digits(after).fraction,
+  },
   parse: (text) => (/^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? text : undefined),
   equal: (a, b) => a === b || (a !== null && b !== null && Number(a) === Number(b)),
   compare: byNumber,
@@ -67,6 +72,8 @@ export const decimal: FieldType = {
       // Exact: a REAL keeps 15 decimal digits.
       comparable: (column) => `cast(${column} as real)`,
       operand: Number,
+      extracted: (document, path) => `${document} ->> ${path}`,
+      takes: { integer: asText },
     },
   },
   good: (shape, seed) => {
@@ -84,7 +91,8 @@ export const decimal: FieldType = {
     const { whole, fraction } = digits(shape);
     const largest = `${'9'.repeat(Math.max(whole, 0)) || '0'}${fraction === 0 ? '' : `.${'9'.repeat(fraction)}`}`;
     const accepted = new RegExp(pattern(shape));
-    const fits = (text: string): boolean => accepted.test(text) && Number(text) >= Number(minimum ?? text) && Number(text) <= Number(maximum ?? text);
+    const fits = (text: string): boolean =>
+      accepted.test(text) && Number(text) >= Number(minimum ?? text) && Number(text) <= Number(maximum ?? text);
     // The same number twice, written differently, and numbers that text would put in another order.
     return [minimum ?? `-${largest}`, ...['1.5', '1.50', '10', '9', '0.0'].filter(fits), maximum ?? largest];
   },

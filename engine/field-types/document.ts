@@ -9,6 +9,7 @@ const column: ColumnType = {
   json: (name) => name,
   comparable: (name) => name,
   operand: (value) => JSON.stringify(value),
+  extracted: (name, path) => `nullif(${name} -> ${path}, 'null')`,
 };
 
 export const document = {

@@ -31,6 +31,17 @@ export interface ColumnType {
   comparable(column: string): string;
   /** The bound value that `comparable` is compared with. */
   operand(value: JsonValue): SqlValue;
+  /** SQL: what the column keeps of a key of a JSON object; `path` is a literal that leads to the key, which is there. */
+  extracted(document: string, path: string): string;
+  /** By field type: SQL of what the column keeps of a column of that type. Only types all of whose values hold. */
+  readonly takes?: Readonly<Record<string, (column: string) => string>>;
+}
+
+/** Keywords that say only together what is accepted. */
+export interface Together {
+  readonly keywords: readonly string[];
+  /** Whether everything that was accepted is accepted. */
+  widens(before: Shape, after: Shape): boolean;
 }
 
 export interface FieldType {
@@ -46,6 +57,7 @@ export interface FieldType {
   expected(shape: Shape): string;
   /** Constraints that contradict each other. */
   faults(shape: Shape): readonly KeywordFault[];
+  readonly together?: Together;
   /** The value of a filter as the query string writes it; undefined where it is none of this type. */
   parse(text: string): JsonValue | undefined;
   /** Whether two values are the same to a client, however they are written. */

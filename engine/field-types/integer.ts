@@ -48,6 +48,7 @@ export const integer: FieldType = {
       json: (column) => column,
       comparable: (column) => column,
       operand: (value) => Number(value),
+      extracted: (document, path) => `${document} ->> ${path}`,
     },
   },
   good: (shape, seed) => {

@@ -1,5 +1,6 @@
 /** Floating-point numbers, as IEEE 754 binary64 keeps them. */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+import { asText } from './text.ts';
 
 const keyword = (description: string) => ({ type: 'number', description });
 
@@ -38,6 +39,8 @@ export const number: FieldType = {
       json: (column) => column,
       comparable: (column) => `cast(${column} as real)`,
       operand: (value) => Number(value),
+      extracted: (document, path) => `nullif(${document} -> ${path}, 'null')`,
+      takes: { integer: asText },
     },
   },
   good: (shape, seed) => {

@@ -8,7 +8,12 @@ export const textColumn: ColumnType = {
   json: (column) => `json_quote(${column})`,
   comparable: (column) => column,
   operand: String,
+  extracted: (document, path) => `${document} ->> ${path}`,
 };
+
+/** Conversions of columns in SQLite. */
+export const asIs = (column: string): string => column;
+export const asText = (column: string): string => `cast(${column} as text)`;
 
 /** UTF-8 sorts like code points, which UTF-16 does not. */
 export const asWritten: Pick<FieldType, 'equal' | 'compare'> = {

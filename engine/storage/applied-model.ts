@@ -1,98 +1,145 @@
-/** What of the Model the database was made for: remembered in a table of the engine's own, and compared at start. */
-import { isDeepStrictEqual } from 'node:util';
+/** What of the Model the database was made for, as plain data: remembered in a table of the engine's own. */
 import type { JsonObject, JsonValue } from '../json.ts';
-import { ENGINE_PREFIX, type Model, type RecordType } from '../model/model.ts';
-import { columnsOf } from './columns.ts';
-import type { Dialect, Driver, Statement } from './driver.ts';
+import type { OnDelete } from '../descriptor/descriptor.ts';
+import { ENGINE_PREFIX, type JoinTable, type Model, type RecordType, type Reference } from '../model/model.ts';
+import { StartError } from '../start-error.ts';
+import { defineJoinRows, defineTable, indexesOf, joinIndex } from './define.ts';
+import type { Dialect, Reader, Statement, Writer } from './driver.ts';
 
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
 const WRITE: Statement = {
   sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
 };
+const FORMAT = 2;
 
-/** By table: everything about it that the database knows. */
+export interface AppliedField {
+  readonly type: string;
+  readonly constraints: JsonObject;
+  readonly column: string;
+  readonly nullable: boolean;
+  /** null where there is none. */
+  readonly default: JsonValue;
+}
+
+export interface AppliedReference {
+  readonly column: string;
+  /** The name of the type that it leads to. */
+  readonly target: string;
+  readonly onDelete: OnDelete;
+  readonly required: boolean;
+  readonly unique: boolean;
+  /** The relation of this type that shows it, and the one of the target; null where a side has no name for it. */
+  readonly belongsTo: string | null;
+  readonly has: string | null;
+}
+
+export interface AppliedIndex {
+  readonly unique: boolean;
+  readonly members: readonly string[];
+}
+
+/** A table and its indexes as SQL. */
+export interface TableDefinition {
+  readonly create: string;
+  /** By name. */
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+export interface AppliedType {
+  readonly table: string;
+  readonly identifier: string;
+  readonly open: boolean;
+  readonly fields: Readonly<Record<string, AppliedField>>;
+  readonly references: readonly AppliedReference[];
+  /** Those of the descriptor, by name; foreign keys have others. */
+  readonly indexes: Readonly<Record<string, AppliedIndex>>;
+  readonly definition: TableDefinition;
+}
+
+export interface AppliedSide {
+  readonly column: string;
+  readonly type: string;
+  /** The relation of the type; null where this side has no name for it. */
+  readonly relation: string | null;
+}
+
+export interface AppliedJoin {
+  readonly table: string;
+  readonly left: AppliedSide;
+  readonly right: AppliedSide;
+  readonly definition: TableDefinition;
+}
+
 export interface AppliedModel {
-  readonly format: 1;
-  readonly types: Readonly<Record<string, JsonObject>>;
-  readonly joinTables: Readonly<Record<string, JsonObject>>;
+  readonly format: typeof FORMAT;
+  readonly types: Readonly<Record<string, AppliedType>>;
+  readonly joins: readonly AppliedJoin[];
 }
 
+export const NOTHING: AppliedModel = { format: FORMAT, types: {}, joins: [] };
+
+/** As JSON has it, so that it equals what was read. */
 export function appliedModel({ types, joinTables }: Model, dialect: Dialect): AppliedModel {
-  const joined = joinTables.map(({ name, left, right }) => {
-    const side = ({ column, type }: typeof left): JsonValue => [column, type.table];
-    return [name, { left: side(left), right: side(right) }] as const;
-  });
-  return {
-    format: 1,
+  const model: AppliedModel = {
+    format: FORMAT,
     types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
-    joinTables: Object.fromEntries(joined),
+    joins: joinTables.map((table) => appliedJoin(table, dialect)),
   };
+  return JSON.parse(JSON.stringify(model)) as AppliedModel;
 }
 
-function appliedType(type: RecordType, dialect: Dialect): JsonObject {
-  const columns = columnsOf(type, dialect.name).map((column) => {
-    const { field, reference, nullable } = column;
-    const target = reference && {
-      references: reference.target.table,
-      onDelete: reference.onDelete,
-      unique: reference.unique,
-    };
-    return [column.name, { type: field?.type.name ?? null, nullable, default: column.default, ...target }] as const;
+function appliedType(type: RecordType, dialect: Dialect): AppliedType {
+  const fields = [...type.fields.values()].map(({ name, type: fieldType, constraints, column, nullable, ...field }) => {
+    const applied = { type: fieldType.name, constraints, column, nullable, default: field.default ?? null };
+    return [name, applied] as const;
   });
-  const indexes = type.indexes.map(
-    ({ name, unique, members }) => [name, { unique, members: members.map((member) => member.name) }] as const,
-  );
   return {
     table: type.table,
     identifier: type.identifier.column,
-    columns: Object.fromEntries(columns),
-    indexes: Object.fromEntries(indexes),
+    open: type.open,
+    fields: Object.fromEntries(fields),
+    references: type.references.map(appliedReference),
+    indexes: Object.fromEntries(
+      type.indexes.map(({ name, unique, members }) => [name, { unique, members: members.map((one) => one.name) }]),
+    ),
+    definition: {
+      create: defineTable(type, dialect),
+      indexes: Object.fromEntries(indexesOf(type, dialect).map(({ name, sql }) => [name, sql])),
+    },
   };
 }
 
-/** undefined where the engine has not made its tables here yet. */
-export async function readAppliedModel(driver: Driver): Promise<AppliedModel | undefined> {
-  if (!(await driver.tables()).includes(MODEL_TABLE)) return undefined;
-  const text = await driver.value(READ, []);
-  return JSON.parse(String(text)) as AppliedModel;
+export function appliedReference(reference: Reference): AppliedReference {
+  const { column, target, onDelete, required, unique, relation } = reference;
+  const has = [...target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
+  const names = { belongsTo: relation?.name ?? null, has: has?.name ?? null };
+  return { column, target: target.name, onDelete, required, unique, ...names };
 }
 
-export const writeAppliedModel = (
-  model: AppliedModel,
-): { readonly statement: Statement; readonly values: readonly string[] } => ({
-  statement: WRITE,
-  values: [JSON.stringify(model)],
-});
-
-/** What differs in what is there already, in words; types and join tables that are new are no difference. */
-export function differences(applied: AppliedModel, wanted: AppliedModel): readonly string[] {
-  return [
-    ...compareAll('type', applied.types, wanted.types),
-    ...compareAll('join table', applied.joinTables, wanted.joinTables),
-  ];
+function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
+  const side = ({ column, type }: JoinTable['left']): AppliedSide => {
+    const relation = [...type.relations.values()].find(
+      ({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column,
+    );
+    return { column, type: type.name, relation: relation?.name ?? null };
+  };
+  const { name, sql } = joinIndex(table, dialect);
+  const definition = { create: defineJoinRows(table, dialect), indexes: { [name]: sql } };
+  return { table: table.name, left: side(table.left), right: side(table.right), definition };
 }
 
-type Parts = Readonly<Record<string, JsonValue>>;
-
-function compareAll(what: string, applied: Parts, wanted: Parts): readonly string[] {
-  return Object.entries(applied).flatMap(([name, before]) => {
-    const after = wanted[name];
-    if (after === undefined) return [`${what} ${name} is gone from the descriptors`];
-    return compareParts(`${what} ${name}`, before as Parts, after as Parts);
-  });
+/** NOTHING where no model was applied yet. The table must be there. */
+export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
+  const text = await reader.value(READ, []);
+  if (text === undefined) return NOTHING;
+  const applied: AppliedModel = JSON.parse(String(text));
+  if (applied.format === FORMAT) return applied;
+  throw new StartError(
+    `The tables of this database were made by another version of the engine (format ${String(applied.format)}; this one knows ${FORMAT}). Nothing was changed.`,
+  );
 }
 
-function compareParts(where: string, before: Parts, after: Parts): readonly string[] {
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
-    const [was, is] = [before[key], after[key]];
-    if (isDeepStrictEqual(was, is)) return [];
-    if (was === undefined) return [`${where}: ${key} was added`];
-    if (is === undefined) return [`${where}: ${key} was removed`];
-    if (isParts(was) && isParts(is)) return compareParts(`${where}, ${key}`, was, is);
-    return [`${where}: ${key} was ${JSON.stringify(was)}, is now ${JSON.stringify(is)}`];
-  });
+export async function writeAppliedModel(writer: Writer, model: AppliedModel): Promise<void> {
+  await writer.run(WRITE, [JSON.stringify(model)]);
 }
-
-const isParts = (value: JsonValue): value is Parts & JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

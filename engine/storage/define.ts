@@ -1,35 +1,56 @@
 /** Model -> DDL: tables with their foreign keys, then indexes. */
 import type { Knex } from 'knex';
-import type { Field, Index, JoinTable, RecordType, Relation } from '../model/model.ts';
+import type { Field, Index, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
 import { generatedName } from '../names.ts';
 import { type Column, columnsOf, columnType } from './columns.ts';
 import type { Dialect } from './driver.ts';
 
-const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
+export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
+
+/** An index as its table has it: the descriptor's own, and those of foreign keys. */
+export interface TableIndex {
+  readonly name: string;
+  readonly unique: boolean;
+  /** What it is over: names of fields and relations, or the column of a relation that only the other side names. */
+  readonly members: readonly string[];
+  readonly sql: string;
+}
 
 /** The statements that make a type's table and its indexes. */
-export function defineType(type: RecordType, dialect: Dialect): readonly string[] {
-  const table = created(dialect, type.table, true, (builder) => {
+export const defineType = (type: RecordType, dialect: Dialect): readonly string[] => [
+  defineTable(type, dialect),
+  ...indexesOf(type, dialect).map(({ sql }) => sql),
+];
+
+export const defineTable = (type: RecordType, dialect: Dialect, name = type.table): string =>
+  created(dialect, name, true, (builder) => {
     builder.increments(type.identifier.column);
     for (const column of columnsOf(type, dialect.name)) defineColumn(builder, column, dialect);
   });
-  return [table, ...type.indexes.map((index) => defineIndex(type, index, dialect)), ...referenceIndexes(type, dialect)];
-}
 
-export function defineJoinTable({ name, left, right }: JoinTable, dialect: Dialect): readonly string[] {
-  const table = created(dialect, name, false, (builder) => {
+export const indexesOf = (type: RecordType, dialect: Dialect): readonly TableIndex[] => [
+  ...type.indexes.map((index) => ownIndex(type, index, dialect)),
+  ...type.references.map((reference) => referenceIndex(type, reference, dialect)),
+];
+
+export const defineJoinTable = (table: JoinTable, dialect: Dialect): readonly string[] => [
+  defineJoinRows(table, dialect),
+  joinIndex(table, dialect).sql,
+];
+
+export const defineJoinRows = ({ left, right, ...table }: JoinTable, dialect: Dialect, name = table.name): string =>
+  created(dialect, name, false, (builder) => {
     for (const { column, type } of [left, right]) {
       builder.integer(column).notNullable();
       builder.foreign(column).references(type.identifier.column).inTable(type.table).onDelete('cascade');
     }
     builder.primary([left.column, right.column]);
   });
-  return [
-    table,
-    createIndex(dialect, { name: generatedName(name, right.column, 'index'), unique: false }, name, [
-      dialect.quote(right.column),
-    ]),
-  ];
+
+/** The primary key serves the left side; this the right one. */
+export function joinIndex({ name, right }: JoinTable, dialect: Dialect): Omit<TableIndex, 'members'> {
+  const index = { name: generatedName(name, right.column, 'index'), unique: false };
+  return { ...index, sql: createIndex(dialect, index, name, [dialect.quote(right.column)]) };
 }
 
 function created(
@@ -55,13 +76,10 @@ function defineColumn(builder: Knex.CreateTableBuilder, column: Column, dialect:
   builder.foreign(name).references(target.identifier.column).inTable(target.table).onDelete(ON_DELETE[onDelete]);
 }
 
-function defineIndex(type: RecordType, index: Index, dialect: Dialect): string {
-  return createIndex(
-    dialect,
-    index,
-    type.table,
-    index.members.map((member) => indexed(member, dialect)),
-  );
+function ownIndex(type: RecordType, { name, unique, members }: Index, dialect: Dialect): TableIndex {
+  const expressions = members.map((member) => indexed(member, dialect));
+  const sql = createIndex(dialect, { name, unique }, type.table, expressions);
+  return { name, unique, members: members.map((member) => member.name), sql };
 }
 
 /** The expression that lists order and compare by, so that the index serves them. */
@@ -71,11 +89,10 @@ export function indexed(member: Field | Relation, dialect: Dialect): string {
   return dialect.quote(member.link.reference.column);
 }
 
-function referenceIndexes(type: RecordType, dialect: Dialect): readonly string[] {
-  return type.references.map(({ column, unique }) => {
-    const name = generatedName(type.table, column, unique ? 'unique' : 'index');
-    return createIndex(dialect, { name, unique }, type.table, [dialect.quote(column)]);
-  });
+function referenceIndex({ table }: RecordType, { column, unique, relation }: Reference, dialect: Dialect): TableIndex {
+  const name = generatedName(table, column, unique ? 'unique' : 'index');
+  const sql = createIndex(dialect, { name, unique }, table, [dialect.quote(column)]);
+  return { name, unique, members: [relation?.name ?? column], sql };
 }
 
 function createIndex(

@@ -1,5 +1,6 @@
 /** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
 import type { Knex } from 'knex';
+import type { Alterations } from './alteration.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 
 /** SQLite answers at once, others later: callers await either. */
@@ -55,7 +56,7 @@ export interface Driver extends Reader {
 }
 
 /** The words of one database's SQL that Knex has no name for. */
-export interface Dialect {
+export interface Dialect extends Alterations {
   readonly name: DialectName;
   /** Compiles SQL; never runs it. */
   readonly knex: Knex;

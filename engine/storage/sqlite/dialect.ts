@@ -2,6 +2,7 @@
 import knex from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Dialect } from '../driver.ts';
+import { sqliteAlterations } from './alter.ts';
 
 /** SQLite takes 1000 arguments of one function in this build, 127 in others. */
 const MAX_ARGUMENTS = 100;
@@ -39,6 +40,7 @@ export const sqliteDialect: Dialect = {
   optional: (json, from) => `coalesce((select ${json} from ${from}), 'null')`,
   nullable: (json) => `coalesce(${json}, 'null')`,
   prefixed: (prefix, text) => `concat(${prefix}, ${text})`,
+  ...sqliteAlterations({ quote, literal }),
   unlimited: -1,
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
