@@ -106,6 +106,7 @@ const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly s
     `type: A\nseed:\n- id: 1\nopen: true\nlist:\n${Array.from({ length: 300 }, (_, index) => `${'  '.repeat(index + 1)}a:`).join('\n')}`,
     ['105:201 not-json', '6:3 unknown-key'],
   ],
+  'a broken file with a long line': [`type:${' '.repeat(400_000)}"x\na: [\n`, ['3:1 yaml-syntax']],
   'many unknown keys': [
     `type: A\n${Array.from({ length: MANY }, (_, index) => `key${index}: 1`).join('\n')}`,
     [...Array.from({ length: 100 }, (_, index) => `${index + 2}:1 unknown-key`), '102:1 too-many-faults'],

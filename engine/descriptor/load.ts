@@ -7,7 +7,7 @@ import { draftOf, type TypeDraft, unreadable } from './draft.ts';
 import { findDescriptors, shownPath } from './find.ts';
 import type { Finding } from './finding.ts';
 import { grouped } from './grouped.ts';
-import { readDescriptor, reason, unplaced } from './read.ts';
+import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source } from './source.ts';
 import { toJson } from './to-json.ts';
 
@@ -35,21 +35,20 @@ interface Reading {
 const MAX_SHOWN = 100;
 
 export function loadDescriptors(directory: string): Loaded {
-  const where = unplaced(shownPath(directory));
+  const none = (message: string): Loaded => ({
+    files: [],
+    diagnostics: [diagnose(unplaced(shownPath(directory)), 'no-schema', [], 'value', message)],
+  });
+  const found = attempt(() => findDescriptors(directory));
+  if (found instanceof Error) return none(`the schema directory cannot be read: ${found.message}`);
+  return found.length > 0 ? loadFiles(found) : none('no descriptor (a file *.yaml or *.yml) is in this directory');
+}
+
+function attempt<T>(action: () => T): T | Error {
   try {
-    const found = findDescriptors(directory);
-    if (found.length > 0) return loadFiles(found);
-    return {
-      files: [],
-      diagnostics: [
-        diagnose(where, 'no-schema', [], 'value', 'no descriptor (a file *.yaml or *.yml) is in this directory'),
-      ],
-    };
+    return action();
   } catch (error) {
-    return {
-      files: [],
-      diagnostics: [diagnose(where, 'no-schema', [], 'value', `the schema directory cannot be read: ${reason(error)}`)],
-    };
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 
@@ -86,11 +85,13 @@ function readFile(location: string): Reading {
 
 /** A file that is no YAML: the types that it seems to describe are known by name, so that relations to them are not at fault too. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): Reading {
-  const names = [...source.text.matchAll(/^type:[ \t]*["']?([^"'#\r\n]+?)["']?[ \t]*(?:#.*)?$/gm)].map(
-    ([, name = '']) => name,
-  );
+  const names = [...source.text.matchAll(/^type:(.*)$/gm)]
+    .map(([, value = '']) => unquoted(value))
+    .filter((name) => name !== '');
   return { diagnostics, findings: [], drafts: names.map((name) => unreadable(source, name)), file: undefined };
 }
+
+const unquoted = (value: string): string => (value.split('#')[0] ?? '').replaceAll(/["']/g, '').trim();
 
 /** The faults of a file with their places, each once. */
 function placed({ diagnostics, drafts }: Reading, findings: readonly Finding[]): readonly Diagnostic[] {

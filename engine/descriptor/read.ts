@@ -49,7 +49,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-export const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function readText(file: string, text: string): ReadResult {
   const lines = new LineCounter();
