@@ -2,19 +2,21 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation, type Variant } from '../model/model.ts';
 
-/** Keywords of our own, read when a fault is put into words. */
+/** What a value must be: read when a fault is put into words. */
 export const EXPECTED = 'x-expected';
+/** The value must fit the shared schema of this name. No $ref: Ajv would compile all types that hang together at once. */
+export const RECORD = 'x-record';
 
 const JSON_TYPES = ['null', 'boolean', 'object', 'array', 'number', 'string'];
 const IDENTIFIER_TEXT = 'an identifier: an integer from 1 to 2^53-1';
 
 /** The schemas' names for each other. */
-export const typeId = (type: RecordType): string => `record:${encodeURIComponent(type.name)}`;
+const typeId = (type: RecordType): string => `record:${encodeURIComponent(type.name)}`;
 const shownId = (relation: Relation): string => `${typeId(relation.source)}.${encodeURIComponent(relation.name)}`;
 
 /** A body that changes a record: nothing is required. */
 export function updateSchema(type: RecordType, variant: Variant): JsonObject {
-  return variant === type.defaultVariant ? { $ref: typeId(type) } : recordSchema(type, variant.fields);
+  return variant === type.defaultVariant ? { [RECORD]: typeId(type) } : recordSchema(type, variant.fields);
 }
 
 /** A body that makes a record. */
@@ -32,11 +34,11 @@ export function createSchema(type: RecordType, variant: Variant): JsonObject {
 }
 
 /** Every schema that others refer to: one for each type, one for each relation that shows only some fields. */
-export function sharedSchemas(type: RecordType): readonly JsonObject[] {
+export function sharedSchemas(type: RecordType): readonly (readonly [name: string, schema: JsonObject])[] {
   const restricted = [...type.relations.values()].filter(isRestricted);
   return [
-    { $id: typeId(type), ...recordSchema(type, type.defaultVariant.fields) },
-    ...restricted.map((relation) => ({ $id: shownId(relation), ...recordSchema(relation.target, relation.fields) })),
+    [typeId(type), recordSchema(type, type.defaultVariant.fields)],
+    ...restricted.map((relation) => [shownId(relation), recordSchema(relation.target, relation.fields)] as const),
   ];
 }
 
@@ -91,8 +93,8 @@ function relationSchema(relation: Relation): JsonObject {
 function nestedSchema(relation: Relation): JsonObject {
   const { target, nested, owned, toMany, inverse } = relation;
   const { identifier } = target;
-  const $ref = isRestricted(relation) ? shownId(relation) : typeId(target);
-  const record = { $ref, type: 'object', [EXPECTED]: hint(relation) };
+  const shared = isRestricted(relation) ? shownId(relation) : typeId(target);
+  const record = { type: 'object', [RECORD]: shared, [EXPECTED]: hint(relation) };
   const linked = {
     required: [identifier.name],
     properties: { [identifier.name]: { type: 'integer', [EXPECTED]: IDENTIFIER_TEXT } },

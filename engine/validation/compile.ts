@@ -1,17 +1,19 @@
 /** Body schemas -> validators: compiled by Ajv, with faults in words. */
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
+import type { DataValidateFunction } from 'ajv/dist/types';
 import { createAjv } from '../ajv.ts';
 import type { JsonObject } from '../json.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
-import { createSchema, EXPECTED, sharedSchemas, updateSchema } from './body-schema.ts';
+import { createSchema, EXPECTED, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { faultsOf } from './faults.ts';
 import type { TypeValidators, Validator } from './validators.ts';
 
 /** The validators of each type. One is compiled when its first body comes: hundreds of types start at once. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
+  const types = [...model.types.values()];
   ajv.addVocabulary([EXPECTED]);
-  for (const type of model.types.values()) for (const schema of sharedSchemas(type)) ajv.addSchema(schema);
+  addRecordKeyword(ajv, new Map(types.flatMap(sharedSchemas)));
 
   const byVariant = (schema: (variant: Variant) => JsonObject): ((variant: Variant) => Validator) => {
     const compiled = new Map<Variant, Validator>();
@@ -22,7 +24,7 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
     };
   };
   const all = new Map(
-    [...model.types.values()].map((type) => [
+    types.map((type) => [
       type,
       {
         create: byVariant((variant) => createSchema(type, variant)),
@@ -35,6 +37,31 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
     if (!validators) throw new Error(`"${type.name}" is not of this model`);
     return validators;
   };
+}
+
+/** Hands a nested record to the validator of its type, which is compiled when the first one comes. */
+function addRecordKeyword(ajv: Ajv, schemas: ReadonlyMap<string, JsonObject>): void {
+  const compiled = new Map<string, ValidateFunction>();
+  const validatorOf = (name: string): ValidateFunction => {
+    const known = compiled.get(name) ?? ajv.compile(schemas.get(name) ?? false);
+    compiled.set(name, known);
+    return known;
+  };
+  ajv.addKeyword({
+    keyword: RECORD,
+    schemaType: 'string',
+    errors: 'full',
+    compile: (name: string) => {
+      const validate: DataValidateFunction = (data, context) => {
+        const target = validatorOf(name);
+        if (target(data)) return true;
+        const at = context?.instancePath ?? '';
+        validate.errors = (target.errors ?? []).map((error) => ({ ...error, instancePath: at + error.instancePath }));
+        return false;
+      };
+      return validate;
+    },
+  });
 }
 
 function validator(validate: ValidateFunction): Validator {
