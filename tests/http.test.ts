@@ -49,7 +49,7 @@ const PATCHES = 'application/merge-patch+json, application/json';
 
 const ROWS: Row[] = [
   // Paths
-  ['GET /', {}, undefined, 404, 'path-not-found'],
+  ['GET /nowhere', {}, undefined, 404, 'path-not-found'],
   ['GET /api', {}, undefined, 404, 'path-not-found'],
   ['GET /api/', {}, undefined, 404, 'path-not-found'],
   ['GET /apis/gadgets', {}, undefined, 404, 'path-not-found'],

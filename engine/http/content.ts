@@ -43,14 +43,15 @@ function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size <= limit) return;
-      request.off('data', onData);
-      reject(tooLarge(limit));
+      if (size > limit) settle(() => reject(tooLarge(limit)));
     };
-    request.on('data', onData);
-    request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks, size)));
-    request.once('error', (cause) => reject(new ClientGone('the body ended early', { cause })));
-    request.once('close', () => reject(new ClientGone('the body ended early')));
+    const onEnd = (): void => settle(() => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks)));
+    const onGone = (): void => settle(() => reject(new ClientGone('the body ended early')));
+    const settle = (outcome: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      outcome();
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
 }
 

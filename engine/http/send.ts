@@ -16,7 +16,8 @@ export async function send(
   answer: Answer,
   options: SendOptions,
 ): Promise<void> {
-  if (response.destroyed) return;
+  // Pieces must be begun to be ended, whoever is there.
+  if (response.destroyed && typeof answer.body !== 'object') return;
   if (options.isDraining()) response.shouldKeepAlive = false;
   if (typeof answer.body === 'object') await sendPieces(request, response, answer, answer.body, options);
   else sendWhole(request, response, answer, answer.body);
