@@ -1,4 +1,5 @@
 /** Replays the generated suites of every schema against the listener that `npm start` builds. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RecordType } from '../engine/model/model.ts';
 import type { Case } from '../engine/suite/case.ts';
 import { suiteOf } from '../engine/suite/suite.ts';

@@ -47,12 +47,17 @@ function show(world: World, type: RecordType, id: Id, view: ViewRequest = {}): J
 }
 
 /** All or nothing: the work is done on a copy, which replaces the world only when no rule was broken. */
-function attempt(world: World, work: (run: Run) => Omit<Accepted, 'changes'>, patch: boolean): Accepted | Refusal {
-  const run: Run = { world: copyWorld(world), patch, said: new Map(), touched: [] };
+function attempt(
+  world: World,
+  work: (run: Run) => () => Omit<Accepted, 'changes'>,
+  patch: boolean,
+): Accepted | Refusal {
+  const run: Run = { world: copyWorld(world), patch, said: new Map(), links: [], touched: [] };
   try {
-    const done = work(run);
+    const show = work(run);
+    for (const link of run.links) link();
     for (const { type, id } of run.touched) refuseDoubles(run.world, type, id);
-    const accepted = { ...done, changes: changedTables(world, run.world) };
+    const accepted = { ...show(), changes: changedTables(world, run.world) };
     replaceWorld(world, run.world);
     return accepted;
   } catch (error) {
@@ -81,19 +86,19 @@ function create(run: Run, type: RecordType, body: JsonObject, view?: ViewRequest
   const given = idIn(body, type);
   if (given !== undefined && rowOf(run.world, type, given)) throw new Refusal(409, [], `${type.name} ${given} exists`);
   const id = createRecord(run, type, body, [], given);
-  return { id, body: show(run.world, type, id, view) ?? {} };
+  return () => ({ id, body: show(run.world, type, id, view) ?? {} });
 }
 
 function update(run: Run, type: RecordType, id: Id, body: JsonObject, view?: ViewRequest) {
   updateRecord(run, type, id, body, []);
-  return { id, body: show(run.world, type, id, view) ?? {} };
+  return () => ({ id, body: show(run.world, type, id, view) ?? {} });
 }
 
 function remove(run: Run, type: RecordType, id: Id, view?: ViewRequest) {
   const body = show(run.world, type, id, view);
   if (body === undefined) throw new Refusal(404, [], `there is no ${type.name} ${id}`);
   removeRow(run.world, type, id);
-  return { id, body };
+  return () => ({ id, body });
 }
 
 export function createReference(model: Model, rank?: (id: Id) => number): Reference {

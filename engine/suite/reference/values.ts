@@ -15,6 +15,8 @@ export interface Run {
   readonly patch: boolean;
   /** For each record and key: the value that the body gives it, and where. */
   readonly said: Map<string, { readonly value: JsonValue; readonly at: string }>;
+  /** What is linked, after everything else was unlinked: what one part of a body wants, no other lets go. */
+  readonly links: (() => void)[];
   /** Checks that need every other write to be done. */
   readonly touched: { readonly type: RecordType; readonly id: Id }[];
 }
@@ -34,7 +36,7 @@ export function parts(type: RecordType, body: JsonObject) {
 const optional = <T, R>(value: T | undefined, make: (value: T) => R): R[] => (value === undefined ? [] : [make(value)]);
 
 /** One record may stand in a body twice, but only with one value for each key. */
-function say(run: Run, type: RecordType, id: Id, key: string, value: JsonValue, at: string): void {
+export function say(run: Run, type: RecordType, id: Id, key: string, value: JsonValue, at: string): void {
   const name = JSON.stringify([type.name, id, key]);
   const before = run.said.get(name);
   if (before && !isDeepStrictEqual(before.value, value)) {

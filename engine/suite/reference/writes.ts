@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
 import { type Id, idIn, newId, type Row, rowOf } from './world.ts';
 import { differingKeys } from './stored.ts';
-import { parts, type Path, type Run, writeValues } from './values.ts';
+import { parts, type Path, type Run, say, writeValues } from './values.ts';
 
 const currentOf = (run: Run, relation: Relation, id: Id): Row[] => {
   const row = rowOf(run.world, relation.source, id);
@@ -78,7 +78,11 @@ function useRecord(run: Run, relation: Relation, parent: Id, id: Id, body: JsonO
 
 function makeRecord(run: Run, relation: Relation, parent: Id, body: JsonObject, at: Path): Id {
   if (relation.nested === 'link')
-    throw new Refusal(422, [pointer(at)], `${relation.name} is only linked, so its record must be named`);
+    throw new Refusal(
+      422,
+      [pointer([...at, relation.target.identifier.name])],
+      `${relation.name} is only linked, so its record must be named`,
+    );
   return createRecord(run, relation.target, withoutInverse(relation, parent, body, at), at);
 }
 
@@ -90,40 +94,62 @@ function useOrMake(run: Run, relation: Relation, parent: Id, body: JsonValue, at
     : useRecord(run, relation, parent, id, body, at);
 }
 
+/** A foreign key may be said twice in a body, from either side, but only to hold the same. */
+function saidLink(run: Run, type: RecordType, id: Id, key: Reference, value: Id | undefined, at: Path): void {
+  say(run, type, id, `(${key.column})`, value ?? null, pointer(at));
+  run.links.push(() => setLink(run.world, type, id, key, value));
+  run.touched.push({ type, id });
+}
+
 /** Connects what the body holds to the record, wherever the connection is kept. */
-function connect(run: Run, relation: Relation, parent: Id, targets: readonly Id[]): void {
+function connect(run: Run, relation: Relation, parent: Id, targets: readonly Id[], at: Path): void {
   const { link, source, target } = relation;
-  if (link.at === 'join') return setPairs(run.world, relation, parent, targets);
-  if (link.at === 'source') return setLink(run.world, source, parent, link.reference, targets[0]);
-  for (const id of targets) {
-    setLink(run.world, target, id, link.reference, parent);
-    run.touched.push({ type: target, id });
-  }
+  if (link.at === 'join') return void run.links.push(() => setPairs(run.world, relation, parent, targets));
+  if (link.at === 'source') return saidLink(run, source, parent, link.reference, targets[0], at);
+  for (const id of targets) saidLink(run, target, id, link.reference, parent, at);
+}
+
+/** A child of an owner stays with it, whichever side a body speaks from. */
+function keepOwner(relation: Relation, current: Row | undefined, body: JsonValue, at: Path): void {
+  if (!relation.inverse?.owned || current === undefined) return;
+  const named = isObject(body) ? idIn(body, relation.target) : undefined;
+  if (named === current.id) return;
+  const place = isObject(body) ? [...at, relation.target.identifier.name] : at;
+  throw new Refusal(422, [pointer(place)], `${relation.name} owns the record, which cannot change it`);
 }
 
 function writeOne(run: Run, relation: Relation, parent: Id, body: JsonValue, at: Path): void {
   const [current] = currentOf(run, relation, parent);
+  keepOwner(relation, current, body, at);
   if (body === null) {
     if (current && relation.link.at === 'target') leave(run, relation, current, at);
-    return connect(run, relation, parent, []);
+    return connect(run, relation, parent, [], at);
   }
   const named = isObject(body) ? idIn(body, relation.target) : undefined;
   if (current && relation.owned && named === undefined && isObject(body)) {
     return updateRecord(run, relation.target, current.id, withoutInverse(relation, parent, body, at), at);
   }
   if (current && relation.link.at === 'target' && current.id !== named) leave(run, relation, current, at);
-  connect(run, relation, parent, [useOrMake(run, relation, parent, body, at)]);
+  connect(run, relation, parent, [useOrMake(run, relation, parent, body, at)], at);
 }
 
 function writeMany(run: Run, relation: Relation, parent: Id, bodies: readonly JsonValue[], at: Path): void {
   const named = new Set(bodies.map((body) => (isObject(body) ? idIn(body, relation.target) : undefined)));
   for (const child of currentOf(run, relation, parent)) if (!named.has(child.id)) leave(run, relation, child, at);
   const ids = bodies.map((body, index) => useOrMake(run, relation, parent, body, [...at, index]));
-  connect(run, relation, parent, ids);
+  connect(run, relation, parent, ids, at);
+}
+
+/** What a body says of a relation, as far as two places can say the same: which records there are. New ones are never the same. */
+function saidIds(relation: Relation, body: JsonValue): JsonValue {
+  const bodies = Array.isArray(body) ? body : [body];
+  const ids = bodies.map((one: JsonValue, index) => (isObject(one) ? (idIn(one, relation.target) ?? [index]) : one));
+  return relation.toMany ? ids.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : (ids[0] ?? null);
 }
 
 /** What the body says of a relation: null or a record for to-one, the whole new set for to-many. */
 export function writeRelation(run: Run, relation: Relation, parent: Id, body: JsonValue, at: Path): void {
+  say(run, relation.source, parent, relation.name, saidIds(relation, body), pointer(at));
   if (!relation.toMany) return writeOne(run, relation, parent, body, at);
   if (!Array.isArray(body)) throw new Refusal(422, [pointer(at)], `${relation.name} is a set`);
   writeMany(run, relation, parent, body, at);

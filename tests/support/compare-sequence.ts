@@ -1,0 +1,194 @@
+/** Sends a random sequence of requests and compares each answer with the reference model's. */
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import type { Model, RecordType } from '../../engine/model/model.ts';
+import { type Bindings, fill, fillPath } from '../../engine/suite/bindings.ts';
+import { compareAnswer } from '../../engine/suite/compare-answer.ts';
+import type { Answer } from '../../engine/suite/client.ts';
+import { type Client, createClient } from '../../engine/suite/client.ts';
+import { match } from '../../engine/suite/match.ts';
+import { listQuery, viewQuery } from '../../engine/suite/query-text.ts';
+import { type Accepted, createReference, type Reference } from '../../engine/suite/reference/reference.ts';
+import { Refusal } from '../../engine/suite/reference/refusal.ts';
+import type { ViewRequest } from '../../engine/suite/reference/views.ts';
+import { type Id, rankByCreation, rowsOf } from '../../engine/suite/reference/world.ts';
+import { collectionPath, itemPath } from '../../engine/suite/scenario.ts';
+import { type Draw, drawBody, type Drawn, drawFrom, type Operation } from './random-operations.ts';
+import type { Bench } from './replaying.ts';
+
+interface Session {
+  readonly client: Client;
+  readonly reference: Reference;
+  readonly bindings: Bindings;
+  readonly bench: Bench;
+  /** What was sent so far, for the report. */
+  readonly log: string[];
+}
+
+async function send(session: Session, method: string, path: string, body?: JsonObject): Promise<Answer> {
+  const filled = fillPath(path, session.bindings);
+  const text = body === undefined ? undefined : JSON.stringify(fill(body, session.bindings));
+  session.log.push(`${method} ${filled} ${text ?? ''}`);
+  const headers: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
+  return session.client.send({ method, path: filled, headers, text });
+}
+
+function fail(session: Session, differences: unknown, answer: Answer): never {
+  const lines = [
+    ...session.log,
+    `-> ${answer.status} ${answer.text.slice(0, 1000)}`,
+    JSON.stringify(differences, null, 1),
+  ];
+  throw new Error(lines.join('\n'));
+}
+
+const pointersIn = (answer: Answer): readonly JsonValue[] => {
+  const problem: JsonValue = JSON.parse(answer.text) as JsonValue;
+  const errors = isObject(problem) && Array.isArray(problem['errors']) ? problem['errors'] : [];
+  return errors.flatMap((error: JsonValue) => (isObject(error) ? (error['pointer'] ?? []) : []));
+};
+
+/** A body that does not fit: every place that is known to be wrong is named, and nothing was written. */
+function checkRefused(
+  session: Session,
+  answer: Answer,
+  statuses: readonly number[],
+  pointers: readonly string[],
+): void {
+  const named = statuses.includes(answer.status) ? pointersIn(answer) : [];
+  const missing = pointers.filter((one) => !named.includes(one));
+  if (!statuses.includes(answer.status) || missing.length > 0) fail(session, { expected: statuses, missing }, answer);
+}
+
+function checkWritten(
+  session: Session,
+  answer: Answer,
+  outcome: Accepted | Refusal,
+  status: number,
+  drawn: Drawn,
+): void {
+  // A body with several faults of relations is refused for any of them.
+  if (outcome instanceof Refusal) return checkRefused(session, answer, outcome.status === 404 ? [404] : [409, 422], []);
+  if (drawn.faults.length > 0) return;
+  const differences = compareAnswer({ status, body: outcome.body }, answer, session.bindings);
+  if (differences.length > 0) fail(session, differences, answer);
+}
+
+async function write(
+  session: Session,
+  type: RecordType,
+  operation: Operation,
+  draw: Draw,
+  id: Id | undefined,
+): Promise<void> {
+  const { reference } = session;
+  const drawn = drawBody(reference.world, draw, type, id === undefined);
+  const view: ViewRequest = drawn.paths.length === 0 ? {} : { include: drawn.paths };
+  const patch = operation.kind === 'patch';
+  const path = id === undefined ? collectionPath(type, viewQuery(view)) : itemPath(type, id, viewQuery(view));
+  const method = id === undefined ? 'POST' : patch ? 'PATCH' : 'PUT';
+  const before = session.bench.observer.snapshot();
+  const answer = await send(session, method, path, drawn.body);
+  if (drawn.faults.length > 0) checkRefused(session, answer, [422], drawn.faults);
+  else {
+    const outcome =
+      id === undefined
+        ? reference.create(type, drawn.body, { view })
+        : reference.update(type, id, drawn.body, { view, patch });
+    checkWritten(session, answer, outcome, id === undefined ? 201 : 200, drawn);
+    const changed = outcome instanceof Refusal ? [] : outcome.changes;
+    checkTables(session, before, changed, answer);
+  }
+}
+
+function checkTables(
+  session: Session,
+  before: ReadonlyMap<string, string>,
+  expected: readonly string[],
+  answer: Answer,
+): void {
+  const after = session.bench.observer.snapshot();
+  const changed = [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();
+  if (changed.join() !== expected.join()) fail(session, { changed, expected }, answer);
+}
+
+async function remove(session: Session, type: RecordType, id: Id): Promise<void> {
+  const answer = await send(session, 'DELETE', itemPath(type, id));
+  const outcome = session.reference.remove(type, id);
+  if (outcome instanceof Refusal) return checkRefused(session, answer, [outcome.status], []);
+  const differences = compareAnswer({ status: 200, body: outcome.body }, answer, session.bindings);
+  if (differences.length > 0) fail(session, differences, answer);
+}
+
+async function read(session: Session, type: RecordType, id: Id): Promise<void> {
+  const answer = await send(session, 'GET', itemPath(type, id));
+  const body = session.reference.get(type, id);
+  const differences = compareAnswer(
+    body === undefined ? { status: 404 } : { status: 200, body },
+    answer,
+    session.bindings,
+  );
+  if (differences.length > 0) fail(session, differences, answer);
+}
+
+/** A page in a random order. */
+async function list(session: Session, type: RecordType, draw: Draw): Promise<void> {
+  const names = type.defaultVariant.fields.filter((field) => field.type.operators.length > 0).map(({ name }) => name);
+  const path = [...names, type.identifier.name][draw(names.length + 1)] ?? type.identifier.name;
+  const request = { order: [{ path, descending: draw(2) === 1 }], offset: draw(3), limit: 1 + draw(5) };
+  const answer = await send(session, 'GET', collectionPath(type, listQuery(request)));
+  const { body, total } = session.reference.list(type, request);
+  const expect = { status: 200, headers: { 'x-total-count': String(total) }, body };
+  const differences = compareAnswer(expect, answer, session.bindings);
+  if (differences.length > 0) fail(session, differences, answer);
+}
+
+function pick(session: Session, type: RecordType, draw: Draw): Id | undefined {
+  const ids = [...rowsOf(session.reference.world, type).keys()];
+  return ids[draw(Math.max(1, ids.length))];
+}
+
+async function perform(session: Session, model: Model, operation: Operation): Promise<void> {
+  const types = [...model.types.values()];
+  const type = types[operation.type % types.length];
+  if (type === undefined) return;
+  const draw = drawFrom(operation.choices);
+  if (operation.kind === 'list') return list(session, type, draw);
+  if (operation.kind === 'create') return write(session, type, operation, draw, undefined);
+  const id = pick(session, type, draw);
+  if (id === undefined) return;
+  if (operation.kind === 'delete') return remove(session, type, id);
+  if (operation.kind === 'get') return read(session, type, id);
+  return write(session, type, operation, draw, id);
+}
+
+/** Every record of every type, as both see it in the end. */
+async function compareAll(session: Session, model: Model): Promise<void> {
+  for (const type of model.types.values()) {
+    const answer = await send(session, 'GET', collectionPath(type));
+    const { body } = session.reference.list(type, {});
+    const differences = match(body, JSON.parse(answer.text) as JsonValue, 'body', session.bindings);
+    if (differences.length > 0) fail(session, differences, answer);
+  }
+  const dangling = session.bench.observer.danglingRows();
+  if (dangling.length > 0) throw new Error(`rows refer to nothing: ${JSON.stringify(dangling)}`);
+}
+
+const NEW = 2 ** 50;
+
+export async function compareSequence(bench: Bench, model: Model, operations: readonly Operation[]): Promise<void> {
+  const bindings: Bindings = new Map();
+  const rank = (id: Id): number => Number(typeof id === 'number' ? id : (bindings.get(id) ?? NEW + rankByCreation(id)));
+  const session = {
+    client: createClient(bench.server.url),
+    reference: createReference(model, rank),
+    bindings,
+    bench,
+    log: [],
+  };
+  try {
+    for (const operation of operations) await perform(session, model, operation);
+    await compareAll(session, model);
+  } finally {
+    session.client.close();
+  }
+}

@@ -1,0 +1,147 @@
+/** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
+import * as fc from 'fast-check';
+import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import { pointer } from '../../engine/json.ts';
+import { type Field, type JoinTable, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
+import { type Id, idValue, rowsOf, type World } from '../../engine/suite/reference/world.ts';
+
+export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
+
+/** One request: what it does, to which type, and the numbers that decide everything else. */
+export interface Operation {
+  readonly kind: (typeof KINDS)[number];
+  readonly type: number;
+  readonly choices: readonly number[];
+}
+
+export const randomOperation: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.constantFrom(...KINDS),
+  type: fc.nat(2),
+  choices: fc.array(fc.nat(99), { maxLength: 60 }),
+});
+
+/** Numbers one after the other; when they are used up, zeros: the least that can be done. */
+export type Draw = (below: number) => number;
+
+export function drawFrom(choices: readonly number[]): Draw {
+  let next = 0;
+  return (below) => (choices[next++] ?? 0) % below;
+}
+
+export interface Drawn {
+  readonly body: JsonObject;
+  /** Where the body does not fit its type. */
+  readonly faults: readonly string[];
+  /** The relation paths that the body speaks of. */
+  readonly paths: readonly string[];
+}
+
+interface Drawing {
+  readonly world: World;
+  readonly draw: Draw;
+  readonly faults: string[];
+  readonly paths: Set<string>;
+  /** The side from which the body speaks of each join table. */
+  readonly joins: Map<JoinTable, string>;
+}
+
+type Path = readonly (string | number)[];
+
+const MAX_DEPTH = 3;
+const DRAWN_VALUES = 8;
+
+/** undefined: the key is left out. */
+function drawValue(drawing: Drawing, field: Field, creating: boolean, at: Path): JsonValue | undefined {
+  const { draw, faults } = drawing;
+  const choice = draw(24);
+  const good = field.type.good(field, draw(DRAWN_VALUES));
+  if (choice === 23) return fault(faults, at, field.type.bad(field)[0], good);
+  if (choice > 19) return field.nullable ? null : good;
+  if (choice > 16) return field.type.edges(field)[draw(3)] ?? good;
+  if (choice > 6 || (field.required && creating)) return good;
+  return undefined;
+}
+
+function fault(faults: string[], at: Path, bad: JsonValue | undefined, good: JsonValue): JsonValue {
+  if (bad === undefined) return good;
+  faults.push(pointer(at));
+  return bad;
+}
+
+function existing({ world, draw }: Drawing, type: RecordType): Id | undefined {
+  const ids = [...rowsOf(world, type).keys()];
+  return ids.length === 0 ? undefined : ids[draw(ids.length)];
+}
+
+/** A related record: one that is there, now and then with other values; a new one; rarely one that is nowhere. */
+function drawRelated(drawing: Drawing, relation: Relation, at: Path): JsonObject {
+  const { draw } = drawing;
+  const name = relation.target.identifier.name;
+  const choice = draw(12);
+  const id = existing(drawing, relation.target);
+  if (choice === 11) return { [name]: MAX_GIVEN_IDENTIFIER };
+  if (choice > 6 && relation.nested === 'write') return drawRecord(drawing, relation.target, at, true, relation);
+  if (id === undefined)
+    return relation.nested === 'write'
+      ? drawRecord(drawing, relation.target, at, true, relation)
+      : { [name]: MAX_GIVEN_IDENTIFIER };
+  const others =
+    choice > 4 && relation.nested === 'write' ? drawRecord(drawing, relation.target, at, false, relation) : {};
+  return { ...others, [name]: idValue(id) };
+}
+
+function drawSet(drawing: Drawing, relation: Relation, at: Path): JsonObject[] {
+  const bodies = Array.from({ length: drawing.draw(4) }, (_, index) => drawRelated(drawing, relation, [...at, index]));
+  const seen = new Set<string>();
+  return bodies.filter((body) => {
+    const id = JSON.stringify(body[relation.target.identifier.name] ?? null);
+    const isNew = id === 'null' || !seen.has(id);
+    seen.add(id);
+    return isNew;
+  });
+}
+
+/** What a body says of one join table from both sides has no plain meaning. */
+function isSaidFromTheOtherSide({ joins }: Drawing, { link }: Relation): boolean {
+  if (link.at !== 'join') return false;
+  const side = joins.get(link.table) ?? link.sourceColumn;
+  joins.set(link.table, side);
+  return side !== link.sourceColumn;
+}
+
+function drawRelation(drawing: Drawing, relation: Relation, at: Path): JsonValue | undefined {
+  const choice = drawing.draw(10);
+  if (choice < 5 || isSaidFromTheOtherSide(drawing, relation)) return undefined;
+  drawing.paths.add(at.filter((step) => typeof step === 'string').join('.'));
+  if (relation.toMany) return drawSet(drawing, relation, at);
+  return choice < 6 && !relation.required ? null : drawRelated(drawing, relation, at);
+}
+
+/** A record as a body. Sets are filtered, so that faults in what was dropped must not be counted: see `drawBody`. */
+function drawRecord(
+  drawing: Drawing,
+  type: RecordType,
+  at: Path,
+  creating: boolean,
+  from: Relation | undefined,
+): JsonObject {
+  const body: Record<string, JsonValue> = {};
+  for (const field of from?.fields ?? type.defaultVariant.fields) {
+    const value = drawValue(drawing, field, creating, [...at, field.name]);
+    if (value !== undefined) body[field.name] = value;
+  }
+  if (type.open && drawing.draw(4) === 3) body['openKey'] = { a: drawing.draw(3), b: null };
+  if (!type.open && drawing.draw(40) === 39) body['noSuchKey'] = fault(drawing.faults, [...at, 'noSuchKey'], 1, 1);
+  const depth = at.filter((step) => typeof step === 'string').length;
+  for (const relation of depth < MAX_DEPTH ? type.relations.values() : []) {
+    const value = relation === from?.inverse ? undefined : drawRelation(drawing, relation, [...at, relation.name]);
+    if (value !== undefined) body[relation.name] = value;
+  }
+  return body;
+}
+
+export function drawBody(world: World, draw: Draw, type: RecordType, creating: boolean): Drawn {
+  const drawing = { world, draw, faults: [], paths: new Set<string>(), joins: new Map<JoinTable, string>() };
+  const body = drawRecord(drawing, type, [], creating, undefined);
+  return { body, faults: drawing.faults, paths: [...drawing.paths] };
+}

@@ -1,0 +1,122 @@
+/** Small random schemas, from the grammar: any kinds of fields and relations over one to three types. */
+import * as fc from 'fast-check';
+import type { Descriptor, FieldDescriptor, RelationDescriptor } from '../../engine/descriptor/descriptor.ts';
+import type { JsonValue } from '../../engine/json.ts';
+
+const NAMES = ['Red', 'Green', 'Blue'] as const;
+
+const FIELDS: readonly FieldDescriptor[] = [
+  { type: 'string' },
+  { type: 'string', maxLength: 12, unique: true },
+  { type: 'string', required: true, minLength: 1 },
+  { type: 'string', enum: ['a', 'B', 'é', ''], default: 'a' },
+  { type: 'integer' },
+  { type: 'integer', default: 0, minimum: -3, maximum: 20 },
+  { type: 'boolean', nullable: true, default: true },
+  { type: 'decimal', precision: 8, scale: 2 },
+  { type: 'decimal', precision: 8, scale: 2, unique: true },
+  { type: 'date' },
+  { type: 'timestamp' },
+  { type: 'number' },
+  { type: 'any' },
+  { type: 'array', default: [] },
+];
+
+interface TypeChoice {
+  readonly fields: readonly FieldDescriptor[];
+  readonly open: boolean;
+  readonly order: boolean;
+  readonly orderDown: boolean;
+}
+
+interface RelationChoice {
+  readonly from: number;
+  readonly to: number;
+  readonly shape: keyof typeof SHAPES;
+  readonly inverse: boolean;
+  readonly nested: boolean;
+  readonly backNested: boolean;
+  readonly onDelete: 'restrict' | 'cascade' | 'setNull';
+}
+
+type Sides = readonly [RelationDescriptor, RelationDescriptor | undefined];
+type Side = Omit<RelationDescriptor, 'type'>;
+
+/** Each shape as its side at the source and, where it has one, the other. */
+const SHAPES = {
+  belongsTo: ({ onDelete }: RelationChoice): readonly [Side, Side] => [
+    { kind: 'belongsTo', onDelete },
+    { kind: 'hasMany' },
+  ],
+  belongsToOne: ({ onDelete }: RelationChoice): readonly [Side, Side] => [
+    { kind: 'belongsTo', onDelete },
+    { kind: 'hasOne' },
+  ],
+  ownsMany: (): readonly [Side, Side] => [{ kind: 'hasMany', owned: true }, { kind: 'belongsTo' }],
+  ownsOne: (): readonly [Side, Side] => [{ kind: 'hasOne', owned: true }, { kind: 'belongsTo' }],
+  hasMany: (): readonly [Side, Side] => [{ kind: 'hasMany' }, { kind: 'belongsTo' }],
+  manyToMany: (): readonly [Side, Side] => [{ kind: 'manyToMany' }, { kind: 'manyToMany' }],
+} as const;
+
+const typeChoice: fc.Arbitrary<TypeChoice> = fc.record({
+  fields: fc.uniqueArray(fc.constantFrom(...FIELDS), { maxLength: 3 }),
+  open: fc.boolean(),
+  order: fc.boolean(),
+  orderDown: fc.boolean(),
+});
+
+const relationChoice = (types: number): fc.Arbitrary<RelationChoice> =>
+  fc.record({
+    from: fc.nat(types - 1),
+    to: fc.nat(types - 1),
+    shape: fc.constantFrom(...(Object.keys(SHAPES) as (keyof typeof SHAPES)[])),
+    inverse: fc.boolean(),
+    nested: fc.boolean(),
+    backNested: fc.boolean(),
+    onDelete: fc.constantFrom('restrict', 'cascade', 'setNull'),
+  });
+
+/** Both sides, named by their number. A side that is owned always writes. */
+function sidesOf(choice: RelationChoice, index: number, names: readonly string[]): Sides {
+  const [here, there] = SHAPES[choice.shape](choice);
+  const [from, to] = [names[choice.from] ?? '', names[choice.to] ?? ''];
+  const nested = (side: Side, writes: boolean) =>
+    side.owned ? {} : { nested: writes ? ('write' as const) : ('link' as const) };
+  const forth = { ...here, type: to, ...nested(here, choice.nested) };
+  if (!choice.inverse) return [forth, undefined];
+  return [
+    { ...forth, inverse: `back${index}` },
+    { ...there, type: from, inverse: `link${index}`, ...nested(there, choice.backNested) },
+  ];
+}
+
+function assemble(types: readonly TypeChoice[], relations: readonly RelationChoice[]): Descriptor[] {
+  const names = NAMES.slice(0, types.length);
+  const sides = relations.map((choice, index) => ({ choice, index, pair: sidesOf(choice, index, names) }));
+  return types.map((type, place) => {
+    const forth = sides
+      .filter(({ choice }) => choice.from === place)
+      .map(({ index, pair }) => [`link${index}`, pair[0]] as const);
+    const back = sides.flatMap(({ choice, index, pair }) =>
+      choice.to === place && pair[1] ? [[`back${index}`, pair[1]] as const] : [],
+    );
+    const fields = type.fields.map((field, index) => [`field${index}`, field] as const);
+    const first = fields.find(([, field]) => field.type !== 'any' && field.type !== 'array')?.[0];
+    const order = type.order && first !== undefined ? [`${first}${type.orderDown ? ' desc' : ''}`] : [];
+    return {
+      type: names[place] ?? '',
+      order,
+      open: type.open,
+      fields: Object.fromEntries(fields),
+      relations: Object.fromEntries([...forth, ...back]),
+    };
+  });
+}
+
+export const randomSchema: fc.Arbitrary<readonly Descriptor[]> = fc
+  .array(typeChoice, { minLength: 1, maxLength: 3 })
+  .chain((types) => fc.tuple(fc.constant(types), fc.array(relationChoice(types.length), { maxLength: 3 })))
+  .map(([types, relations]) => assemble(types, relations));
+
+/** JSON is YAML. */
+export const yamlOf = (descriptor: Descriptor): string => JSON.stringify(descriptor as unknown as JsonValue, null, 1);
