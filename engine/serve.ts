@@ -2,6 +2,8 @@
 import express, { type Express } from 'express';
 import { type Engine, startEngine } from './engine.ts';
 import { drain, listen, urlOf } from './listener.ts';
+import { VERSION } from './package.ts';
+import { createPages } from './pages/pages.ts';
 import type { Settings } from './settings.ts';
 
 export interface Serving {
@@ -14,7 +16,7 @@ export interface Serving {
 export async function serve(settings: Settings): Promise<Serving> {
   const engine = await startEngine(settings);
   try {
-    const app = createApp(engine);
+    const app = createApp(engine, settings);
     const listener = await listen((request, response) => {
       engine.handler(request, response, () => app(request, response));
     }, settings);
@@ -32,9 +34,10 @@ export async function serve(settings: Settings): Promise<Serving> {
 }
 
 /** Whatever is no record. */
-function createApp({ handler }: Engine): Express {
+function createApp({ handler, model }: Engine, { title }: Settings): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.use(createPages({ model, title, version: VERSION }));
   // Without a `next` the handler answers that there is nothing here.
   app.use((request, response) => handler(request, response));
   return app;

@@ -46,6 +46,13 @@ export const settingsTable = {
     expected: 'the path of a folder',
     parse: (text) => text,
   }),
+  title: setting<string>({
+    name: 'TITLE',
+    default: 'Records',
+    description: 'What the service is called on its pages and in its OpenAPI document.',
+    expected: 'a name of at most 100 characters',
+    parse: (text) => (text.length <= 100 ? text : undefined),
+  }),
   bodyLimit: setting({
     name: 'BODY_LIMIT',
     default: '1048576',

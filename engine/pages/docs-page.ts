@@ -1,0 +1,54 @@
+/** The interactive reference: Swagger UI, started by a script of its own, since nothing inline may run. */
+import { html } from './html.ts';
+import { layout } from './layout.ts';
+
+export const docsPage = (title: string): string =>
+  layout({
+    title: `Reference – ${title}`,
+    head: html`<link rel="stylesheet" href="docs/swagger-ui.css" />
+      <link rel="stylesheet" href="docs/reference.css" />
+      <script src="docs/swagger-ui-bundle.js" defer></script>
+      <script src="docs/reference.js" defer></script>`,
+    body: html`<p class="back"><a href=".">${title}</a></p>
+      <main id="reference"></main>
+      <noscript
+        ><p class="back">
+          The reference needs JavaScript. The document behind it: <a href="openapi.json">openapi.json</a>.
+        </p></noscript
+      >`,
+  });
+
+export const REFERENCE_SCRIPT = `'use strict';
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  filter: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+  presets: [SwaggerUIBundle.presets.apis],
+});
+`;
+
+export const REFERENCE_STYLE = `
+html { color-scheme: light dark; }
+body { margin: 0; background: #fbfbfa; font-family: system-ui, sans-serif; }
+html.dark-mode body { background: #1c2022; }
+.back { max-width: 1460px; margin: 0 auto; padding: 1.25rem 20px 0; }
+.back a { color: #0b6e5f; text-underline-offset: 0.2em; }
+html.dark-mode .back { color: #e4e6e6; }
+html.dark-mode .back a { color: #6cc8b6; }
+/* There is one server: the one that this page comes from. */
+.swagger-ui .scheme-container { display: none; }
+.swagger-ui .info { margin: 1.5rem 0 2rem; }
+/* Filters are short. */
+.swagger-ui .parameters-col_description textarea { min-height: 0; height: 4.5em; max-width: 340px; }
+a:focus-visible, button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
+`;

@@ -1,0 +1,65 @@
+/** Everything that people read: start page, reference, guide, and the OpenAPI document. Each is made when it is first asked for. */
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { RequestHandler } from 'express';
+import { stringify } from 'yaml';
+import { createDocument } from '../openapi/document.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
+import { diagramOf } from './diagram.ts';
+import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE } from './docs-page.ts';
+import { draw } from './draw.ts';
+import { guidePage } from './guide-page.ts';
+import { type Service, startPage } from './start-page.ts';
+import { STYLE } from './style.ts';
+import { type Send, type TextPage, textSender } from './text-page.ts';
+
+const HTML = 'text/html; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+/** A picture of more types than these is no help, and takes long to draw. */
+const MAX_DRAWN = 60;
+
+const fromSwagger = (file: string) => (): Promise<string> =>
+  readFile(join(dirname(require.resolve('swagger-ui-dist/package.json')), file), 'utf8');
+
+const guide = (): Promise<string> => readFile(join(PACKAGE_FOLDER, 'engine/http/CLIENTS.md'), 'utf8');
+
+function contents(service: Service): Readonly<Record<string, TextPage>> {
+  const { model, title } = service;
+  let document: ReturnType<typeof createDocument> | undefined;
+  const openApi = () => (document ??= createDocument(model, service));
+  const diagram = async (): Promise<string | undefined> =>
+    model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
+  return {
+    '/': { mediaType: HTML, make: async () => startPage(service, await diagram()) },
+    '/docs': { mediaType: HTML, make: () => docsPage(title) },
+    '/docs/clients': { mediaType: HTML, make: async () => guidePage(title, await guide()) },
+    '/docs/style.css': { mediaType: CSS, make: () => STYLE },
+    '/docs/reference.css': { mediaType: CSS, make: () => REFERENCE_STYLE },
+    '/docs/reference.js': { mediaType: SCRIPT, make: () => REFERENCE_SCRIPT },
+    '/docs/swagger-ui.css': { mediaType: CSS, make: fromSwagger('swagger-ui.css') },
+    '/docs/swagger-ui-bundle.js': { mediaType: SCRIPT, make: fromSwagger('swagger-ui-bundle.js') },
+    '/openapi.json': { mediaType: 'application/json', make: () => JSON.stringify(openApi()) },
+    // Each value is written out where it stands: anchors would save little, and few readers know them.
+    '/openapi.yaml': {
+      mediaType: 'application/yaml',
+      make: () => stringify(openApi(), { aliasDuplicateObjects: false }),
+    },
+  };
+}
+
+const METHODS = 'GET, HEAD';
+
+/** What is not among the pages is handed on. */
+export function createPages(service: Service): RequestHandler {
+  const pages: ReadonlyMap<string, Send> = new Map(
+    Object.entries(contents(service)).map(([path, page]) => [path, textSender(page)]),
+  );
+  return async (request, response, next) => {
+    const send = pages.get(request.path);
+    if (send === undefined) next();
+    else if (METHODS.split(', ').includes(request.method)) await send(request, response);
+    else response.writeHead(405, { Allow: METHODS }).end();
+  };
+}
