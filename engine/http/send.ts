@@ -20,20 +20,16 @@ export async function send(
   if (response.destroyed && typeof answer.body !== 'object') return;
   if (options.isDraining()) response.shouldKeepAlive = false;
   if (typeof answer.body === 'object') await sendPieces(request, response, answer, answer.body, options);
-  else sendWhole(request, response, answer, answer.body);
+  else sendWhole(response, answer, answer.body);
   linger(request);
 }
 
-function sendWhole(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers }: Answer,
-  body: string | undefined,
-): void {
+function sendWhole(response: ServerResponse, { status, headers }: Answer, body: string | undefined): void {
   if (body === undefined) {
     response.writeHead(status, { ...COMMON_HEADERS, ...headers }).end();
     return;
   }
   response.writeHead(status, { ...COMMON_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body) });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  // Node leaves the body of an answer to HEAD out.
+  response.end(body);
 }
