@@ -8,15 +8,16 @@ const ENGINE = 'engine';
 
 /** A stage may import those before it, and itself. What stands in engine/ itself is ranked by its name. */
 const RANKS: readonly (readonly string[])[] = [
-  ['json.ts', 'names.ts', 'diagnostic.ts', 'problem.ts', 'start-error.ts', 'settings.ts'],
+  ['json.ts', 'names.ts', 'diagnostic.ts', 'problem.ts', 'start-error.ts', 'settings.ts', 'package.ts'],
   ['field-types'],
   ['ajv.ts'],
   ['descriptor'],
   ['model'],
   ['query'],
-  ['storage', 'validation', 'suite', 'openapi', 'diff'],
-  ['check.ts'],
-  ['http', 'pages'],
+  ['storage', 'validation', 'suite', 'diff'],
+  ['check.ts', 'openapi'],
+  ['http'],
+  ['pages'],
   ['engine.ts'],
   ['listener.ts', 'serve.ts', 'index.ts'],
   ['commands'],

@@ -13,9 +13,9 @@ export interface Names {
   nestedInput(relation: Relation): string;
   /** What is sent to make a record. */
   creation(type: RecordType): string;
-  /** `TaxClass` */
+  /** `BookShelf` */
   one(type: RecordType): string;
-  /** `TaxClasses` */
+  /** `BookShelves` */
   many(type: RecordType): string;
 }
 
@@ -65,7 +65,7 @@ const ascii = (name: string): string =>
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** `tax class`, for sentences. */
+/** `book shelf`, for sentences. */
 export const oneInWords = ({ name }: RecordType): string => snakeCase(name).replaceAll('_', ' ');
-/** `tax classes`, for sentences. */
+/** `book shelves`, for sentences. */
 export const manyInWords = ({ name }: RecordType): string => defaultPath(name).replaceAll('-', ' ');

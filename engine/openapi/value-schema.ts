@@ -29,7 +29,7 @@ export function withNull(schema: JsonObject): JsonObject {
 function fieldDescription(field: Field, type: RecordType): string {
   const { description, name, unique, readOnly } = field;
   const expected = field.type.expected(field);
-  const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some(({ name }) => name === field.name));
+  const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
     description === '' ? `${capitalized(name)}: ${expected}` : description,
     ...(unique ? ['No two records have the same'] : []),
