@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import express from 'express';
 import supertest from 'supertest';
 import { createEngine, type Engine } from '../engine/index.ts';
+import { LARGE, type Row, ROWS } from './http/requests.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 
@@ -20,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-type Headers = Readonly<Record<string, string>>;
+type Headers = Row[1];
 
 const send = (title: string, headers: Headers = {}, body?: string | Buffer): Promise<Exchanged> =>
   exchange(server.url, title, { headers, ...(body === undefined ? {} : { body }) });
@@ -31,173 +32,6 @@ function codeOf({ headers, text }: Exchanged): string {
     ? String(JSON.parse(text).type).slice('urn:problem:'.length)
     : '';
 }
-
-const LARGE = 'x'.repeat(1001);
-
-/** Request, headers, body; then the status, the problem code and headers of the answer. */
-type Row = [
-  title: string,
-  headers: Headers,
-  body: string | undefined,
-  status: number,
-  code: string,
-  answered?: Headers,
-];
-
-const ITEM_METHODS = 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS';
-const PATCHES = 'application/merge-patch+json, application/json';
-
-const ROWS: Row[] = [
-  // Paths
-  ['GET /nowhere', {}, undefined, 404, 'path-not-found'],
-  ['GET /api', {}, undefined, 404, 'path-not-found'],
-  ['GET /api/', {}, undefined, 404, 'path-not-found'],
-  ['GET /apis/gadgets', {}, undefined, 404, 'path-not-found'],
-  ['GET /api/gadget', {}, undefined, 404, 'path-not-found'],
-  ['GET /api/gadgets/', {}, undefined, 404, 'path-not-found'],
-  ['GET /api/gadgets/1/', {}, undefined, 404, 'path-not-found'],
-  ['GET /api/gadgets/1/name', {}, undefined, 404, 'path-not-found'],
-  ['GET /api/%67adgets/%31', {}, undefined, 200, ''],
-  ['GET /api/%gadgets', {}, undefined, 404, 'path-not-found'],
-  ['GET http://elsewhere/api/gadgets/1', {}, undefined, 200, ''],
-  ['GET /api/constructor', {}, undefined, 404, 'path-not-found'],
-  // Methods
-  ['OPTIONS /api/gadgets', {}, undefined, 204, '', { allow: 'GET, HEAD, POST, OPTIONS' }],
-  ['OPTIONS /api/gadgets/1', {}, undefined, 204, '', { allow: ITEM_METHODS, 'accept-patch': PATCHES }],
-  ['OPTIONS /api/fixed', {}, undefined, 204, '', { allow: 'GET, HEAD, OPTIONS' }],
-  ['POST /api/fixed', JSON_BODY, '{}', 405, 'method-not-allowed', { allow: 'GET, HEAD, OPTIONS' }],
-  ['PUT /api/gadgets', JSON_BODY, '{}', 405, 'method-not-allowed', { allow: 'GET, HEAD, POST, OPTIONS' }],
-  ['POST /api/gadgets/1', JSON_BODY, '{}', 405, 'method-not-allowed', { allow: ITEM_METHODS }],
-  ['TRACE /api/gadgets/1', {}, undefined, 405, 'method-not-allowed', { allow: ITEM_METHODS }],
-  // Identifiers
-  ['GET /api/gadgets/0', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/01', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/-1', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/1.0', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/1e0', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/one', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/9007199254740992', {}, undefined, 400, 'invalid-identifier'],
-  ['GET /api/gadgets/9007199254740991', {}, undefined, 404, 'record-not-found'],
-  ['PUT /api/gadgets/999', JSON_BODY, '{}', 404, 'record-not-found'],
-  ['DELETE /api/gadgets/999', {}, undefined, 404, 'record-not-found'],
-  // What the client takes
-  ['GET /api/gadgets/1', { accept: '*/*' }, undefined, 200, '', { 'content-type': 'application/json' }],
-  ['GET /api/gadgets/1', { accept: 'application/json; charset=utf-8' }, undefined, 200, ''],
-  ['GET /api/gadgets/1', { accept: 'text/html, application/*;q=0.1' }, undefined, 200, ''],
-  ['GET /api/gadgets/1', { accept: 'APPLICATION/JSON' }, undefined, 200, ''],
-  ['GET /api/gadgets/1', { accept: 'text/html' }, undefined, 406, 'not-acceptable'],
-  ['GET /api/gadgets/1', { accept: 'application/json;q=0, */*' }, undefined, 406, 'not-acceptable'],
-  ['GET /api/gadgets/1', { accept: '*/*;q=0' }, undefined, 406, 'not-acceptable'],
-  ['GET /api/gadgets/999', { accept: 'application/json' }, undefined, 404, 'record-not-found'],
-  // What the body is
-  ['POST /api/gadgets', { 'content-type': 'application/json; charset="UTF-8"' }, '{}', 201, ''],
-  ['POST /api/gadgets', { 'content-type': 'application/json;profile=x' }, '{}', 201, ''],
-  ['POST /api/gadgets', { ...JSON_BODY, 'content-encoding': 'identity' }, '{}', 201, ''],
-  ['POST /api/gadgets', {}, '{}', 415, 'unsupported-media-type', { accept: 'application/json' }],
-  [
-    'POST /api/gadgets',
-    { 'content-type': 'text/plain' },
-    '{}',
-    415,
-    'unsupported-media-type',
-    { accept: 'application/json' },
-  ],
-  ['POST /api/gadgets', { 'content-type': 'application/json; charset=latin1' }, '{}', 415, 'unsupported-media-type'],
-  [
-    'POST /api/gadgets',
-    { ...JSON_BODY, 'content-encoding': 'gzip' },
-    '{}',
-    415,
-    'unsupported-media-type',
-    { 'accept-encoding': 'identity' },
-  ],
-  [
-    'PUT /api/gadgets/1',
-    { 'content-type': 'application/merge-patch+json' },
-    '{}',
-    415,
-    'unsupported-media-type',
-    { accept: 'application/json' },
-  ],
-  ['PATCH /api/gadgets/1', { 'content-type': 'application/merge-patch+json' }, '{}', 200, ''],
-  ['PATCH /api/gadgets/1', JSON_BODY, '{}', 200, ''],
-  [
-    'PATCH /api/gadgets/1',
-    { 'content-type': 'application/json-patch+json' },
-    '[]',
-    415,
-    'unsupported-media-type',
-    { 'accept-patch': PATCHES },
-  ],
-  ['POST /api/gadgets', JSON_BODY, LARGE, 413, 'content-too-large'],
-  ['POST /api/gadgets', { ...JSON_BODY, 'transfer-encoding': 'chunked' }, LARGE, 413, 'content-too-large'],
-  [
-    'POST /api/gadgets',
-    { ...JSON_BODY, expect: '100-continue' },
-    LARGE,
-    413,
-    'content-too-large',
-    { connection: 'close' },
-  ],
-  ['POST /api/gadgets', { ...JSON_BODY, expect: '100-continue' }, '{}', 201, ''],
-  ['POST /api/gadgets', JSON_BODY, undefined, 400, 'invalid-json'],
-  ['POST /api/gadgets', JSON_BODY, '{"name":', 400, 'invalid-json'],
-  ['POST /api/gadgets', JSON_BODY, '[]', 422, 'invalid-body'],
-  ['POST /api/gadgets', JSON_BODY, '{"nme":""}', 422, 'invalid-body'],
-  // Which fault comes first
-  ['PUT /api/gadget/x?y', { accept: 'text/html' }, LARGE, 404, 'path-not-found'],
-  ['PUT /api/gadgets?y', { accept: 'text/html' }, LARGE, 405, 'method-not-allowed'],
-  ['PUT /api/gadgets/x?y', { accept: 'text/html' }, LARGE, 406, 'not-acceptable'],
-  ['PUT /api/gadgets/x?y', {}, LARGE, 415, 'unsupported-media-type'],
-  ['PUT /api/gadgets/x?y', JSON_BODY, LARGE, 413, 'content-too-large'],
-  ['PUT /api/gadgets/999?y', JSON_BODY, '{"nme":1}', 400, 'invalid-query'],
-  ['PUT /api/gadgets/999', JSON_BODY, '{"nme":1', 400, 'invalid-json'],
-  ['PUT /api/locked/999', JSON_BODY, '{"nme":1}', 422, 'invalid-body'],
-  ['PUT /api/locked/999', JSON_BODY, '{}', 404, 'record-not-found'],
-  // Conditions
-  ['PUT /api/locked/1', JSON_BODY, '{}', 428, 'precondition-required'],
-  ['PATCH /api/locked/1', { ...JSON_BODY, 'if-none-match': '"x"' }, '{}', 428, 'precondition-required'],
-  ['DELETE /api/locked/1', {}, undefined, 428, 'precondition-required'],
-  ['PUT /api/locked/1', { ...JSON_BODY, 'if-match': '*' }, '{}', 200, ''],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': '*' }, '{}', 200, ''],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': '"x"' }, '{}', 412, 'precondition-failed'],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': 'x' }, '{}', 412, 'precondition-failed'],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-none-match': '*' }, '{}', 412, 'precondition-failed'],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-none-match': '"x"' }, '{}', 200, ''],
-  ['PUT /api/gadgets/999', { ...JSON_BODY, 'if-match': '*' }, '{}', 404, 'record-not-found'],
-  ['DELETE /api/gadgets/1', { 'if-match': '"x"' }, undefined, 412, 'precondition-failed'],
-  ['POST /api/gadgets', { ...JSON_BODY, 'if-match': '"x"' }, '{}', 412, 'precondition-failed'],
-  ['GET /api/gadgets/1', { 'if-none-match': '*' }, undefined, 304, ''],
-  ['GET /api/gadgets/1', { 'if-match': '"x"' }, undefined, 412, 'precondition-failed'],
-  ['PUT /api/loose/1', { ...JSON_BODY, 'if-match': '"x"' }, '{}', 412, 'precondition-failed'],
-  ['PUT /api/loose/1', JSON_BODY, '{}', 200, ''],
-  // Preferences
-  [
-    'POST /api/gadgets',
-    { ...JSON_BODY, prefer: 'return=minimal' },
-    '{}',
-    204,
-    '',
-    { 'preference-applied': 'return=minimal' },
-  ],
-  [
-    'PUT /api/gadgets/1',
-    { ...JSON_BODY, prefer: 'wait=5, return="minimal"' },
-    '{}',
-    204,
-    '',
-    { 'preference-applied': 'return=minimal' },
-  ],
-  [
-    'PUT /api/gadgets/1',
-    { ...JSON_BODY, prefer: 'return=representation' },
-    '{}',
-    200,
-    '',
-    { 'preference-applied': 'return=representation' },
-  ],
-  ['GET /api/gadgets', { prefer: 'count=none' }, undefined, 200, '', { 'preference-applied': 'count=none' }],
-];
 
 const titled = ROWS.map((row): [string, Row] => {
   const [title, headers, body] = row;
