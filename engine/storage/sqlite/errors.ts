@@ -1,10 +1,8 @@
 /** SQLite's result codes, translated in one place. What is not listed is a fault of ours and stays as it is. */
-import Database from 'better-sqlite3';
 import { Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 
-const busy = (cause: unknown): Error =>
-  new Problem('storage-busy', 'The database is busy; try again', { headers: { 'Retry-After': '1' }, cause });
+const busy = (cause: unknown): Error => new Problem('storage-busy', 'The database is busy; try again', { cause });
 const full = (cause: unknown): Error =>
   new Problem('storage-full', 'The database has no space left on its disk', { cause });
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
@@ -28,7 +26,9 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
 
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {
-  return error instanceof Database.SqliteError ? (translations.get(error.code)?.(error) ?? error) : error;
+  // By its code, not its class: the native module keeps the first class it was loaded with.
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return translations.get(code)?.(error) ?? error;
 }
 
 export function translated<A extends readonly unknown[], T>(work: (...args: A) => T): (...args: A) => T {
