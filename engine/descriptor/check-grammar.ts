@@ -1,9 +1,10 @@
 /** One file against the grammar: the errors of Ajv, each mistake once, said for people. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../ajv.ts';
-import { isObject, type JsonValue, unescapedSteps } from '../json.ts';
+import { isObject, type JsonValue, pointer, unescapedSteps } from '../json.ts';
 import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
+import { displaced } from './displaced.ts';
 import type { Finding } from './finding.ts';
 import { explain, type GrammarFinding } from './grammar-messages.ts';
 import { grammar } from './grammar.ts';
@@ -34,7 +35,14 @@ export function checkGrammar(value: JsonValue): Checked {
   if (compiled(value)) return { descriptor: value, findings: [] };
   const errors = (compiled.errors ?? []).slice(0, MAX_ERRORS);
   const findings = errors.flatMap((error) => explain(error, pathOf(error, value)) ?? []);
-  return { descriptor: undefined, findings: withoutEchoes(findings) };
+  return { descriptor: undefined, findings: withoutEchoes(withDisplaced(findings, value)) };
+}
+
+/** A member that stands in the wrong section is said to, and nothing else is said of it. */
+function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): readonly GrammarFinding[] {
+  const strangers = displaced(value);
+  const paths = new Set(strangers.map(({ path }) => pointer(path)));
+  return [...strangers, ...findings.filter(({ path }) => !paths.has(pointer(path.slice(0, 2))))];
 }
 
 /** The steps of an `instancePath`, with the indices of lists as numbers. */

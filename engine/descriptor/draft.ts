@@ -1,5 +1,5 @@
 /** A record type as far as its file could be understood: the checks across files see faulty files too, without their faults. */
-import { isObject, type JsonValue, pointer } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { nearest } from '../names.ts';
 import type { Descriptor, FieldDescriptor, Operation, RelationDescriptor } from './descriptor.ts';
 import { OPERATIONS } from './descriptor.ts';
@@ -38,7 +38,8 @@ const KEYS = Object.keys(grammar['properties'] ?? {});
 
 /** A file that could be read as YAML, without what the grammar found at fault. */
 export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {
-  const faulty = findings.filter(({ code }) => !HARMLESS.has(code)).map(({ path }) => wholeList(path));
+  const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
+  const faulty = harmful.map(({ path }) => wholeList(path));
   const pruned = prune(value, new Set(faulty.map(pointer)), []);
   const draft: Draft = isObject(pruned) ? pruned : {};
   const lost = new Set(faulty.filter(({ length }) => length === 1).map(([key]) => String(key)));
@@ -46,7 +47,7 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
     where,
     name: draft.type ?? '',
     draft,
-    complete: isObject(value) && ![...lost].some(isNaming),
+    complete: isObject(value) && !harmful.some((one) => hidesNames(one, value)),
     lost,
     identifier: draft.identifier?.name ?? 'id',
     fields: new Map(Object.entries(draft.fields ?? {})),
@@ -60,8 +61,13 @@ export function unreadable(where: Placing, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), complete: false, operations: undefined };
 }
 
-/** One of the keys that names live under, or a misspelling of it. */
-const isNaming = (key: string): boolean => NAMING_KEYS.has(nearest(key, KEYS) ?? '');
+/** Whether names may be lost in a fault: in a section that is misspelt, or in one where they do not belong. */
+function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
+  const [section, name] = path;
+  if (section === 'identifier') return true;
+  if (name !== undefined || typeof section !== 'string') return code === 'misplaced-key' && path.length === 2;
+  return NAMING_KEYS.has(nearest(section, KEYS) ?? '') || (code === 'unknown-key' && isObject(value[section]));
+}
 
 /** A list with a faulty item is given up as a whole: the places of the others would shift. */
 const wholeList = (path: Path): Path => path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);

@@ -56,8 +56,12 @@ const words: Readonly<Record<string, JsonObject>> = Object.fromEntries(
 /** Which field types have a word: for those that stand with a type that does not. */
 export const fieldWords = owners(words);
 
-/** While the type is missing or misspelt, every word that some type has is known. */
-const untyped = { ...Object.fromEntries([...fieldWords.keys()].map((word) => [word, true])), type: typeWord };
+/** While the type is missing or misspelt, every word that some type has is known; what it means may differ by type. */
+const untyped = {
+  ...Object.fromEntries([...fieldWords.keys()].map((word) => [word, true])),
+  ...comparable,
+  ...common,
+};
 
 const definitionNames = Object.fromEntries(types.map(({ name }) => [name, `${name}Field`]));
 

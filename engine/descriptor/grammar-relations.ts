@@ -86,7 +86,7 @@ const words = Object.fromEntries(
 export const relationWords = owners(words);
 
 /** While the kind is missing or misspelt, every word that some kind has is known. */
-const ofNoKind = { ...Object.fromEntries([...relationWords.keys()].map((word) => [word, true])), kind: kindWord };
+const ofNoKind: JsonObject = Object.assign({}, ...Object.values(words));
 
 const definitionNames = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, `${kind}Relation`]));
 

@@ -7,6 +7,8 @@ import { diagnose, diagnoseAt, type Placing, source, type Source } from './sourc
 const MAX_BYTES = 2 ** 19;
 /** Of a file that is no YAML, so many lines are reported: the others mostly follow from these. */
 const MAX_YAML_FAULTS = 10;
+/** Lines that are not further apart than this have the same error for the same reason. */
+const NEIGHBOURS = 3;
 
 /** `source` is undefined where the file could not be read as YAML at all. */
 export interface ReadResult {
@@ -56,7 +58,7 @@ function readText(file: string, text: string): ReadResult {
   const [document, failure] = parse(text, lines);
   const whole = source(file, text, document, lines);
   if (failure) return { source: whole, diagnostics: [diagnoseAt(whole, 'yaml-syntax', [0, 1], failure)] };
-  const faults = firstOfEachLine(document.errors, lines).map((error) => explain(whole, error));
+  const faults = telling(document.errors, lines).map((error) => explain(whole, error));
   const warnings = document.warnings.map((warning) => diagnoseAt(whole, 'yaml-warning', warning.pos, warning.message));
   const empty = faults.length === 0 && document.contents === null;
   return {
@@ -87,14 +89,19 @@ function parse(text: string, lineCounter: LineCounter): readonly [Document, stri
   }
 }
 
-function firstOfEachLine(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
-  const first = new Map<number, YAMLError>();
+/** The errors that say something new: one for each line, and one for neighbouring lines with the same error. */
+function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
-  for (const error of exhausted ? [exhausted] : errors) {
+  if (exhausted) return [exhausted];
+  const told: YAMLError[] = [];
+  let [lastLine, lastCode] = [-1, ''];
+  for (const error of errors) {
     const { line } = lines.linePos(error.pos[0]);
-    if (!first.has(line)) first.set(line, error);
+    const echo = line === lastLine || (line <= lastLine + NEIGHBOURS && error.code === lastCode);
+    if (!echo) told.push(error);
+    if (line !== lastLine) [lastLine, lastCode] = [line, error.code];
   }
-  return [...first.values()].slice(0, MAX_YAML_FAULTS);
+  return told.slice(0, MAX_YAML_FAULTS);
 }
 
 /** What the parser's words for common slips mean, by its code. */

@@ -28,7 +28,7 @@ export function unknownField(
   const kind = type.relations.get(name)?.kind;
   const why = kind
     ? `${quoted(name)} is a ${kind} relation, which cannot stand here`
-    : `${type.name} has no field ${quoted(name)}${didYouMean(name, known)}`;
+    : `${type.name || 'the type'} has no field ${quoted(name)}${didYouMean(name, known)}`;
   return [finding('unknown-field', path, at, why)];
 }
 

@@ -38,7 +38,8 @@ function checkOnDelete(side: Side, schema: Schema): readonly Finding[] {
 function checkBlocked(side: Side, schema: Schema): readonly Finding[] {
   const { type, name, relation, target } = side;
   const stays = type.operations?.size === 0 && (relation.onDelete ?? 'restrict') === 'restrict';
-  if (!stays || !target?.operations?.has('delete') || schema.inverse(side)?.relation.owned) return [];
+  if (!stays || !target?.complete || !target.operations?.has('delete') || schema.inverse(side)?.relation.owned)
+    return [];
   const [path, at] =
     relation.onDelete === undefined
       ? [['relations', name], 'key' as const]

@@ -21,7 +21,7 @@ const label = ({ type, name }: Side): string => `${type.name}.${name}`;
 
 function checkInverse(side: Side, schema: Schema): readonly Finding[] {
   const { type, name, relation, target } = side;
-  if (relation.inverse === undefined || !target) return [];
+  if (relation.inverse === undefined || !target || type.name === '') return [];
   const path = ['relations', name, 'inverse'];
   const other = schema.named(side);
   if (!other) return target.complete ? [finding('unknown-inverse', path, 'value', unknownInverse(side, schema))] : [];
@@ -57,10 +57,8 @@ interface Mismatch {
 
 /** Why the other relation is not the other side of this one. */
 function mismatch(side: Side, other: Side, schema: Schema): Mismatch | undefined {
-  const { relation: back } = other;
-  const namesNothing = back.inverse !== undefined && other.target !== undefined && !schema.named(other);
-  // That it names nothing is said there.
-  if (namesNothing || back.type === undefined) return undefined;
+  // That the other one leads nowhere, or names nothing, is said there.
+  if (!other.target || (other.relation.inverse !== undefined && !schema.named(other))) return undefined;
   const wrong = otherEnd(side, other) ?? kinds(side, other);
   return wrong === undefined ? throughs(side, other) : { key: 'inverse', message: wrong };
 }
@@ -95,7 +93,13 @@ function throughs(side: Side, other: Side): Mismatch | undefined {
 /** A pair that looks like two sides of one, though neither names the other. */
 function checkPairing(side: Side, schema: Schema): readonly Finding[] {
   const { type, name, relation, target } = side;
-  if (!target || !isAlone(side, schema) || (relation.kind !== 'hasOne' && relation.kind !== 'hasMany')) return [];
+  if (
+    !target?.complete ||
+    !type.complete ||
+    !isAlone(side, schema) ||
+    (relation.kind !== 'hasOne' && relation.kind !== 'hasMany')
+  )
+    return [];
   const rivals = schema
     .sidesOf(type)
     .filter((one) => one.target === target && one.relation.kind !== 'belongsTo' && isAlone(one, schema));
