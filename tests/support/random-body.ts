@@ -10,7 +10,7 @@ function value(field: Field, gen: fc.GeneratorValue): JsonValue {
   const kind = gen(fc.nat, { max: 9 });
   if (kind === 0 && field.nullable) return null;
   const edges = field.type.edges(field);
-  if (kind < 3 && !field.unique && edges.length > 0) return gen(fc.constantFrom<JsonValue>, ...edges);
+  if (kind < 3 && !field.unique && edges.length > 0) return gen(fc.constantFrom<JsonValue[]>, ...edges);
   return field.type.good(field, (next += 1));
 }
 

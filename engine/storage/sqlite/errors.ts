@@ -27,7 +27,7 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {
   // By its code, not its class: the native module keeps the first class it was loaded with.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
   return translations.get(code)?.(error) ?? error;
 }
 
