@@ -10,7 +10,7 @@ import { listQuery, viewQuery } from '../../engine/suite/query-text.ts';
 import { type Accepted, createReference, type Reference } from '../../engine/suite/reference/reference.ts';
 import { Refusal } from '../../engine/suite/reference/refusal.ts';
 import type { ViewRequest } from '../../engine/suite/reference/views.ts';
-import { type Id, rankByCreation, rowsOf } from '../../engine/suite/reference/world.ts';
+import { copyWorld, type Id, rankByCreation, replaceWorld, rowsOf } from '../../engine/suite/reference/world.ts';
 import { collectionPath, itemPath } from '../../engine/suite/scenario.ts';
 import { type Draw, drawBody, type Drawn, drawFrom, type Operation } from './random-operations.ts';
 import type { Bench } from './replaying.ts';
@@ -90,10 +90,13 @@ async function write(
   const answer = await send(session, method, path, drawn.body);
   if (drawn.faults.length > 0) checkRefused(session, answer, [422], drawn.faults);
   else {
+    const was = copyWorld(reference.world);
     const outcome =
       id === undefined
         ? reference.create(type, drawn.body, { view })
         : reference.update(type, id, drawn.body, { view, patch });
+    if (!(outcome instanceof Refusal) && outcome.takesOver && answer.status === 409)
+      return replaceWorld(reference.world, was);
     checkWritten(session, answer, outcome, id === undefined ? 201 : 200, drawn);
     const changed = outcome instanceof Refusal ? [] : outcome.changes;
     checkTables(session, before, changed, answer);

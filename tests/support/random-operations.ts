@@ -2,7 +2,13 @@
 import * as fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { pointer } from '../../engine/json.ts';
-import { type Field, type JoinTable, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
+import {
+  type Field,
+  type JoinTable,
+  MAX_GIVEN_IDENTIFIER,
+  type RecordType,
+  type Relation,
+} from '../../engine/model/model.ts';
 import { type Id, idValue, rowsOf, type World } from '../../engine/suite/reference/world.ts';
 
 export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
@@ -68,17 +74,23 @@ function fault(faults: string[], at: Path, bad: JsonValue | undefined, good: Jso
   return bad;
 }
 
-function existing({ world, draw }: Drawing, type: RecordType): Id | undefined {
-  const ids = [...rowsOf(world, type).keys()];
-  return ids.length === 0 ? undefined : ids[draw(ids.length)];
+/** A record that is there. One that is owned already may be named by an owner; a free one may turn out to be above it. */
+function existing({ world, draw }: Drawing, { target, owned, link }: Relation): Id | undefined {
+  const rows = [...rowsOf(world, target).values()];
+  const usable = owned && link.at === 'target' ? rows.filter((row) => row.links.has(link.reference)) : rows;
+  return usable.length === 0 ? undefined : usable[draw(usable.length)]?.id;
 }
+
+/** Whether records of the one type can be below those of the other, so that a link upward could close a circle. */
+const mayOwn = (owner: RecordType, child: RecordType): boolean =>
+  [...owner.relations.values()].some(({ owned, target }) => owned && target === child);
 
 /** A related record: one that is there, now and then with other values; a new one; rarely one that is nowhere. */
 function drawRelated(drawing: Drawing, relation: Relation, at: Path): JsonObject {
   const { draw } = drawing;
   const name = relation.target.identifier.name;
   const choice = draw(12);
-  const id = existing(drawing, relation.target);
+  const id = existing(drawing, relation);
   if (choice === 11) return { [name]: MAX_GIVEN_IDENTIFIER };
   if (choice > 6 && relation.nested === 'write') return drawRecord(drawing, relation.target, at, true, relation);
   if (id === undefined)
@@ -111,7 +123,8 @@ function isSaidFromTheOtherSide({ joins }: Drawing, { link }: Relation): boolean
 
 function drawRelation(drawing: Drawing, relation: Relation, at: Path): JsonValue | undefined {
   const choice = drawing.draw(10);
-  if (choice < 5 || isSaidFromTheOtherSide(drawing, relation)) return undefined;
+  const upward = relation.inverse?.owned === true && mayOwn(relation.source, relation.target);
+  if (choice < 5 || upward || isSaidFromTheOtherSide(drawing, relation)) return undefined;
   drawing.paths.add(at.filter((step) => typeof step === 'string').join('.'));
   if (relation.toMany) return drawSet(drawing, relation, at);
   return choice < 6 && !relation.required ? null : drawRelated(drawing, relation, at);

@@ -4,7 +4,7 @@ import type { Model, RecordType } from '../../model/model.ts';
 import { type FilterRequest, listed, type OrderRequest } from './lists.ts';
 import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
-import { refuseDoubles } from './unique.ts';
+import { refuseDoubles, takesOver } from './unique.ts';
 import { represent, shownBy, type ViewRequest } from './views.ts';
 import { changedTables, copyWorld, createWorld, type Id, idIn, replaceWorld, rowOf, type World } from './world.ts';
 import type { Run } from './values.ts';
@@ -16,6 +16,8 @@ export interface Accepted {
   readonly body: JsonObject;
   /** The tables whose rows differ now. */
   readonly changes: readonly string[];
+  /** A unique value went from one record to another: a service may refuse that, though in the end it is unique. */
+  readonly takesOver: boolean;
 }
 
 export interface ListRequest {
@@ -49,7 +51,7 @@ function show(world: World, type: RecordType, id: Id, view: ViewRequest = {}): J
 /** All or nothing: the work is done on a copy, which replaces the world only when no rule was broken. */
 function attempt(
   world: World,
-  work: (run: Run) => () => Omit<Accepted, 'changes'>,
+  work: (run: Run) => () => Omit<Accepted, 'changes' | 'takesOver'>,
   patch: boolean,
 ): Accepted | Refusal {
   const run: Run = { world: copyWorld(world), patch, said: new Map(), links: [], touched: [] };
@@ -57,7 +59,8 @@ function attempt(
     const show = work(run);
     for (const link of run.links) link();
     for (const { type, id } of run.touched) refuseDoubles(run.world, type, id);
-    const accepted = { ...show(), changes: changedTables(world, run.world) };
+    const taken = run.touched.some(({ type, id }) => takesOver(world, run.world, type, id));
+    const accepted = { ...show(), changes: changedTables(world, run.world), takesOver: taken };
     replaceWorld(world, run.world);
     return accepted;
   } catch (error) {

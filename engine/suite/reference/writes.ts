@@ -97,7 +97,13 @@ function useOrMake(run: Run, relation: Relation, parent: Id, body: JsonValue, at
 /** A foreign key may be said twice in a body, from either side, but only to hold the same. */
 function saidLink(run: Run, type: RecordType, id: Id, key: Reference, value: Id | undefined, at: Path): void {
   say(run, type, id, `(${key.column})`, value ?? null, pointer(at));
-  run.links.push(() => setLink(run.world, type, id, key, value));
+  run.links.push(() => {
+    const gone =
+      rowOf(run.world, type, id) === undefined ||
+      (value !== undefined && rowOf(run.world, key.target, value) === undefined);
+    if (gone) throw new Refusal(422, [], `the body lets go of what it links in ${pointer(at)}`);
+    setLink(run.world, type, id, key, value);
+  });
   run.touched.push({ type, id });
 }
 
