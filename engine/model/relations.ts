@@ -1,5 +1,6 @@
 /** Connects the types: which column or join table keeps each relation, and which relations are two sides of one. */
 import type { Descriptor, OnDelete, RelationDescriptor } from '../descriptor/descriptor.ts';
+import { hiddenColumn, joinTable, ownColumn } from '../descriptor/naming.ts';
 import { generatedName, snakeCase } from '../names.ts';
 import type { Draft } from './draft.ts';
 import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';
@@ -77,7 +78,7 @@ function connectByColumn(child: Side | undefined, parent: Side | undefined): voi
   const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
   if (!childType || !parentType) return;
   const reference: Draft<Reference> = {
-    column: child?.descriptor.column ?? (child ? `${child.name}_id` : hiddenColumn(parent)),
+    column: columnOf(child, parent),
     target: parentType,
     onDelete: onDelete(child, parent),
     required: child?.descriptor.required ?? false,
@@ -92,9 +93,10 @@ function connectByColumn(child: Side | undefined, parent: Side | undefined): voi
   parentType.referrers.push({ type: childType, reference });
 }
 
-function hiddenColumn(parent: Side | undefined): string {
+function columnOf(child: Side | undefined, parent: Side | undefined): string {
+  if (child) return child.descriptor.column ?? ownColumn(child.name);
   if (!parent) throw new Error('a relation has at least one side');
-  return parent.descriptor.column ?? generatedName(snakeCase(parent.source.name), parent.name, 'id');
+  return parent.descriptor.column ?? hiddenColumn(parent.source.name, parent.name);
 }
 
 const onDelete = (child: Side | undefined, parent: Side | undefined): OnDelete =>
@@ -105,7 +107,7 @@ function connectByRows(one: Side, other: Side | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
   const itself = left.source === left.target;
   const table: JoinTable = {
-    name: left.descriptor.through ?? right?.descriptor.through ?? generatedName(left.source.table, left.name),
+    name: left.descriptor.through ?? right?.descriptor.through ?? joinTable(left.source.table, left.name),
     left: { column: itself ? 'source_id' : generatedName(snakeCase(left.source.name), 'id'), type: left.source },
     right: { column: itself ? 'target_id' : generatedName(snakeCase(left.target.name), 'id'), type: left.target },
   };

@@ -3,7 +3,8 @@ import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
 import { FIELD_WORDS, OPERATIONS } from '../descriptor/descriptor.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonValue } from '../json.ts';
-import { defaultPath, defaultTable, generatedName } from '../names.ts';
+import { pathOf, tableOf } from '../descriptor/naming.ts';
+import { generatedName } from '../names.ts';
 import type { Draft } from './draft.ts';
 import { freezeGraph } from './draft.ts';
 import {
@@ -40,8 +41,8 @@ function resolveType(descriptor: Descriptor): Draft<RecordType> {
     name: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
     description: descriptor.description ?? '',
-    path: descriptor.path ?? defaultPath(descriptor.type),
-    table: descriptor.table ?? defaultTable(descriptor.type),
+    path: pathOf(descriptor),
+    table: tableOf(descriptor),
     operations: new Set(descriptor.operations ?? OPERATIONS),
     identifier: {
       name,
