@@ -36,8 +36,9 @@ export const settingsTable = {
     name: 'DATABASE_URL',
     default: 'sqlite:data/records.db',
     description: 'The database. The file and its folder are made where they are missing.',
-    expected: 'sqlite: and the path of a file, like sqlite:data/records.db',
-    parse: (text) => (/^sqlite:(?!:memory:).+$/.test(text) ? text : undefined),
+    expected:
+      'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+    parse: (text) => (/^(sqlite:(?!:memory:)|postgres(ql)?:\/\/).+$/.test(text) ? text : undefined),
   }),
   schemaDirectory: setting<string>({
     name: 'SCHEMA_DIR',
@@ -58,6 +59,19 @@ export const settingsTable = {
     default: '1048576',
     description: 'Bytes that a request body may have.',
     ...wholeNumber(1, 256 * 1024 * 1024),
+  }),
+  corsOrigins: setting<readonly string[]>({
+    name: 'CORS_ORIGINS',
+    default: 'none',
+    description: 'Origins whose web pages may use the service, separated by commas; * for every one.',
+    expected: 'none, *, or origins like https://shop.example.com, separated by commas',
+    parse: originsOf,
+  }),
+  idempotencyHours: setting({
+    name: 'IDEMPOTENCY_HOURS',
+    default: '24',
+    description: 'Hours that the answer to a POST with an Idempotency-Key is kept for its retries.',
+    ...wholeNumber(1, 8760),
   }),
   slowReaderTimeout: setting({
     name: 'SLOW_READER_TIMEOUT',
@@ -94,6 +108,14 @@ export function readSettings(environment: Environment): Settings {
 
 const fault = ({ name, expected }: Setting<unknown>, environment: Environment): string =>
   `${name} is "${environment[name]}"; expected ${expected}`;
+
+const ORIGIN = /^https?:\/\/[^\s/,*]+$/;
+
+function originsOf(text: string): readonly string[] | undefined {
+  if (text === 'none') return [];
+  const origins = text.split(',').map((origin) => origin.trim());
+  return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
+}
 
 function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {
   return {

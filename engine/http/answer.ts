@@ -8,7 +8,6 @@ export interface Answer {
 
 export const JSON_TYPE = 'application/json';
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+export const NDJSON_TYPE = 'application/x-ndjson';
+export const CSV_TYPE = 'text/csv';
 export const PROBLEM_TYPE = 'application/problem+json';
-
-/** Headers that every answer has: caches ask again each time, and what these request headers say decides. */
-export const COMMON_HEADERS = { 'Cache-Control': 'no-cache', Vary: 'Accept, Prefer' } as const;

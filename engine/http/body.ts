@@ -4,6 +4,7 @@ import { faultyRequest, Problem } from '../problem.ts';
 import type { Content } from './content.ts';
 import { inspect, MAX_DEPTH } from './inspect.ts';
 import { textFault } from './json-fault.ts';
+import { stringEnd } from './json-string.ts';
 
 export function parseBody(content: Content): JsonObject {
   return 'parsed' in content ? inspected(content.parsed, true).value : parseText(decode(content));
@@ -49,7 +50,6 @@ const kindOf = (value: unknown): string =>
   Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /** How many keys a valid JSON text names: the colons outside of strings. JSON.parse keeps one of two equal keys. */
@@ -61,18 +61,6 @@ function countKeys(text: string): number {
     else if (code === COLON) count += 1;
   }
   return count;
-}
-
-function stringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
-  return (at - first) % 2 === 1;
 }
 
 function textProblem(text: string): Problem {

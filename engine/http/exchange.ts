@@ -8,6 +8,8 @@ export interface Exchange {
   readonly target: Target;
   /** The identifier as the path writes it; the empty string for a collection. */
   readonly identifier: string;
+  /** The media type of the answer. */
+  readonly mediaType: string;
 }
 
 export type Operation = (exchange: Exchange) => Answer | Promise<Answer>;

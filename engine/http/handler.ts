@@ -3,36 +3,36 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { ClientGone } from './content.ts';
-import { requireAcceptable } from './negotiation.ts';
+import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
+import { acceptedType } from './negotiation.ts';
 import { problemAnswer } from './problem-answer.ts';
 import { findRoute, knownPaths, pathProblem, ROOT, type Route, type Routes } from './routes.ts';
-import { send, type SendOptions } from './send.ts';
+import { type Delivery, send, type SendOptions } from './send.ts';
 import { fullPath, type Target, targetOf } from './target.ts';
 
 /** What Express calls middleware, and what `http.createServer` takes. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
-export function createHandler(routes: Routes, options: SendOptions): Handler {
+export type HandlerOptions = SendOptions & EnvelopeOptions;
+
+export function createHandler(routes: Routes, options: HandlerOptions): Handler {
+  const envelopeOf = createEnvelopes(options);
   return (request, response, next) => {
     const target = targetOf(request);
     const inside = target.path.startsWith(ROOT) || target.path === '/api';
-    if (inside || next === undefined) void respond(routes, request, response, target, options);
-    else next();
+    if (inside || next === undefined) {
+      const exchange = { request, response, envelope: envelopeOf(request) };
+      void respond(routes, exchange, target, options);
+    } else next();
   };
 }
 
-async function respond(
-  routes: Routes,
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: Target,
-  options: SendOptions,
-): Promise<void> {
+async function respond(routes: Routes, delivery: Delivery, target: Target, options: SendOptions): Promise<void> {
   try {
-    await send(request, response, await answer(routes, request, target), options);
+    await send(delivery, await answer(routes, delivery.request, target), options);
   } catch (error) {
     if (error instanceof ClientGone) return;
-    await send(request, response, problemAnswer(error, fullPath(target)), options);
+    await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId), options);
   }
 }
 
@@ -41,9 +41,9 @@ function answer(routes: Routes, request: IncomingMessage, target: Target): Answe
   if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
   const { route, identifier } = findRoute(routes, target.path);
   if (request.method === 'OPTIONS') return route.options;
-  const operation = route.operations.get(request.method ?? '') ?? refuseMethod(request, route);
-  requireAcceptable(request.headers.accept);
-  return operation({ request, target, identifier });
+  const { serve, mediaTypes } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
+  const mediaType = acceptedType(request.headers.accept, mediaTypes);
+  return serve({ request, target, identifier, mediaType });
 }
 
 function refuseMethod({ method }: IncomingMessage, { allow }: Route): never {

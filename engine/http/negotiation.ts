@@ -12,27 +12,33 @@ export interface BodyTypes {
 export const RECORD_BODY: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept' };
 export const PATCH_BODY: BodyTypes = { accepted: [MERGE_PATCH_TYPE, JSON_TYPE], header: 'Accept-Patch' };
 
-export function requireAcceptable(accept: string | undefined): void {
-  if (accept === undefined || accept === '*/*' || accept === JSON_TYPE || quality(accept) > 0) return;
-  const message = `Accept leaves out ${JSON_TYPE}, the only media type of records; it says "${excerpt(accept)}"`;
+/** The media type of the answer: of those that are offered, the one that the client likes best. */
+export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
+  const [first = JSON_TYPE] = offered;
+  if (accept === undefined || accept === '*/*' || accept === first) return first;
+  const ranges = accept.split(',').map(rangeOf);
+  const weighed = offered.map((type) => ({ type, quality: quality(type, ranges) }));
+  const [best] = weighed.toSorted((a, b) => b.quality - a.quality);
+  if (best !== undefined && best.quality > 0) return best.type;
+  const message = `Accept is "${excerpt(accept)}"; this can be answered as ${offered.join(', ')}`;
   throw new Problem('not-acceptable', message, { errors: [{ header: 'Accept', code: 'not-acceptable', message }] });
 }
 
-/** Ranges that JSON lies in; where several match, the most specific one decides (RFC 9110, 12.5.1). */
-const RANGES: ReadonlyMap<string, number> = new Map([
-  ['*/*', 1],
-  ['application/*', 2],
-  [JSON_TYPE, 3],
-]);
+interface Range {
+  readonly name: string;
+  readonly quality: number;
+}
 
-function quality(accept: string): number {
-  let decisive = { rank: 0, quality: 0 };
-  for (const range of accept.split(',')) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const rank = RANGES.get(type) ?? 0;
-    if (rank > decisive.rank) decisive = { rank, quality: weight(parameters) };
-  }
-  return decisive.quality;
+function rangeOf(text: string): Range {
+  const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  return { name, quality: weight(parameters) };
+}
+
+/** Where several ranges hold a type, the most specific one decides (RFC 9110, 12.5.1). */
+function quality(type: string, ranges: readonly Range[]): number {
+  const [major = ''] = type.split('/');
+  const found = [type, `${major}/*`, '*/*'].map((name) => ranges.find((range) => range.name === name));
+  return found.find((range) => range !== undefined)?.quality ?? 0;
 }
 
 function weight(parameters: readonly string[]): number {

@@ -9,9 +9,9 @@ export const MAX_ERRORS = 100;
 const RETRY_AFTER: { readonly [code in ProblemCode]?: string } = { 'storage-busy': '1' };
 
 /** `instance` is the path of the request. What is not a Problem is a fault of the service: it is logged, not told. */
-export function problemAnswer(error: unknown, instance: string): Answer {
+export function problemAnswer(error: unknown, instance: string, requestId: string): Answer {
   if (error instanceof Problem) return render(error, instance);
-  console.error(error);
+  console.error(`Request ${requestId}:`, error);
   return render(new Problem('internal-error', 'The service could not answer; its log says why'), instance);
 }
 

@@ -3,22 +3,25 @@ import type { IncomingMessage } from 'node:http';
 import type { RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { type Answer, JSON_TYPE } from './answer.ts';
-import { entityTag } from './entity-tag.ts';
+import { asNamed, entityTag } from './entity-tag.ts';
 import { isKnown } from './preconditions.ts';
 import { writePreferences } from './preferences.ts';
 
 type Headers = Readonly<Record<string, string>>;
+
+const JSON_CONTENT: Headers = Object.freeze({ 'Content-Type': JSON_TYPE });
 
 /** Of a read: the text, or 304 where the client has it. Without a tag it is always the text. */
 export function readAnswer(
   request: IncomingMessage,
   body: string,
   tag: string | undefined,
-  more: Headers = {},
+  more: Headers = JSON_CONTENT,
 ): Answer {
-  if (tag === undefined) return { status: 200, headers: { 'Content-Type': JSON_TYPE, ...more }, body };
-  if (isKnown(request, tag)) return { status: 304, headers: { ETag: tag }, body: undefined };
-  return { status: 200, headers: { 'Content-Type': JSON_TYPE, ETag: tag, ...more }, body };
+  if (tag === undefined) return { status: 200, headers: more, body };
+  if (isKnown(request, tag))
+    return { status: 304, headers: { ETag: asNamed(request.headers['if-none-match'] ?? '', tag) }, body: undefined };
+  return { status: 200, headers: { ...more, ETag: tag }, body };
 }
 
 /** Of a write: the record, or nothing where the client prefers that. */

@@ -3,8 +3,9 @@ import type { Operation as OperationName } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, JSON_TYPE } from './answer.ts';
 import type { Operation } from './exchange.ts';
+import { LIST_FORMATS } from './list-formats.ts';
 import { PATCH_BODY } from './negotiation.ts';
 import { create } from './operations/create.ts';
 import { remove } from './operations/delete.ts';
@@ -15,8 +16,15 @@ import type { Service } from './service.ts';
 
 export const ROOT = '/api/';
 
+export interface Offer {
+  readonly serve: Operation;
+  /** Media types of its answers. */
+  readonly mediaTypes: readonly string[];
+}
+
 export interface Route {
-  readonly operations: ReadonlyMap<string, Operation>;
+  /** By method. */
+  readonly offers: ReadonlyMap<string, Offer>;
   readonly allow: string;
   /** What OPTIONS answers. */
   readonly options: Answer;
@@ -33,16 +41,20 @@ export type Routes = ReadonlyMap<string, Pair>;
 interface Binding {
   readonly path: keyof Pair;
   readonly methods: readonly string[];
+  readonly mediaTypes: readonly string[];
   readonly serve: (service: Service, method: string) => Operation;
 }
 
+const RECORD: readonly string[] = [JSON_TYPE];
+const LIST: readonly string[] = [...LIST_FORMATS.keys()];
+
 /** How operations are asked for, in the order in which `Allow` names their methods. */
 export const bindings = {
-  list: { path: 'collection', methods: ['GET', 'HEAD'], serve: list },
-  create: { path: 'collection', methods: ['POST'], serve: create },
-  get: { path: 'item', methods: ['GET', 'HEAD'], serve: get },
-  update: { path: 'item', methods: ['PUT', 'PATCH'], serve: update },
-  delete: { path: 'item', methods: ['DELETE'], serve: remove },
+  list: { path: 'collection', methods: ['GET', 'HEAD'], mediaTypes: LIST, serve: list },
+  create: { path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
+  get: { path: 'item', methods: ['GET', 'HEAD'], mediaTypes: RECORD, serve: get },
+  update: { path: 'item', methods: ['PUT', 'PATCH'], mediaTypes: RECORD, serve: update },
+  delete: { path: 'item', methods: ['DELETE'], mediaTypes: RECORD, serve: remove },
 } as const satisfies Record<OperationName, Binding>;
 
 /** Types without operations are reached through others only: they have no path. */
@@ -57,15 +69,17 @@ const pairOf = (service: Service): Pair => ({
 });
 
 function routeOf(service: Service, path: keyof Pair): Route {
-  const bound = Object.entries(bindings).filter(([name, binding]) => binding.path === path && offers(service, name));
-  const operations = new Map(
-    bound.flatMap(([, { methods, serve }]) => methods.map((method) => [method, serve(service, method)] as const)),
+  const bound = Object.entries(bindings).filter(([name, binding]) => binding.path === path && isOffered(service, name));
+  const offers = new Map(
+    bound.flatMap(([, { methods, mediaTypes, serve }]) =>
+      methods.map((method) => [method, { serve: serve(service, method), mediaTypes }] as const),
+    ),
   );
-  const allow = [...operations.keys(), 'OPTIONS'].join(', ');
-  return { operations, allow, options: optionsAnswer(allow, operations.has('PATCH')) };
+  const allow = [...offers.keys(), 'OPTIONS'].join(', ');
+  return { offers, allow, options: optionsAnswer(allow, offers.has('PATCH')) };
 }
 
-const offers = ({ type }: Service, name: string): boolean =>
+const isOffered = ({ type }: Service, name: string): boolean =>
   [...type.operations].some((operation) => operation === name);
 
 function optionsAnswer(allow: string, patches: boolean): Answer {

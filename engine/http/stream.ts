@@ -1,6 +1,7 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Answer, COMMON_HEADERS } from './answer.ts';
+import type { ServerResponse } from 'node:http';
+import type { Answer } from './answer.ts';
+import type { Delivery } from './send.ts';
 
 export interface StreamOptions {
   /** Milliseconds that a reader may let a streamed answer stand still. */
@@ -8,13 +9,12 @@ export interface StreamOptions {
 }
 
 export async function sendPieces(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers }: Answer,
-  pieces: AsyncIterable<string>,
+  { request, response, envelope }: Delivery,
+  { status, headers }: Omit<Answer, 'body'>,
+  pieces: AsyncIterable<string | Buffer>,
   { slowReaderTimeout }: StreamOptions,
 ): Promise<void> {
-  response.writeHead(status, { ...COMMON_HEADERS, ...headers });
+  response.writeHead(status, headers);
   try {
     for await (const piece of pieces) {
       if (request.method === 'HEAD' || response.destroyed) break;
@@ -25,7 +25,7 @@ export async function sendPieces(
     response.end();
   } catch (error) {
     // The status is sent: only a broken connection can still say that the answer is not whole.
-    console.error(error);
+    console.error(`Request ${envelope.requestId}:`, error);
     response.destroy();
   }
 }

@@ -26,6 +26,12 @@ export function defaultView(type: RecordType, variant: Variant): View {
   return createView(type, variant, { relations }, undefined);
 }
 
+/** The same without relations. */
+export function ownFields(view: View): View {
+  const own = { ...view, relations: [] };
+  return Object.freeze({ ...own, key: keyOf(own) });
+}
+
 /** Without `included`, the relations that `named` leads through are shown; one of the two is given. */
 export function createView(
   type: RecordType,

@@ -1,0 +1,36 @@
+/** Answers made smaller on their way out, where the client takes that and it is worth while. */
+import type { IncomingMessage } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
+import type { Answer } from './answer.ts';
+import { acceptedCoding, type Coding, compress, compressor } from './coding.ts';
+import { codedTag } from './entity-tag.ts';
+
+/** Characters; below, the headers weigh more. */
+const WORTH_WHILE = 2048;
+
+/** What goes over the wire. */
+export interface Coded extends Omit<Answer, 'body'> {
+  readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined;
+}
+
+export async function coded(request: IncomingMessage, answer: Answer): Promise<Coded> {
+  const { headers, body } = answer;
+  if (body === undefined || (typeof body === 'string' && body.length < WORTH_WHILE)) return answer;
+  const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
+  if (coding === undefined) return answer;
+  const tag = headers['ETag'];
+  const described = {
+    ...headers,
+    'Content-Encoding': coding,
+    ...(tag === undefined ? {} : { ETag: codedTag(tag, coding) }),
+  };
+  const small = typeof body === 'string' ? await compress(body, coding) : compressed(body, coding);
+  return { ...answer, headers: described, body: small };
+}
+
+/** A fault of the source, and a reader that ends early, reach the other end. */
+function compressed(pieces: AsyncIterable<string>, coding: Coding): AsyncIterable<Buffer> {
+  const transform = compressor(coding);
+  pipeline(Readable.from(pieces), transform, () => undefined);
+  return transform;
+}

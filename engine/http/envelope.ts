@@ -1,0 +1,34 @@
+/** The headers that every answer has, whatever it is about: as much of them as can be is decided at boot. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { createCors } from './cors.ts';
+
+export interface Envelope {
+  readonly requestId: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface EnvelopeOptions {
+  /** Origins whose pages may use the service. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** Request headers that decide about answers. */
+const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
+/** An identifier of a request that may stand in a log. */
+const SANE_ID = /^[\w.:/+=-]{1,128}$/;
+
+export function createEnvelopes({ corsOrigins }: EnvelopeOptions): (request: IncomingMessage) => Envelope {
+  const cors = createCors(corsOrigins);
+  // Caches ask again each time.
+  const common = { 'Cache-Control': 'no-cache', Vary: [...VARY, ...(cors.varies ? ['Origin'] : [])].join(', ') };
+  return (request) => {
+    const requestId = requestIdOf(request);
+    return { requestId, headers: { ...common, 'X-Request-Id': requestId, ...cors.headersOf(request) } };
+  };
+}
+
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID();
+}
