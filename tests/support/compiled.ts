@@ -28,7 +28,7 @@ const TSC = 'node_modules/typescript/bin/tsc';
 
 export async function compile(): Promise<Compiled> {
   const directory = await mkdtemp(join(tmpdir(), 'records-'));
-  await symlink(resolve('node_modules'), join(directory, 'node_modules'));
+  for (const name of ['node_modules', 'package.json']) await symlink(resolve(name), join(directory, name));
   await promisify(execFile)(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', directory]);
   return {
     run: (file, options, environment) => run([join(directory, file), ...options], environment),
