@@ -12,7 +12,7 @@ export type Edit =
   /** New values for a column that is there, in the rows that `where` chooses. */
   | { readonly kind: 'setColumn'; readonly name: string; readonly value: string; readonly where: string }
   | { readonly kind: 'dropIndex'; readonly name: string }
-  | { readonly kind: 'createIndex'; readonly sql: string };
+  | { readonly kind: 'createIndex'; readonly name: string; readonly sql: string };
 
 /** In the order of the edits; names in `value` and `where` are those before. */
 export interface TableAlteration {
@@ -44,6 +44,8 @@ export interface Alterations {
   readonly hasKey: (column: string, key: string) => string;
   /** SQL: the object without these keys. */
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
+  /** SQL: the JSON text of a key that is there. */
+  readonly keyJson: (column: string, key: string) => string;
   /** The literal that `extracted` of a column type takes. */
   readonly keyPath: (key: string) => string;
 }

@@ -1,7 +1,14 @@
 /** What of the Model the database was made for, as plain data: remembered in a table of the engine's own. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { OnDelete } from '../descriptor/descriptor.ts';
-import { ENGINE_PREFIX, type JoinTable, type Model, type RecordType, type Reference } from '../model/model.ts';
+import {
+  ENGINE_PREFIX,
+  type JoinTable,
+  type Model,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../model/model.ts';
 import { StartError } from '../start-error.ts';
 import { defineJoinRows, defineTable, indexesOf, joinIndex } from './define.ts';
 import type { Dialect, Reader, Statement, Writer } from './driver.ts';
@@ -112,10 +119,13 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
 
 export function appliedReference(reference: Reference): AppliedReference {
   const { column, target, onDelete, required, unique, relation } = reference;
-  const has = [...target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
-  const names = { belongsTo: relation?.name ?? null, has: has?.name ?? null };
+  const names = { belongsTo: relation?.name ?? null, has: otherSide(reference)?.name ?? null };
   return { column, target: target.name, onDelete, required, unique, ...names };
 }
+
+/** The relation by which the target sees the reference, where it has a name for it. */
+export const otherSide = (reference: Reference): Relation | undefined =>
+  [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
 
 function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   const side = ({ column, type }: JoinTable['left']): AppliedSide => {

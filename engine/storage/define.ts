@@ -7,6 +7,9 @@ import type { Dialect } from './driver.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
 
+/** Between the statements of one definition, where a database needs more than one. */
+export const SEPARATOR = ';\n';
+
 /** An index as its table has it: the descriptor's own, and those of foreign keys. */
 export interface TableIndex {
   readonly name: string;
@@ -24,8 +27,8 @@ export const defineType = (type: RecordType, dialect: Dialect): readonly string[
 
 export const defineTable = (type: RecordType, dialect: Dialect, name = type.table): string =>
   created(dialect, name, true, (builder) => {
-    builder.increments(type.identifier.column);
-    for (const column of columnsOf(type, dialect.name)) defineColumn(builder, column, dialect);
+    dialect.identifier(builder, type.identifier.column);
+    for (const column of columnsOf(type, dialect.name)) defineColumn(builder, name, column, dialect);
   });
 
 export const indexesOf = (type: RecordType, dialect: Dialect): readonly TableIndex[] => [
@@ -41,10 +44,10 @@ export const defineJoinTable = (table: JoinTable, dialect: Dialect): readonly st
 export const defineJoinRows = ({ left, right, ...table }: JoinTable, dialect: Dialect, name = table.name): string =>
   created(dialect, name, false, (builder) => {
     for (const { column, type } of [left, right]) {
-      builder.integer(column).notNullable();
-      builder.foreign(column).references(type.identifier.column).inTable(type.table).onDelete('cascade');
+      builder.specificType(column, dialect.integer).notNullable();
+      defineLink(builder, name, column, type, 'cascade', dialect);
     }
-    builder.primary([left.column, right.column]);
+    builder.primary([left.column, right.column], primaryName(name, dialect));
   });
 
 /** The primary key serves the left side; this the right one. */
@@ -59,26 +62,49 @@ function created(
   keyed: boolean,
   define: (builder: Knex.CreateTableBuilder) => void,
 ): string {
-  const [statement] = dialect.knex.schema.createTable(table, define).toSQL();
+  const [statement, ...links] = dialect.knex.schema.createTable(table, define).toSQL();
   if (!statement) throw new Error('Knex compiled no statement');
-  return `${statement.sql} ${dialect.tableOptions(keyed)}`;
+  return [`${statement.sql} ${dialect.tableOptions(keyed)}`, ...links.map(({ sql }) => sql)].join(SEPARATOR);
 }
 
-function defineColumn(builder: Knex.CreateTableBuilder, column: Column, dialect: Dialect): void {
-  const { name, field, reference, nullable } = column;
-  const sqlType = reference ? 'integer' : field ? columnType(field, dialect.name).sqlType : 'text';
+function defineColumn(builder: Knex.CreateTableBuilder, table: string, column: Column, dialect: Dialect): void {
+  const { name, reference, nullable } = column;
+  const sqlType = columnSql(column, dialect);
   const definition = builder.specificType(name, sqlType);
   if (column.default !== null)
     definition.defaultTo(dialect.knex.raw(dialect.literal(column.default).replaceAll('?', '\\?')));
   if (!nullable) definition.notNullable();
   if (!reference) return;
-  const { target, onDelete } = reference;
-  builder.foreign(name).references(target.identifier.column).inTable(target.table).onDelete(ON_DELETE[onDelete]);
+  defineLink(builder, table, name, reference.target, reference.onDelete, dialect);
+}
+
+/** The column's type in DDL. */
+export function columnSql({ field, reference }: Column, dialect: Dialect): string {
+  if (reference) return dialect.integer;
+  return field ? columnType(field, dialect.name).sqlType : dialect.openKeys;
+}
+
+/** The name of a foreign key's constraint. */
+export const linkName = (table: string, column: string): string => generatedName(table, column, 'foreign');
+
+const primaryName = (table: string, { namesConstraints }: Dialect): { constraintName: string } | undefined =>
+  namesConstraints ? { constraintName: generatedName(table, 'primary') } : undefined;
+
+function defineLink(
+  builder: Knex.CreateTableBuilder,
+  table: string,
+  column: string,
+  target: RecordType,
+  onDelete: keyof typeof ON_DELETE,
+  { namesConstraints }: Dialect,
+): void {
+  const key = namesConstraints ? builder.foreign(column, linkName(table, column)) : builder.foreign(column);
+  key.references(target.identifier.column).inTable(target.table).onDelete(ON_DELETE[onDelete]);
 }
 
 function ownIndex(type: RecordType, { name, unique, members }: Index, dialect: Dialect): TableIndex {
   const expressions = members.map((member) => indexed(member, dialect));
-  const sql = createIndex(dialect, { name, unique }, type.table, expressions);
+  const sql = createIndex(dialect, { name, unique }, type.table, expressions, type.identifier.column);
   return { name, unique, members: members.map((member) => member.name), sql };
 }
 
@@ -89,17 +115,23 @@ export function indexed(member: Field | Relation, dialect: Dialect): string {
   return dialect.quote(member.link.reference.column);
 }
 
-function referenceIndex({ table }: RecordType, { column, unique, relation }: Reference, dialect: Dialect): TableIndex {
+function referenceIndex(
+  { table, identifier }: RecordType,
+  { column, unique, relation }: Reference,
+  dialect: Dialect,
+): TableIndex {
   const name = generatedName(table, column, unique ? 'unique' : 'index');
-  const sql = createIndex(dialect, { name, unique }, table, [dialect.quote(column)]);
+  const sql = createIndex(dialect, { name, unique }, table, [dialect.quote(column)], identifier.column);
   return { name, unique, members: [relation?.name ?? column], sql };
 }
 
 function createIndex(
-  { quote }: Dialect,
+  { quote, indexed: over }: Dialect,
   { name, unique }: { readonly name: string; readonly unique: boolean },
   table: string,
   expressions: readonly string[],
+  identifier?: string,
 ): string {
-  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)} (${expressions.join(', ')})`;
+  const terms = over(expressions, unique ? undefined : identifier).join(', ');
+  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)} (${terms})`;
 }

@@ -1,6 +1,7 @@
 /** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
 import type { Knex } from 'knex';
 import type { Alterations } from './alteration.ts';
+import type { Migrating } from './migration.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 
 /** SQLite answers at once, others later: callers await either. */
@@ -41,12 +42,14 @@ export interface Snapshot extends Reader {
  * Constraints that a statement broke are thrown as ConstraintError; a database that is busy, full or out of reach as
  * Problem.
  */
-export interface Driver extends Reader {
+export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
   /** Runs the work on one snapshot. */
   read<T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
   /** Runs the work in a transaction and answers when it is on disk. What the work throws undoes what it did, and nothing else. */
   write<T>(work: (writer: Writer) => Awaitable<T>): Promise<T>;
+  /** Runs the work while no other process that asks for this runs its own. */
+  exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL and what belongs to it in one transaction. */
   define(statements: readonly string[], work: (writer: Writer) => Awaitable<void>): Promise<void>;
   /** Names of the tables that exist. */
@@ -74,12 +77,31 @@ export interface Dialect extends Alterations {
   readonly prefixed: (prefix: string, text: string) => string;
   /** The LIMIT that is none. */
   readonly unlimited: SqlValue;
-  /** Null comes before every value ascending and after it descending. */
-  readonly orderBy: (expression: string, descending: boolean) => string;
+  /** Null comes before every value ascending and after it descending. `present`: it is never null. */
+  readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
+  /** What an index is made over, for such an order; an index that is not unique ends in the identifier where that is not free. */
+  readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
+  /** LIKE that compares ASCII letters without case. */
+  readonly like: string;
+  /** A join of rows that are in order; whether they stay so. */
+  readonly joined: { readonly words: string; readonly inOrder: boolean };
+  /** The column type of identifiers and of what refers to them. */
+  readonly integer: string;
+  readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
+  /** Whether foreign keys need names of their own, which must not be too long. */
+  readonly namesConstraints: boolean;
+  /** The column type of open keys. */
+  readonly openKeys: string;
   /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
   /** Rows whose `column` is one of the JSON array of numbers that is bound here. */
   readonly oneOf: (column: string) => string;
+  /** Whether an INSERT has to ask for the identifier that it made. */
+  readonly returning: boolean;
+  /** An INSERT with an identifier of the client's choice: the sequence goes on behind it. */
+  readonly insertGiven: (sql: string, table: string, column: string) => string;
+  /** Whether writes run beside each other, so that rows have to be locked before they are compared. */
+  readonly locks: boolean;
 }
 
 /** A statement broke a constraint; which one, the caller finds out by looking. */

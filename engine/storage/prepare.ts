@@ -1,34 +1,43 @@
-/** Brings the database to the Model at start: makes what is missing, and refuses what it cannot change. */
+/** Brings the database to the Model at start: what no record can lose anything by is done, anything else stops the start. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../model/model.ts';
-import { ENGINE_PREFIX } from '../model/model.ts';
-import { StartError } from '../start-error.ts';
-import { appliedModel, MODEL_TABLE, NOTHING, readAppliedModel, writeAppliedModel } from './applied-model.ts';
-import { defineJoinTable, defineType } from './define.ts';
-import type { Dialect, Driver } from './driver.ts';
+import { MODEL_TABLE, NOTHING, readAppliedModel, writeAppliedModel } from './applied-model.ts';
+import type { Driver } from './driver.ts';
+import { engineTables } from './engine-tables.ts';
+import { applyPlan, StalePlan } from './plan/apply.ts';
+import { createPlan } from './plan/plan.ts';
+import type { Plan } from './plan/step.ts';
 
-export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
-
+/** Throws a StartError, with the plan in its message, where somebody has to allow a step; nothing is changed then. */
 export async function prepare(model: Model, driver: Driver): Promise<void> {
-  const known = (await driver.tables()).includes(MODEL_TABLE);
-  const applied = known ? await readAppliedModel(driver) : NOTHING;
-  const wanted = appliedModel(model, driver.dialect);
-  for (const [name, type] of Object.entries(applied.types))
-    if (!isDeepStrictEqual(type, wanted.types[name])) throw new StartError(`type ${name} differs`);
-  if (known && isDeepStrictEqual(applied, wanted)) return;
-  const types = [...model.types.values()].filter(({ name }) => applied.types[name] === undefined);
-  const joins = model.joinTables.filter(({ name }) => !applied.joins.some((join) => join.table === name));
-  const statements = [
-    ...(known ? [] : engineTables(driver.dialect)),
-    ...types.flatMap((type) => defineType(type, driver.dialect)),
-    ...joins.flatMap((table) => defineJoinTable(table, driver.dialect)),
-  ];
-  await driver.define(statements, async (writer) => writeAppliedModel(writer, wanted));
+  await makeEngineTables(driver);
+  try {
+    await makeTrue(await planFor(model, driver), driver);
+  } catch (error) {
+    if (!(error instanceof StalePlan)) throw error;
+    // Another instance started at the same time, and was first.
+    await makeTrue(await planFor(model, driver), driver);
+  }
 }
 
-function engineTables({ quote, tableOptions }: Dialect): readonly string[] {
-  return [
-    `create table ${quote(MODEL_TABLE)} (id integer not null primary key, applied text not null) ${tableOptions(true)}`,
-    `create table ${quote(SEED_TABLE)} (type text not null, identifier integer not null, primary key (type, identifier)) ${tableOptions(false)}`,
-  ];
+/** What the start, or `apply`, would do. Reads only. */
+export async function planFor(model: Model, driver: Driver): Promise<Plan> {
+  const isKnown = (await driver.tables()).includes(MODEL_TABLE);
+  return createPlan(isKnown ? await readAppliedModel(driver) : NOTHING, model, driver.dialect);
+}
+
+export async function makeEngineTables(driver: Driver): Promise<void> {
+  const known = new Set(await driver.tables());
+  const missing = [...engineTables(driver.dialect)].filter(([name]) => !known.has(name)).map(([, ddl]) => ddl);
+  if (missing.length > 0) await driver.define(missing, () => undefined);
+}
+
+async function makeTrue(plan: Plan, driver: Driver): Promise<void> {
+  if (plan.steps.length > 0) await applyPlan(plan, driver, { allowed: new Set() });
+  else await remember(plan, driver);
+}
+
+/** Differences that are no steps: what tables do not keep, and no record is held to. */
+export async function remember({ applied, wanted }: Plan, driver: Driver): Promise<void> {
+  if (!isDeepStrictEqual(applied, wanted)) await driver.write((writer) => writeAppliedModel(writer, wanted));
 }

@@ -42,7 +42,18 @@ export const sqliteDialect: Dialect = {
   prefixed: (prefix, text) => `concat(${prefix}, ${text})`,
   ...sqliteAlterations({ quote, literal }),
   unlimited: -1,
+  // The identifier ends every index of its own accord, and null comes first in it.
+  indexed: (expressions) => expressions,
+  like: 'like',
+  joined: { words: 'cross join', inOrder: true },
+  integer: 'integer',
+  identifier: (builder, column) => void builder.increments(column),
+  namesConstraints: false,
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
+  openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   oneOf: (column) => `${column} in (select value from json_each(?))`,
+  returning: false,
+  insertGiven: (sql) => sql,
+  locks: false,
 };

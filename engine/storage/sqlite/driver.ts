@@ -5,7 +5,9 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Awaitable, Driver, Reader, Snapshot, Statement, Values, Writer } from '../driver.ts';
 import { type Connection, connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
+import { findDrift } from './drift.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { migrate } from './migrate.ts';
 
 const BATCH = 256;
 const TABLES: Statement = {
@@ -30,7 +32,11 @@ export function openSqlite(file: string): Driver {
     read: sharedTransaction(reader),
     write: commits.write,
     define: (statements, work) => define(writer, statements, work),
+    // Whoever defines first, holds the file; the next one finds what was made.
+    exclusively: async (work) => work(),
     tables: () => reader.column(TABLES, []),
+    migrate: (migration) => migrate(file, migration),
+    drift: (tables) => findDrift(reader.database, tables),
     snapshot: () => openSnapshot(file),
     close: async () => {
       await commits.drained();

@@ -1,0 +1,19 @@
+/** The engine's own tables, made where they are missing. */
+import { ENGINE_PREFIX } from '../model/model.ts';
+import { MODEL_TABLE } from './applied-model.ts';
+import type { Dialect } from './driver.ts';
+
+export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
+
+/** By name, each with its DDL. */
+export function engineTables({ quote, tableOptions, integer }: Dialect): ReadonlyMap<string, string> {
+  const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
+    [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
+    [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
+  };
+  const ddl = Object.entries(columns).map(([name, [parts, keyed]]): [string, string] => [
+    name,
+    `create table if not exists ${quote(name)} (${parts}) ${tableOptions(keyed)}`,
+  ]);
+  return new Map(ddl);
+}

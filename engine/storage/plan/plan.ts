@@ -1,0 +1,82 @@
+/** The applied model and the wanted one -> the steps from one to the other. */
+import type { Model, RecordType } from '../../model/model.ts';
+import { type AppliedModel, appliedModel, type AppliedType, type TableDefinition } from '../applied-model.ts';
+import { defineType } from '../define.ts';
+import type { Dialect } from '../driver.ts';
+import { SEED_TABLE } from '../engine-tables.ts';
+import { draft, finished, type TypeChange } from './draft.ts';
+import { addedJoinSteps, droppedJoinSteps, matchJoins, movedJoinSteps } from './joins.ts';
+import { match } from './match.ts';
+import type { TypeNames } from './references.ts';
+import type { Check, Plan, Step } from './step.ts';
+import { inFreeOrder } from './table-order.ts';
+import { typeSteps } from './type.ts';
+import { unclearJoins, unclearTypes } from './unclear.ts';
+
+export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect): Plan {
+  const { kept, added, dropped } = match(model.types.values(), Object.keys(applied.types));
+  const names: TypeNames = {
+    now: new Map(kept.map(({ wanted, former }) => [former, wanted.name])),
+    former: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
+  };
+  const changes = kept.flatMap(({ wanted: type, former }): TypeChange[] => {
+    const before = applied.types[former];
+    return before ? [{ type, former, before, dialect }] : [];
+  });
+  const joins = matchJoins(applied, model, names);
+  const asked = [...unclearTypes(applied, dropped, added), ...unclearJoins(joins)];
+  const steps = [
+    ...asked.map((step) => finished(step, [], tableOf(applied, step.type))),
+    ...droppedJoinSteps(joins.dropped, dialect),
+    ...dropped.flatMap((name) => droppedTypeSteps(name, applied.types[name], dialect)),
+    ...inFreeOrder(changes).flatMap((change) => typeSteps(change, names, knownRelations(applied, change.former))),
+    ...movedJoinSteps(joins.kept, dialect),
+    ...added.map((type) => addedTypeStep(type, dialect)),
+    ...addedJoinSteps(joins.added, dialect),
+  ];
+  return { steps, applied, wanted: appliedModel(model, dialect), touched: touchedBy(steps, applied) };
+}
+
+const tableOf = (applied: AppliedModel, type: string): string | undefined => applied.types[type]?.table;
+
+function droppedTypeSteps(name: string, before: AppliedType | undefined, { quote, literal }: Dialect): readonly Step[] {
+  if (!before) return [];
+  const check: Check = {
+    sql: `select ${quote(before.identifier)} as identifier, null as value from ${quote(before.table)}`,
+    schema: undefined,
+    effect: 'lose',
+    says: 'are lost as a whole',
+  };
+  const sql = [`drop table ${quote(before.table)}`, `delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`];
+  return [
+    finished(
+      draft('drop-type', name, `Drop type ${name} and its table ${before.table}`, { checks: [check] }),
+      sql,
+      before.table,
+    ),
+  ];
+}
+
+const addedTypeStep = (type: RecordType, dialect: Dialect): Step =>
+  finished(
+    draft('add-type', type.name, `Add type ${type.name}, in table ${type.table}`),
+    defineType(type, dialect),
+    undefined,
+  );
+
+/** The names by which a type knew others. */
+function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlySet<string> {
+  const own = types[name]?.references.map(({ belongsTo }) => belongsTo) ?? [];
+  const others = Object.values(types).flatMap(({ references }) =>
+    references.filter(({ target }) => target === name).map(({ has }) => has),
+  );
+  const sides = joins.flatMap(({ left, right }) => [left, right]).filter(({ type }) => type === name);
+  return new Set([...own, ...others, ...sides.map(({ relation }) => relation)].filter((one) => one !== null));
+}
+
+/** The tables that the steps find there, as they should be. */
+function touchedBy(steps: readonly Step[], { types, joins }: AppliedModel): Readonly<Record<string, TableDefinition>> {
+  const all = new Map([...Object.values(types), ...joins].map(({ table, definition }) => [table, definition]));
+  const touched = new Set(steps.filter(({ sql }) => sql.length > 0).flatMap(({ rowsIn }) => rowsIn ?? []));
+  return Object.fromEntries([...all].filter(([table]) => touched.has(table)));
+}

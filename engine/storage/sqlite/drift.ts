@@ -1,0 +1,56 @@
+/** The tables of a file against their DDL: what SQLite itself makes of it, in a database that lives for a moment. */
+import Database from 'better-sqlite3';
+import { isDeepStrictEqual } from 'node:util';
+import type { TableDefinition } from '../applied-model.ts';
+import type { Drift } from '../migration.ts';
+
+type Objects = ReadonlyMap<string, unknown>;
+
+export function findDrift(
+  file: Database.Database,
+  tables: Readonly<Record<string, TableDefinition>>,
+): readonly Drift[] {
+  const scratch = new Database(':memory:');
+  try {
+    scratch.pragma('foreign_keys = off');
+    return Object.entries(tables).flatMap(([table, { create, indexes }]) => {
+      for (const sql of [create, ...Object.values(indexes)]) scratch.exec(sql);
+      const differences = compare(inspect(scratch, table), inspect(file, table));
+      return differences.length === 0 ? [] : [{ table, differences }];
+    });
+  } finally {
+    scratch.close();
+  }
+}
+
+/** Everything that belongs to a table, by what people call it. */
+function inspect(database: Database.Database, table: string): Objects {
+  const rows = (sql: string): readonly Record<string, unknown>[] =>
+    database.prepare<[string], Record<string, unknown>>(sql).all(table);
+  const columns = rows('select name, lower(type) as type, "notnull", dflt_value, pk from pragma_table_xinfo(?)');
+  const keys = rows(
+    'select "from", lower("table") as "table", lower("to") as "to", on_delete from pragma_foreign_key_list(?)',
+  );
+  const others = rows(
+    `select type, name, sql from sqlite_schema where tbl_name = ? collate nocase and type <> 'table' and sql is not null`,
+  );
+  const named = (kind: unknown, name: unknown): string => `${String(kind)} ${String(name)}`;
+  return new Map<string, unknown>([
+    ...columns.map(({ name, ...column }) => [named('column', name), column] as const),
+    ...keys.map(({ from, ...key }) => [named('foreign key', from), key] as const),
+    ...others.map(({ type, name, sql }) => [named(type, name), plain(String(sql))] as const),
+  ]);
+}
+
+/** SQL without what renames rewrite: quotes, case, space. */
+const plain = (sql: string): string => sql.replaceAll(/[`"\s]/g, '').toLowerCase();
+
+function compare(expected: Objects, found: Objects): readonly string[] {
+  if (found.size === 0) return ['it is missing'];
+  const names = new Set([...expected.keys(), ...found.keys()]);
+  return [...names].flatMap((name) => {
+    if (!found.has(name)) return `${name} is missing`;
+    if (!expected.has(name)) return `${name} is there besides`;
+    return isDeepStrictEqual(expected.get(name), found.get(name)) ? [] : `${name} is another one`;
+  });
+}
