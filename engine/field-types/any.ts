@@ -10,6 +10,8 @@ import { string } from './string.ts';
 import { asIs } from './text.ts';
 import { timestamp } from './timestamp.ts';
 
+const others = [string, integer, number, boolean, decimal, date, timestamp];
+
 export const any: FieldType = {
   ...document,
   name: 'any',
@@ -24,11 +26,15 @@ export const any: FieldType = {
       ...document.columns.sqlite,
       takes: {
         array: asIs,
+        ...Object.fromEntries(others.map(({ name, columns }) => [name, columns.sqlite.json])),
+      },
+    },
+    postgres: {
+      ...document.columns.postgres,
+      takes: {
+        array: asIs,
         ...Object.fromEntries(
-          [string, integer, number, boolean, decimal, date, timestamp].map(({ name, columns }) => [
-            name,
-            columns.sqlite.json,
-          ]),
+          others.map(({ name, columns: { postgres } }) => [name, (column) => `(${postgres.json(column)})::json`]),
         ),
       },
     },

@@ -22,6 +22,16 @@ export const boolean: FieldType = {
       operand: (value) => (value === true ? 1 : 0),
       extracted: (document, path) => `${document} ->> ${path}`,
     },
+    postgres: {
+      sqlType: 'boolean',
+      // As PostgreSQL writes it.
+      encode: (value) => (value === true ? 't' : 'f'),
+      decode: (value) => value === 't',
+      json: (column) => `${column}::text`,
+      comparable: (column) => column,
+      operand: (value) => (value === true ? 't' : 'f'),
+      extracted: (document, path) => `(${document} ->> ${path})::boolean`,
+    },
   },
   good: (_shape, seed) => seed % 2 === 1,
   edges: () => [false, true],

@@ -1,6 +1,6 @@
 /** Calendar dates: RFC 3339, full-date. */
 import { COMPARING, type FieldType } from './field-type.ts';
-import { asWritten, NOT_STRINGS, textColumn } from './text.ts';
+import { asWritten, NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
 const DAY = 86_400_000;
 
@@ -20,7 +20,7 @@ export const date: FieldType = {
   faults: () => [],
   parse: (text) => (isDate(text) ? text : undefined),
   ...asWritten,
-  columns: { sqlite: textColumn },
+  columns: { sqlite: textColumn, postgres: postgresText },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + (seed % 100_000) * DAY).toISOString().slice(0, 10),
   edges: () => ['0001-01-01', '2024-02-29', '9999-12-31'],
   bad: () => [...NOT_STRINGS, '', '2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z', '31.12.2024'],

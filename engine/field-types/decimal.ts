@@ -75,6 +75,17 @@ export const decimal: FieldType = {
       extracted: (document, path) => `${document} ->> ${path}`,
       takes: { integer: asText },
     },
+    postgres: {
+      // Without a scale it keeps the zeros at the end that the client wrote.
+      sqlType: 'numeric',
+      encode: String,
+      decode: (value) => value,
+      json: (column) => `'"' || ${column}::text || '"'`,
+      comparable: (column) => column,
+      operand: String,
+      extracted: (document, path) => `(${document} ->> ${path})::numeric`,
+      takes: { integer: (column) => `${column}::numeric` },
+    },
   },
   good: (shape, seed) => {
     const { whole, fraction } = digits(shape);

@@ -12,6 +12,14 @@ const column: ColumnType = {
   extracted: (name, path) => `nullif(${name} -> ${path}, 'null')`,
 };
 
+const postgresColumn: ColumnType = {
+  ...column,
+  // Not jsonb, which would sort the keys.
+  sqlType: 'json',
+  json: (name) => `${name}::text`,
+  extracted: (name, path) => `nullif((${name} -> ${path})::text, 'null')::json`,
+};
+
 export const document = {
   keywords: {},
   operators: [],
@@ -19,5 +27,5 @@ export const document = {
   parse: () => undefined,
   equal: (a, b) => isDeepStrictEqual(a, b),
   compare: () => 0,
-  columns: { sqlite: column },
+  columns: { sqlite: column, postgres: postgresColumn },
 } satisfies Partial<FieldType>;

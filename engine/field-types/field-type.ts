@@ -1,7 +1,7 @@
 /** What a field type answers for itself. Shared code asks; it never branches on a type's name. */
 import type { JsonObject, JsonValue } from '../json.ts';
 
-export type DialectName = 'sqlite';
+export type DialectName = 'sqlite' | 'postgres';
 export type SqlValue = string | number | null;
 
 /** The operators that list filters know; what each does stands in query/operators.ts. */

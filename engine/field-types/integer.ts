@@ -50,6 +50,15 @@ export const integer: FieldType = {
       operand: (value) => Number(value),
       extracted: (document, path) => `${document} ->> ${path}`,
     },
+    postgres: {
+      sqlType: 'bigint',
+      encode: (value) => Number(value) + 0,
+      decode: (value) => value,
+      json: (column) => `${column}::text`,
+      comparable: (column) => column,
+      operand: (value) => Number(value),
+      extracted: (document, path) => `(${document} ->> ${path})::bigint`,
+    },
   },
   good: (shape, seed) => {
     const values = listed(shape);

@@ -42,6 +42,16 @@ export const number: FieldType = {
       extracted: (document, path) => `nullif(${document} -> ${path}, 'null')`,
       takes: { integer: asText },
     },
+    postgres: {
+      sqlType: 'double precision',
+      encode: (value) => String(Number(value) + 0),
+      decode: (value) => Number(value),
+      json: (column) => `${column}::text`,
+      comparable: (column) => column,
+      operand: (value) => Number(value),
+      extracted: (document, path) => `(${document} ->> ${path})::double precision`,
+      takes: { integer: (column) => `${column}::double precision` },
+    },
   },
   good: (shape, seed) => {
     const { minimum, maximum } = bounds(shape);

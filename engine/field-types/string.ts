@@ -2,7 +2,7 @@
 import { fullFormats } from 'ajv-formats/dist/formats';
 import type { JsonObject } from '../json.ts';
 import { boundsFault, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
-import { asIs, asText, asWritten, NOT_STRINGS, textColumn } from './text.ts';
+import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
 
 /** A sample of each format that a descriptor may name, different for each seed. */
 const formats: Readonly<Record<string, (seed: number) => string>> = {
@@ -64,7 +64,10 @@ export const string: FieldType = {
   },
   parse: (text) => text,
   ...asWritten,
-  columns: { sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: asIs } } },
+  columns: {
+    sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: asIs } },
+    postgres: { ...postgresText, takes: { integer: toText, decimal: toText, date: asIs, timestamp: asIs } },
+  },
   good: (shape, seed) => {
     const values = listed(shape) ?? (shape.constraints['pattern'] === undefined ? undefined : shape.examples);
     if (values) return pick(values, seed);

@@ -11,9 +11,18 @@ export const textColumn: ColumnType = {
   extracted: (document, path) => `${document} ->> ${path}`,
 };
 
+export const postgresText: ColumnType = {
+  ...textColumn,
+  // By code point, whatever the database's own collation.
+  sqlType: 'text collate "C"',
+  json: (column) => `to_json(${column})::text`,
+};
+
 /** Conversions of columns in SQLite. */
 export const asIs = (column: string): string => column;
 export const asText = (column: string): string => `cast(${column} as text)`;
+/** The same in PostgreSQL. */
+export const toText = (column: string): string => `${column}::text`;
 
 /** UTF-8 sorts like code points, which UTF-16 does not. */
 export const asWritten: Pick<FieldType, 'equal' | 'compare'> = {

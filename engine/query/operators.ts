@@ -15,8 +15,8 @@ export interface Operator {
   readonly description: string;
   /** What the query string gives: one value, a list of them, or true or false. */
   readonly wants: 'value' | 'values' | 'flag';
-  /** SQL over a comparable column, a `?` for each operand. `count`: how many values; of a flag, 1 for true and 0 for false. */
-  condition(column: string, count: number): string;
+  /** SQL over a comparable column, a `?` for each operand. `count`: how many values; of a flag, 1 for true and 0 for false. `like`: the word for it. */
+  condition(column: string, count: number, like?: string): string;
   /** The values that are bound, in order. */
   operands(value: JsonValue): readonly JsonValue[];
   /** Why a value is too much for it, as a sentence; undefined where it is not. */
@@ -57,7 +57,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     name: 'like',
     description: 'Matches the whole text: * stands for any run of characters, ASCII letters compare without case.',
     wants: 'value',
-    condition: (column) => `${column} like ? escape '\\'`,
+    condition: (column, _count, like = 'like') => `${column} ${like} ? escape '\\'`,
     operands: (value) => [pattern(String(value))],
     excess: (value) => patternExcess(String(value)),
   },

@@ -43,16 +43,20 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const json = recordJson(view, ROOT, dialect);
 
   const counted = createSource(type, dialect);
-  const count = select(counted, 'count(*)', filterCondition(query, counted), dialect);
+  const count = select(counted, 'count(*)', filterCondition(query, counted, dialect), dialect);
 
   const source = createSource(type, dialect);
   const paths = order.map(({ path }) => source.path(path));
-  const where = and([filterCondition(query, source), cursorCondition(query, paths)]);
+  const where = and([filterCondition(query, source, dialect), cursorCondition(query, paths)]);
   const backwards = cursor?.direction === 'before';
   const terms = order.map(({ descending }) => descending !== backwards);
+  const orderedBy = (expression: (index: number, path: PathSql) => string): string =>
+    paths
+      .map((path, index) => dialect.orderBy(expression(index, path), terms[index] ?? false, path.present))
+      .join(', ');
   const ordered = (columns: string): Knex.QueryBuilder =>
     select(source, columns, where, dialect)
-      .orderByRaw(paths.map(({ comparable }, index) => dialect.orderBy(comparable, terms[index] ?? false)).join(', '))
+      .orderByRaw(orderedBy((_, { comparable }) => comparable))
       .limit(1)
       .offset(1);
   const identified = dialect.prefixed(identifier, json);
@@ -63,9 +67,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);
     const inner = ordered([`${identifier} as page_id`, ...keys].join(', ')).as('page');
     const outer = dialect.knex.select(dialect.knex.raw(escaped(columns))).from(inner);
-    outer.joinRaw(escaped(`cross join ${source.from} on ${identifier} = page.page_id`));
-    const again = paths.map((_, index) => dialect.orderBy(`o${index}`, terms[index] ?? false)).join(', ');
-    return resorted ? outer.orderByRaw(again) : outer;
+    outer.joinRaw(escaped(`${dialect.joined.words} ${source.from} on ${identifier} = page.page_id`));
+    return resorted || !dialect.joined.inOrder ? outer.orderByRaw(orderedBy((index) => `o${index}`)) : outer;
   }
 
   const boundarySource = createSource(type, dialect);
@@ -84,8 +87,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     identifiers: compiled(ordered(identifier)),
     boundary: compiled(boundary),
     decodeBoundary: (row) => stored.map((path, index) => path.decode(row[index] ?? null)),
-    filterValues: (asked) => filterCondition(asked, source).values,
-    values: (asked) => [...filterCondition(asked, source).values, ...cursorCondition(asked, paths).values],
+    filterValues: (asked) => filterCondition(asked, source, dialect).values,
+    values: (asked) => [...filterCondition(asked, source, dialect).values, ...cursorCondition(asked, paths).values],
   };
 }
 
@@ -107,13 +110,13 @@ function and(conditions: readonly Condition[]): Condition {
   return { sql: present.map(({ sql }) => sql).join(' and '), values: present.flatMap(({ values }) => values) };
 }
 
-const filterCondition = ({ filters }: ListQuery, source: Source): Condition =>
-  and(filters.map((filter) => oneFilter(filter, source.path(filter.path))));
+const filterCondition = ({ filters }: ListQuery, source: Source, dialect: Dialect): Condition =>
+  and(filters.map((filter) => oneFilter(filter, source.path(filter.path), dialect)));
 
-function oneFilter(filter: Filter, path: PathSql): Condition {
+function oneFilter(filter: Filter, path: PathSql, dialect: Dialect): Condition {
   const { condition, operands } = operators[filter.operator];
   return {
-    sql: condition(path.comparable, operandCount(filter)),
+    sql: condition(path.comparable, operandCount(filter), dialect.like),
     values: operands(filter.value).map((value) => path.operand(value)),
   };
 }

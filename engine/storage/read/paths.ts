@@ -15,6 +15,8 @@ export interface PathSql {
   /** The column as it is ordered and compared. */
   readonly comparable: string;
   readonly nullable: boolean;
+  /** It is the identifier of the listed record itself. */
+  readonly present: boolean;
   operand(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
 }
@@ -49,12 +51,20 @@ export function createSource(type: RecordType, dialect: Dialect): Source {
     const alias = hops.reduce((parent, relation, index) => join(relation, parent, keyOf(hops, index)), ROOT);
     const stored = `${alias}.${dialect.quote(column ?? field?.column ?? target.identifier.column)}`;
     if (!field)
-      return { stored, comparable: stored, nullable: relations.length > 0, operand: Number, decode: (value) => value };
+      return {
+        stored,
+        comparable: stored,
+        nullable: relations.length > 0,
+        present: relations.length === 0,
+        operand: Number,
+        decode: (value) => value,
+      };
     const { comparable, operand, decode } = columnType(field, dialect.name);
     return {
       stored,
       comparable: comparable(stored),
       nullable: field.nullable || relations.length > 0,
+      present: false,
       operand,
       decode: (value) => (value === null ? null : decode(value)),
     };

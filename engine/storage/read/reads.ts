@@ -71,7 +71,7 @@ function compileView(view: View, dialect: Dialect): CompiledView {
   const identified = `${ROOT}.${dialect.quote(view.type.identifier.column)} = ?`;
   const record = dialect.knex.select(dialect.knex.raw(recordJson(view, ROOT, dialect).replaceAll('?', '\\?')));
   record.from(dialect.knex.raw(table)).whereRaw(identified, [0]);
-  const identifiers = { sql: 'select ?' };
+  const identifiers = { sql: 'select cast(? as bigint)' };
   return { record: { sql: record.toSQL().toNative().sql }, limit: createDeepLimit(view, identifiers, dialect) };
 }
 

@@ -50,11 +50,12 @@ export function relatedRows(relation: Relation, parent: string, child: string, {
 function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {
   const terms = type.order.map(({ field, descending }) => {
     const column = `${alias}.${dialect.quote(field?.column ?? type.identifier.column)}`;
-    return dialect.orderBy(field ? columnType(field, dialect.name).comparable(column) : column, descending);
+    return dialect.orderBy(field ? columnType(field, dialect.name).comparable(column) : column, descending, !field);
   });
   const tieBreak = dialect.orderBy(
     `${alias}.${dialect.quote(type.identifier.column)}`,
     type.order.at(-1)?.descending ?? false,
+    true,
   );
   return [...terms, tieBreak].join(', ');
 }

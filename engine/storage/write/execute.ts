@@ -1,6 +1,7 @@
 /** Carries a session out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { OPEN_COLUMN } from '../../model/model.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict, restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
 import { openKeysOf } from './resolve-record.ts';
@@ -10,6 +11,7 @@ type Change = readonly [column: string, value: SqlValue | Node];
 
 export async function execute(session: Session): Promise<void> {
   for (const node of session.made) checkComplete(session, node);
+  for (const node of session.deleted.keys()) checkUnnamed(session, node);
   throwRefusals(session);
   const existing = [...session.existing.values()]
     .flatMap((nodes) => [...nodes.values()])
@@ -56,6 +58,21 @@ function checkComplete(session: Session, node: Node): void {
   }
 }
 
+/** A body cannot link in one place what it deletes in another. */
+function checkUnnamed(session: Session, node: Node): void {
+  const pointer = session.named.get(node);
+  if (pointer === undefined) return;
+  refuse(
+    session,
+    'invalid-reference',
+    pointer,
+    'deleted',
+    `${nameOf(node)} is deleted by this same body, which leaves it out of its owner`,
+  );
+}
+
+const nameOf = ({ type, identifier }: Node): string => `${type.name} ${identifier ?? ''}`.trim();
+
 function changesOf(node: Node): readonly Change[] {
   const changes = [...node.assigned].flatMap(([column, { value }]): Change[] =>
     valueOf(value) === storedValue(node, column) ? [] : [[column, value]],
@@ -83,7 +100,10 @@ async function update(session: Session, node: Node, changes: readonly Change[]):
   if (changes.length === 0 || node.identifier === undefined) return;
   const statement = node.table.update(changes.map(([column]) => column));
   const values = changes.map(([, value]) => valueOf(value) ?? null);
-  await explained(session, node, async () => session.writer.run(statement, [...values, node.identifier ?? null]));
+  const run = async (): Promise<{ readonly changes: number }> =>
+    session.writer.run(statement, [...values, node.identifier ?? null]);
+  const { changes: written } = await explained(session, node, run);
+  if (written === 0) throw gone(node);
 }
 
 /** Records that it belongs to come first. */
@@ -114,16 +134,31 @@ async function remove(session: Session, node: Node, pointer: string): Promise<vo
   }
 }
 
-async function runPair(session: Session, { table, left, right }: Pair, what: 'insert' | 'remove'): Promise<void> {
+async function runPair(
+  session: Session,
+  { table, left, right, pointer }: Pair,
+  what: 'insert' | 'remove',
+): Promise<void> {
   const side = (value: number | Node): SqlValue => (typeof value === 'number' ? value : (value.identifier ?? null));
-  await session.writer.run(session.tables.rows(table)[what], [side(left), side(right)]);
+  try {
+    await session.writer.run(session.tables.rows(table)[what], [side(left), side(right)]);
+  } catch (error) {
+    throw error instanceof ConstraintError ? goneAt(pointer) : error;
+  }
 }
+
+/** What the body deletes takes along what it owns: a record that goes with it cannot be written or linked. */
+const goneAt = (pointer: string): Problem => {
+  const message = 'This record, or one that it is linked to, is deleted by this same body';
+  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
+};
+const gone = ({ pointer }: Node): Problem => goneAt(pointer);
 
 async function explained<T>(session: Session, node: Node, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ConstraintError) throw await uniqueConflict(session, node);
-    throw error;
+    if (!(error instanceof ConstraintError)) throw error;
+    throw error.kind === 'unique' ? await uniqueConflict(session, node) : gone(node);
   }
 }

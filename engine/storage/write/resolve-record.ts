@@ -90,7 +90,7 @@ function resolveOpenKey(
   { pointer, writable }: Place,
 ): void {
   const before = openKeysOf(node).get(key);
-  const merged = session.rules.mergePatch && node.stored ? mergePatch(before, given) : given;
+  const merged = session.rules.mergePatch ? mergePatch(before, given) : given;
   const value = session.rules.mergePatch && given === null ? undefined : merged;
   const known = node.openKeys.get(key);
   if (known && JSON.stringify(known.value) !== JSON.stringify(value))

@@ -2,6 +2,7 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Link, Relation } from '../../model/model.ts';
 import { assign, linkedOnly } from './assign.ts';
+import { livesWith } from './owners.ts';
 import { pair, pairedWith, unpair } from './pairs.ts';
 import { make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
 
@@ -82,6 +83,7 @@ async function nested(
     const message = `There is no ${relation.target.name} ${identifier}`;
     refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
   }
+  if (node) session.named.set(node, identifierPointer(relation, pointer));
   return node;
 }
 
@@ -104,28 +106,35 @@ async function resolveParent(
   if (isObject(value) && !target) return;
   const link = target ? idOf(target) : null;
   const named = link === null ? pointer : identifierPointer(relation, pointer);
-  if (relation.inverse?.owned && !keepsParent(session, node, column, link, named)) return;
+  if (relation.inverse?.owned && !(await mayOwn(session, target, node, column, named))) return;
   assign(session, node, { column, value: link, pointer, writable });
   if (isObject(value) && target) later(session, relation, node, target, value, place);
 }
 
-/** An owned child never changes its parent. */
-function keepsParent(
+/** An owned child never changes its parent, and nobody is owned by what lives and dies with him. */
+async function mayOwn(
   session: Session,
+  parent: Node | undefined,
   child: Node,
   column: string,
-  parent: number | Node | null,
   pointer: string,
-): boolean {
+): Promise<boolean> {
   const stored = storedValue(child, column);
-  if (stored === undefined || stored === null || stored === parent) return true;
-  refuse(
-    session,
-    'invalid-reference',
-    pointer,
-    'owned',
-    `${child.type.name} ${child.identifier ?? ''} belongs to another record and cannot change its parent`,
-  );
+  const same = stored !== undefined && stored !== null && stored === parent?.identifier;
+  if (same || stored === undefined) return true;
+  const who = `${child.type.name} ${child.identifier ?? ''}`;
+  if (stored !== null) {
+    refuse(
+      session,
+      'invalid-reference',
+      pointer,
+      'owned',
+      `${who} belongs to another record and cannot change its parent`,
+    );
+    return false;
+  }
+  if (!parent || !(await livesWith(session, parent, child))) return true;
+  refuse(session, 'invalid-reference', pointer, 'owned', `${who} cannot be owned by itself, or by what it owns`);
   return false;
 }
 
@@ -211,7 +220,7 @@ async function adopt(
   const { column } = relation.link.reference;
   const { pointer, writable } = place;
   const named = identifierPointer(relation, pointer);
-  if (relation.owned && !keepsParent(session, child, column, idOf(parent), named)) return;
+  if (relation.owned && !(await mayOwn(session, parent, child, column, named))) return;
   if (!writable && !child.stored) return linkedOnly(session, parent, pointer);
   assign(session, child, { column, value: idOf(parent), pointer, writable });
   later(session, relation, parent, child, body, place);

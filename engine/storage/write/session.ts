@@ -68,6 +68,8 @@ export interface Session {
   readonly agenda: Item[];
   readonly made: Node[];
   readonly deleted: Map<Node, string>;
+  /** Records that are there and that the body names, with the places of their identifiers. */
+  readonly named: Map<Node, string>;
   readonly paired: Map<string, Pair>;
   readonly unpaired: Map<string, Pair>;
   readonly inserted: Set<Node>;
@@ -79,7 +81,7 @@ export interface Session {
 export function createSession(writer: Writer, tables: Tables, dialect: DialectName, rules: Rules): Session {
   const maps = {
     existing: new Map(),
-    deleted: new Map(),
+    deleted: new Map(), named: new Map(),
     paired: new Map(),
     unpaired: new Map(),
     kept: new Set<string>(),
@@ -105,6 +107,14 @@ export async function touch(
   const node = { ...blank(table, pointer), identifier, stored };
   known.set(identifier, node);
   return node;
+}
+
+/** A row that was loaded, and locked, before the body is worked out. */
+export function remember(session: Session, type: RecordType, stored: Row, pointer: string): void {
+  const known = session.existing.get(type) ?? new Map<number, Node>();
+  session.existing.set(type, known);
+  const identifier = Number(stored[0]);
+  known.set(identifier, { ...blank(session.tables.of(type), pointer), identifier, stored });
 }
 
 /** The node of a record that is to be made. */

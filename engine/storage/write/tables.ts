@@ -21,6 +21,9 @@ export interface Table {
   readonly position: ReadonlyMap<string, number>;
   /** All columns, in order. Bound: identifier. */
   readonly load: Statement;
+  /** The same of many, which nobody else can change, or only delete, until the write ends. Bound: JSON array of identifiers. */
+  readonly lock: Statement;
+  readonly keep: Statement;
   readonly insert: Insert;
   /** The same with an identifier of the client's choice. */
   readonly insertGiven: Insert;
@@ -28,7 +31,7 @@ export interface Table {
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
   update(columns: readonly string[]): Statement;
-  /** Identifiers of the rows whose column refers to the record that is bound. */
+  /** Identifiers of the rows whose column refers to the record that is bound; they stay as they are. */
   children(column: string): Statement;
   /** The identifier of a row other than the last one bound that has the same values in an index. */
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
@@ -43,12 +46,15 @@ export interface JoinRows {
 }
 
 export interface Tables {
+  /** Whether rows have to be locked before they are compared. */
+  readonly locks: boolean;
   of(type: RecordType): Table;
   rows(table: JoinTable): JoinRows;
 }
 
 export function createTables(dialect: Dialect): Tables {
   return {
+    locks: dialect.locks,
     of: memoized((type: RecordType) => createTable(type, dialect)),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
   };
@@ -60,24 +66,29 @@ function createTable(type: RecordType, dialect: Dialect): Table {
   const columns = columnsOf(type, dialect.name);
   const names = columns.map(({ name }) => name);
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(type.table);
+  const loaded = (): ReturnType<typeof knex.queryBuilder> => table().select([identifier, ...names]);
+  const named = (): ReturnType<typeof knex.queryBuilder> =>
+    loaded()
+      .whereRaw(dialect.oneOf(dialect.quote(identifier)), ['[]'])
+      .orderBy(identifier);
   const insert = (into: readonly string[]): Insert => {
-    const { sql, bindings } = table()
-      .insert(Object.fromEntries(into.map((name, index) => [name, index])))
-      .toSQL()
-      .toNative();
+    const query = table().insert(Object.fromEntries(into.map((name, index) => [name, index])));
+    const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     return { statement: { sql }, columns: bindings.flatMap((index) => into[Number(index)] ?? []) };
   };
+  const given = ({ statement: { sql }, ...rest }: Insert): Insert => ({
+    ...rest,
+    statement: { sql: dialect.insertGiven(sql, type.table, identifier) },
+  });
   return {
     type,
     columns,
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
-    load: compiled(
-      table()
-        .select([identifier, ...names])
-        .where(identifier, 0),
-    ),
+    load: compiled(loaded().where(identifier, 0)),
+    lock: compiled(named().forUpdate()),
+    keep: compiled(named().forKeyShare()),
     insert: insert(names),
-    insertGiven: insert([identifier, ...names]),
+    insertGiven: given(insert([identifier, ...names])),
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(
       (changed: readonly string[]) =>
@@ -88,7 +99,9 @@ function createTable(type: RecordType, dialect: Dialect): Table {
         ),
       (changed) => changed.join(','),
     ),
-    children: memoized((column: string) => compiled(table().select(identifier).where(column, 0).orderBy(identifier))),
+    children: memoized((column: string) =>
+      compiled(table().select(identifier).where(column, 0).orderBy(identifier).forUpdate()),
+    ),
     holder: memoized(
       ({ members }: Pick<Index, 'name' | 'members'>) => {
         const query = table().select(identifier);
@@ -103,7 +116,10 @@ function createTable(type: RecordType, dialect: Dialect): Table {
 function createJoinRows({ name, left, right }: JoinTable, { knex, quote }: Dialect): JoinRows {
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(name);
   return {
-    insert: { sql: `insert into ${quote(name)} (${quote(left.column)}, ${quote(right.column)}) values (?, ?)` },
+    // Another write may have made the same pair in the meantime.
+    insert: {
+      sql: `insert into ${quote(name)} (${quote(left.column)}, ${quote(right.column)}) values (?, ?) on conflict do nothing`,
+    },
     remove: compiled(table().where(left.column, 0).where(right.column, 0).delete()),
     others: memoized((column: string) => {
       const other = column === left.column ? right.column : left.column;

@@ -8,12 +8,14 @@ import { execute } from './execute.ts';
 import { resolveBody } from './resolve-record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
+import { lockNamed } from './lock.ts';
 import { createSession, make, type Node, type Rules, touch } from './session.ts';
+import { once } from './once.ts';
 import { createTables } from './tables.ts';
 
 type NewRecord = Pick<WriteRequest, 'type' | 'body'>;
 
-export type Writes = Pick<Store, 'create' | 'update' | 'delete'> & {
+export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
   /** A create inside a transaction that the caller has begun; answers the identifier. */
   insert(writer: Writer, record: NewRecord, rules: Rules): Promise<number>;
 };
@@ -24,10 +26,16 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
 
   async function insert(writer: Writer, { type, body }: NewRecord, rules: Rules): Promise<number> {
     const session = createSession(writer, tables, dialect, rules);
+    await lockNamed(session, type, undefined, body);
     const node = make(session, type, body, '');
     await resolveBody(session, node, body);
     await execute(session);
     return made(node);
+  }
+
+  async function create(writer: Writer, request: WriteRequest): Promise<Written> {
+    const identifier = await insert(writer, request, { mergePatch: request.mergePatch, readOnlyToo: false });
+    return written(reads, writer, request.view, identifier);
   }
 
   /** The record as it is, once it is known to be there and to be what the client expects. */
@@ -45,14 +53,13 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
 
   return {
     insert,
-    create: (request) =>
-      driver.write(async (writer) => {
-        const identifier = await insert(writer, request, { mergePatch: request.mergePatch, readOnlyToo: false });
-        return written(reads, writer, request.view, identifier);
-      }),
+    create: (request) => driver.write((writer) => create(writer, request)),
+    createOnce: (request, asked, answer) =>
+      driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request)))),
     update: ({ type, body, mergePatch, view, identifier, precondition }) =>
       driver.write(async (writer) => {
         const session = createSession(writer, tables, dialect, { mergePatch, readOnlyToo: false });
+        await lockNamed(session, type, identifier, body);
         const node = await touch(session, type, identifier, '');
         if (!node) throw notFound(view, identifier);
         if (precondition) await current(writer, view, identifier, precondition);
@@ -62,8 +69,9 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
       }),
     delete: ({ view, identifier, precondition }) =>
       driver.write(async (writer) => {
-        const body = await current(writer, view, identifier, precondition);
         const session = createSession(writer, tables, dialect, { mergePatch: false, readOnlyToo: false });
+        await lockNamed(session, view.type, identifier, {});
+        const body = await current(writer, view, identifier, precondition);
         try {
           await writer.run(tables.of(view.type).remove, [identifier]);
         } catch (error) {

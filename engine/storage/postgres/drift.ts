@@ -1,0 +1,89 @@
+/** The tables of a database against their DDL: what PostgreSQL itself makes of it, in a schema that lives for a moment. */
+import type { TableDefinition } from '../applied-model.ts';
+import { SEPARATOR } from '../define.ts';
+import type { Writer } from '../driver.ts';
+import type { Drift } from '../migration.ts';
+import type { Connections } from './pool.ts';
+import { writeIn } from './transaction.ts';
+
+const SCRATCH = '_records_scratch';
+const SCHEMA = { sql: 'select current_schema()' };
+const COLUMNS = {
+  sql: `select attname::text, concat_ws(' ', format_type(atttypid, atttypmod), attcollation, attnotnull, attidentity,
+    pg_get_expr(adbin, adrelid))
+    from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+    where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
+};
+const INDEXES = {
+  sql: `select indexname::text, indexdef from pg_indexes where schemaname = ? and tablename = ?`,
+};
+
+type Objects = ReadonlyMap<string, string>;
+
+/** What makes the scratch vanish. */
+class Enough extends Error {
+  readonly found: readonly Drift[];
+
+  constructor(found: readonly Drift[]) {
+    super('enough');
+    this.found = found;
+  }
+}
+
+export async function findDrift(
+  connections: Connections,
+  tables: Readonly<Record<string, TableDefinition>>,
+): Promise<readonly Drift[]> {
+  if (Object.keys(tables).length === 0) return [];
+  try {
+    return await writeIn(connections, 'begin', async (writer): Promise<never> => {
+      const schema = String(await writer.value(SCHEMA, []));
+      await writer.run({ sql: `create schema ${SCRATCH}` }, []);
+      await writer.run({ sql: `set local search_path to ${SCRATCH}` }, []);
+      for (const definition of Object.values(tables)) await make(writer, definition);
+      throw new Enough(await compareAll(writer, schema, Object.keys(tables)));
+    });
+  } catch (error) {
+    if (error instanceof Enough) return error.found;
+    throw error;
+  }
+}
+
+/** Foreign keys lead to tables that are not here. */
+async function make(writer: Writer, { create, indexes }: TableDefinition): Promise<void> {
+  const [table = ''] = create.split(SEPARATOR);
+  for (const sql of [table, ...Object.values(indexes)]) await writer.run({ sql }, []);
+}
+
+async function compareAll(writer: Writer, schema: string, tables: readonly string[]): Promise<readonly Drift[]> {
+  const found: Drift[] = [];
+  for (const table of tables) {
+    const differences = compare(await inspect(writer, SCRATCH, table), await inspect(writer, schema, table));
+    if (differences.length > 0) found.push({ table, differences });
+  }
+  return found;
+}
+
+async function inspect(writer: Writer, schema: string, table: string): Promise<Objects> {
+  const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+  const columns = await writer.all(COLUMNS, [`${quoted(schema)}.${quoted(table)}`]);
+  const indexes = await writer.all(INDEXES, [schema, table]);
+  const plain = (sql: unknown): string => String(sql).replaceAll('"', '').replace(` ON ${schema}.`, ' ON ');
+  return new Map([
+    ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
+    ...indexes.map(([name, sql]) => [`index ${name}`, plain(sql)] as const),
+  ]);
+}
+
+function compare(expected: Objects, found: Objects): readonly string[] {
+  if (found.size === 0) return ['it is missing'];
+  const names = new Set([...expected.keys(), ...found.keys()]);
+  return [...names].flatMap((name) => {
+    if (!found.has(name)) return `${name} is missing`;
+    if (!expected.has(name)) return isPrimary(name) ? [] : `${name} is there besides`;
+    return expected.get(name) === found.get(name) || isPrimary(name) ? [] : `${name} is another one`;
+  });
+}
+
+/** A primary key keeps its name when its table gets another. */
+const isPrimary = (name: string): boolean => /^index .*_(pkey|primary)$/.test(name);

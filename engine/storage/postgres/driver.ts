@@ -1,0 +1,80 @@
+/** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
+import { StartError } from '../../start-error.ts';
+import type { Awaitable, Driver, Statement } from '../driver.ts';
+import { postgresDialect } from './dialect.ts';
+import { findDrift } from './drift.ts';
+import { translate } from './errors.ts';
+import { define, migrate } from './migrate.ts';
+import { type Connections, createConnections } from './pool.ts';
+import { openSnapshot } from './snapshot.ts';
+import { alone, readIn, writeIn } from './transaction.ts';
+import { parsePlace, type Place } from './url.ts';
+
+const TABLES: Statement = { sql: 'select tablename::text from pg_tables where schemaname = current_schema()' };
+const ENCODING: Statement = { sql: `select current_setting('server_encoding'), current_schema()` };
+/** Two numbers that nobody else in this database should use. */
+const ONE_AT_A_TIME = `begin; select pg_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))`;
+
+export async function openPostgres(url: string): Promise<Driver> {
+  const place = parsePlace(url);
+  const connections = createConnections(place);
+  const streams = createConnections(place);
+  // Read committed: what a write compares and merges, it has locked before.
+  const begin = `begin isolation level read committed; set local lock_timeout = ${place.lockTimeout}`;
+  const close = async (): Promise<void> => void (await Promise.all([connections.close(), streams.close()]));
+  try {
+    await probe(connections, place);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    dialect: postgresDialect,
+    ...alone(connections),
+    read: (work) => readIn(connections, work),
+    write: (work) => writeIn(connections, begin, work),
+    define: (statements, work) => define(connections, statements, work),
+    migrate: (migration) => migrate(connections, migration),
+    drift: (tables) => findDrift(connections, tables),
+    tables: () => alone(connections).column(TABLES, []),
+    snapshot: () => openSnapshot(streams),
+    exclusively: (work) => exclusively(streams, work),
+    close,
+  };
+}
+
+async function probe(connections: Connections, { shown }: Place): Promise<void> {
+  const [encoding, schema] = await usable(connections, shown);
+  if (encoding !== 'UTF8')
+    throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);
+  if (schema === null || schema === undefined)
+    throw new StartError(`The database at ${shown} has no schema that this user may use; see search_path`);
+}
+
+async function usable(connections: Connections, shown: string): Promise<readonly unknown[]> {
+  try {
+    const connection = await connections.take();
+    try {
+      return (await connection.query(ENCODING, [], false)).rows[0] ?? [];
+    } finally {
+      connection.release();
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message || String(Reflect.get(error, 'code')) : String(error);
+    throw new StartError(`The database at ${shown} cannot be used: ${reason}`, { cause: error });
+  }
+}
+
+/** Instances that start together wait for each other; a lock that a transaction holds survives a pooler, and no crash. */
+async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
+  const connection = await connections.take();
+  try {
+    await connection.execute(ONE_AT_A_TIME);
+    return await work();
+  } catch (error) {
+    throw translate(error);
+  } finally {
+    await connection.execute('commit').catch(() => connection.spoil());
+    connection.release();
+  }
+}

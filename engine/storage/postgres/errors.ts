@@ -1,0 +1,65 @@
+/** SQLSTATEs, translated in one place. What is not listed is a fault of ours and stays as it is. */
+import { Problem } from '../../problem.ts';
+import { ConstraintError } from '../driver.ts';
+
+const busy =
+  (detail: string) =>
+  (cause: unknown): Error =>
+    new Problem('storage-busy', detail, { headers: { 'Retry-After': '1' }, cause });
+
+const away = busy('The database cannot be reached; try again');
+const crowded = busy('The database is busy; try again');
+const readOnly = busy('The database takes no writes at the moment; try again');
+const full = (cause: unknown): Error =>
+  new Problem('storage-full', 'The database has no space left on its disk', { cause });
+
+/** By SQLSTATE, or by its class of two characters. */
+const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
+  ['23505', (cause: unknown) => new ConstraintError('unique', cause)],
+  ['23503', (cause: unknown) => new ConstraintError('reference', cause)],
+  ['23001', (cause: unknown) => new ConstraintError('reference', cause)],
+  ['40001', crowded],
+  ['40P01', crowded],
+  ['55P03', crowded],
+  ['57014', crowded],
+  ['53', crowded],
+  ['25006', readOnly],
+  ['53100', full],
+  ['58030', full],
+  ['57P01', away],
+  ['57P02', away],
+  ['57P03', away],
+  ['57P05', away],
+  ['08', away],
+]);
+
+const REPEATED = new Set(['40001', '40P01']);
+const GONE = new Set(['57P01', '57P02', '57P03', '57P05']);
+/** What Node's sockets and the pool say; they have no SQLSTATE. */
+const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+const MESSAGES = /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered))/;
+const CROWDED = /^timeout exceeded when trying to connect/;
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '');
+
+/** Nothing is known any more of a statement that was under way. */
+export function isConnectionLost(error: unknown): boolean {
+  const code = codeOf(error);
+  return GONE.has(code) || code.startsWith('08') || NETWORK.test(code) || MESSAGES.test(messageOf(error));
+}
+
+/** The whole transaction was given up, and may go well when it is repeated. */
+export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error));
+
+/** The error that callers of the driver see. */
+export function translate(error: unknown): unknown {
+  const code = codeOf(error);
+  const known = translations.get(code) ?? translations.get(code.slice(0, 2));
+  if (known && code.length === 5) return known(error);
+  if (CROWDED.test(messageOf(error))) return crowded(error);
+  return isConnectionLost(error) ? away(error) : error;
+}

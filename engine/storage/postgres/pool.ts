@@ -1,0 +1,47 @@
+/** Connections that are kept open, as many as the setting allows. */
+import { Pool, type PoolClient } from 'pg';
+import { type Connection, connectionOf } from './connection.ts';
+import type { Place } from './url.ts';
+import { types } from './values.ts';
+
+/** A request waits this long for a connection to come free, in milliseconds. */
+const WAIT_TIMEOUT = 5_000;
+const KEEP_ALIVE_DELAY = 10_000;
+const IDLE_TIMEOUT = 30_000;
+
+export interface Connections {
+  take(): Promise<Connection>;
+  close(): Promise<void>;
+}
+
+export function createConnections({ url, pool: max, prepared }: Place): Connections {
+  const pool = new Pool({
+    connectionString: url,
+    max,
+    types,
+    pipeline: true,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+    connectionTimeoutMillis: WAIT_TIMEOUT,
+    idleTimeoutMillis: IDLE_TIMEOUT,
+    application_name: 'records',
+  });
+  // An idle connection that breaks is forgotten by the pool, and missed by nobody.
+  pool.on('error', () => undefined);
+  const names = new WeakMap<PoolClient, Set<string>>();
+
+  function namesOf(client: PoolClient): Set<string> | undefined {
+    if (!prepared) return undefined;
+    const known = names.get(client) ?? new Set<string>();
+    names.set(client, known);
+    return known;
+  }
+
+  return {
+    take: async () => {
+      const client = await pool.connect();
+      return connectionOf(client, namesOf(client));
+    },
+    close: () => pool.end(),
+  };
+}

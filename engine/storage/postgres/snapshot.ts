@@ -1,0 +1,73 @@
+/** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { Snapshot, Statement, Values } from '../driver.ts';
+import type { Connection } from './connection.ts';
+import { translate } from './errors.ts';
+import type { Connections } from './pool.ts';
+import { READ_ONLY, readerOf } from './transaction.ts';
+
+const BATCH = 256;
+const FETCH: Statement = { sql: `fetch ${BATCH} from records` };
+
+export async function openSnapshot(connections: Connections): Promise<Snapshot> {
+  const connection = await begun(connections);
+  let open = true;
+  const close = async (): Promise<void> => {
+    if (!open) return;
+    open = false;
+    await connection.execute('commit').catch(() => connection.spoil());
+    connection.release();
+  };
+  const ask = translated(connection);
+  return {
+    ...readerOf(ask),
+    batches: (statement, values) => batches(ask, statement, values),
+    close,
+  };
+}
+
+async function begun(connections: Connections): Promise<Connection> {
+  for (let attempt = 0; ; attempt += 1) {
+    const connection = await taken(connections);
+    try {
+      await connection.execute(READ_ONLY);
+      return connection;
+    } catch (error) {
+      connection.spoil();
+      connection.release();
+      if (attempt > 0) throw translate(error);
+    }
+  }
+}
+
+async function taken(connections: Connections): Promise<Connection> {
+  try {
+    return await connections.take();
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+const translated =
+  (connection: Connection): Connection['query'] =>
+  async (statement, values, named) => {
+    try {
+      return await connection.query(statement, values, named);
+    } catch (error) {
+      connection.spoil();
+      throw translate(error);
+    }
+  };
+
+async function* batches(
+  ask: Connection['query'],
+  { sql }: Statement,
+  values: Values,
+): AsyncGenerator<readonly SqlValue[]> {
+  await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, false);
+  for (;;) {
+    const { rows } = await ask(FETCH, [], false);
+    if (rows.length > 0) yield rows.map(([value = null]) => value);
+    if (rows.length < BATCH) return;
+  }
+}

@@ -1,0 +1,187 @@
+/** Transactions: begun with their first statement, repeated where that is safe, and never where it is not known how they ended. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
+import { ConstraintError } from '../driver.ts';
+import type { Answered, Connection } from './connection.ts';
+import { isConnectionLost, isRepeatable, translate } from './errors.ts';
+import type { Connections } from './pool.ts';
+
+/** Each time a transaction is repeated, a neighbour has got on: many may have to wait for one row. */
+const MAX_CONFLICTS = 50;
+const MAX_LOST = 2;
+const LONGEST_PAUSE = 20;
+
+export const READ_ONLY = 'begin isolation level repeatable read read only';
+
+/** A constraint broke where no savepoint was set: the transaction is repeated with savepoints, so that it can look who stands in the way. */
+class NeedsSavepoints extends Error {}
+
+type Ask = (statement: Statement, values: Values) => Promise<Answered>;
+
+export function readerOf(ask: Ask): Reader {
+  return {
+    get: async (statement, values) => (await ask(statement, values)).rows[0],
+    all: async (statement, values) => (await ask(statement, values)).rows,
+    value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
+    column: async (statement, values) => (await ask(statement, values)).rows.map(([value = null]) => value),
+  };
+}
+
+/** Errors of the database as they came, the work's own as they are. */
+const asking =
+  (connection: Connection): Ask =>
+  async (statement, values) => {
+    try {
+      return await connection.query(statement, values);
+    } catch (error) {
+      throw new DatabaseError(error);
+    }
+  };
+
+class DatabaseError extends Error {
+  constructor(cause: unknown) {
+    super('database', { cause });
+  }
+}
+
+function writerOf(connection: Connection, savepoints: boolean): Writer {
+  const ask = asking(connection);
+  const plainRun: Ask = async (statement, values) => {
+    try {
+      return await ask(statement, values);
+    } catch (error) {
+      throw isConstraint(error) ? new NeedsSavepoints() : error;
+    }
+  };
+  const savedRun: Ask = async (statement, values) => {
+    await connection.execute('savepoint run');
+    try {
+      return await ask(statement, values);
+    } catch (error) {
+      if (!isConstraint(error)) throw error;
+      await connection.execute('rollback to run');
+      throw translate(causeOf(error));
+    }
+  };
+  const run = savepoints ? savedRun : plainRun;
+  return {
+    ...readerOf(ask),
+    run: async (statement, values) => {
+      const { changes, rows } = await run(statement, values);
+      return { changes, identifier: Number(rows[0]?.[0] ?? 0) };
+    },
+  };
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof DatabaseError ? error.cause : error);
+const isConstraint = (error: unknown): boolean => translate(causeOf(error)) instanceof ConstraintError;
+
+/** Runs the work on one snapshot; nothing is lost where it is repeated. */
+export function readIn<T>(connections: Connections, work: (reader: Reader) => Awaitable<T>): Promise<T> {
+  return repeating(
+    (connection) => inTransaction(connection, READ_ONLY, readerOf(asking(connection)), work),
+    connections,
+  );
+}
+
+export async function writeIn<T>(
+  connections: Connections,
+  begin: string,
+  work: (writer: Writer) => Awaitable<T>,
+): Promise<T> {
+  let savepoints = false;
+  const attempt = async (connection: Connection): Promise<T> =>
+    inTransaction(connection, begin, writerOf(connection, savepoints), work);
+  try {
+    return await repeating(attempt, connections);
+  } catch (error) {
+    if (!(error instanceof NeedsSavepoints)) throw error;
+    savepoints = true;
+    return repeating(attempt, connections);
+  }
+}
+
+/** One statement, on its own. */
+export function alone(connections: Connections): Reader {
+  return readerOf((statement, values) => repeating((connection) => asking(connection)(statement, values), connections));
+}
+
+/** How a COMMIT ended that got no answer, nobody knows: it is not repeated. */
+class Unknown extends Error {}
+
+async function inTransaction<R, T>(
+  connection: Connection,
+  begin: string,
+  subject: R,
+  work: (subject: R) => Awaitable<T>,
+): Promise<T> {
+  // Not waited for: it goes out together with the first statement.
+  const begun = connection.execute(begin).then(
+    () => undefined,
+    (error: unknown) => new DatabaseError(error),
+  );
+  const result = await worked(connection, begun, subject, work);
+  try {
+    await connection.execute('commit');
+  } catch (error) {
+    throw isConnectionLost(error) ? new Unknown('commit', { cause: error }) : new DatabaseError(error);
+  }
+  return result;
+}
+
+async function worked<R, T>(
+  connection: Connection,
+  begun: Promise<DatabaseError | undefined>,
+  subject: R,
+  work: (subject: R) => Awaitable<T>,
+): Promise<T> {
+  try {
+    const result = await work(subject);
+    const failed = await begun;
+    if (failed) throw failed;
+    return result;
+  } catch (error) {
+    const reason = (await begun) ?? error;
+    if (isConnectionLost(causeOf(reason))) connection.spoil();
+    else await connection.execute('rollback').catch(() => connection.spoil());
+    throw reason;
+  }
+}
+
+interface Tries {
+  lost: number;
+  conflicts: number;
+}
+
+/** Takes a connection for each attempt. */
+async function repeating<T>(attempt: (connection: Connection) => Promise<T>, connections: Connections): Promise<T> {
+  const tries: Tries = { lost: 0, conflicts: 0 };
+  for (;;) {
+    const connection = await taken(connections);
+    try {
+      return await attempt(connection);
+    } catch (error) {
+      if (isConnectionLost(causeOf(error)) || error instanceof Unknown) connection.spoil();
+      if (!mayRepeat(error, tries)) throw told(error);
+    } finally {
+      connection.release();
+    }
+    if (tries.conflicts > 0) await delay(Math.random() * LONGEST_PAUSE);
+  }
+}
+
+function mayRepeat(error: unknown, tries: Tries): boolean {
+  if (isConnectionLost(causeOf(error))) return (tries.lost += 1) <= MAX_LOST;
+  return isRepeatable(causeOf(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
+}
+
+const told = (error: unknown): unknown =>
+  error instanceof DatabaseError || error instanceof Unknown ? translate(error.cause) : error;
+
+async function taken(connections: Connections): Promise<Connection> {
+  try {
+    return await connections.take();
+  } catch (error) {
+    throw translate(error);
+  }
+}
