@@ -191,6 +191,50 @@ describe('the shipped types', () => {
   });
 });
 
+describe('records that own records of their own type', () => {
+  let server: TestServer;
+  const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
+  const refused = (code: string, pointer: string): object => ({
+    status: 422,
+    body: { errors: [expect.objectContaining({ code, pointer })] },
+  });
+
+  beforeAll(
+    async () => void (server = await startTestServer({ schemaDirectory: `${FIXTURES}/owned-by-its-own-type` })),
+  );
+  afterAll(() => server.close());
+
+  it('nobody is owned by itself, or by what it owns', async () => {
+    await send('POST /api/parts', { id: 100, name: 'top', parts: [{ name: 'below', parts: [{ name: 'bottom' }] }] });
+    const bottom = ((await send('GET /api/parts?_cnd[name]=bottom')).body as { id: number }[])[0]?.id;
+    expect(await send('PUT /api/parts/100', { parts: [{ id: 100 }] })).toMatchObject(refused('owned', '/parts/0/id'));
+    expect(await send('PUT /api/parts/100', { whole: { id: 100 } })).toMatchObject(refused('owned', '/whole/id'));
+    expect(await send('PUT /api/parts/100', { whole: { id: bottom } })).toMatchObject(refused('owned', '/whole/id'));
+    expect(await send(`PUT /api/parts/${bottom}`, { parts: [{ id: 100 }] })).toMatchObject(
+      refused('owned', '/parts/0/id'),
+    );
+  });
+
+  it('a body cannot link in one place what it deletes in another', async () => {
+    await send('POST /api/parts', { id: 200, parts: [{ name: 'a', parts: [{ name: 'b' }] }] });
+    const [a] = (await send('GET /api/parts?_cnd[name]=a')).body as { id: number }[];
+    const [b] = (await send('GET /api/parts?_cnd[name]=b')).body as { id: number }[];
+    const left = (id: number | undefined): object => ({ parts: [], spare: { id } });
+    expect(await send('PUT /api/parts/200', left(a?.id))).toMatchObject(refused('deleted', '/spare/id'));
+    expect(await send('PUT /api/parts/200', left(b?.id))).toMatchObject({ status: 422 });
+    expect(await send('GET /api/parts/200')).toMatchObject({ body: { parts: [{ name: 'a' }] } });
+  });
+
+  it('PATCH merges alike in fields and open keys of a record that it makes', async () => {
+    const patch = { parts: [{ data: { a: 0, b: null }, key: { a: 0, b: null }, gone: null }] };
+    await send('POST /api/parts', { id: 300 });
+    expect(await send('PATCH /api/parts/300', patch)).toMatchObject({ status: 200 });
+    const { body } = await send('GET /api/parts/300');
+    const { id: _, ...part } = (body as { parts: JsonObject[] }).parts[0] ?? {};
+    expect(part).toEqual({ name: null, data: { a: 0 }, key: { a: 0 } });
+  });
+});
+
 const schemas = ['schema', ...readdirSync(FIXTURES).map((name) => `${FIXTURES}/${name}`)];
 const whole = (type: RecordType): boolean =>
   (['get', 'create', 'update'] as const).every((operation) => type.operations.has(operation));
