@@ -38,6 +38,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     path: ROOT + encodeURIComponent(type.path),
     store,
     readContent,
+    idempotencyHours: settings.idempotencyHours,
     queries: queriesOf(type),
     validators: validatorsOf(type),
   }));

@@ -7,6 +7,7 @@ interface Kind {
 /** Every problem code. The README lists them; a test compares both ways. */
 export const problemKinds = {
   'invalid-query': { status: 400, title: 'The query string is not valid' },
+  'invalid-header': { status: 400, title: 'A request header is not valid' },
   'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
   'too-many-related': { status: 400, title: 'Too many related records' },
@@ -23,6 +24,7 @@ export const problemKinds = {
   'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
   'invalid-body': { status: 422, title: 'The body does not fit the record type' },
   'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
+  'idempotency-conflict': { status: 422, title: 'The idempotency key belongs to another request' },
   'precondition-required': { status: 428, title: 'The request needs If-Match' },
   'internal-error': { status: 500, title: 'The service failed' },
   'storage-busy': { status: 503, title: 'The database is busy' },

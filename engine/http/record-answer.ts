@@ -9,6 +9,11 @@ import { writePreferences } from './preferences.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
+/** An answer that is no stream. */
+export interface Whole extends Answer {
+  readonly body: string | undefined;
+}
+
 const JSON_CONTENT: Headers = Object.freeze({ 'Content-Type': JSON_TYPE });
 
 /** Of a read: the text, or 304 where the client has it. Without a tag it is always the text. */
@@ -25,7 +30,7 @@ export function readAnswer(
 }
 
 /** Of a write: the record, or nothing where the client prefers that. */
-export function writeAnswer({ headers }: IncomingMessage, status: number, body: string, more: Headers): Answer {
+export function writeAnswer({ headers }: IncomingMessage, status: number, body: string, more: Headers): Whole {
   const { minimal, applied } = writePreferences(headers.prefer);
   if (minimal) return { status: 204, headers: { ...more, ...applied }, body: undefined };
   return { status, headers: { 'Content-Type': JSON_TYPE, ...more, ...applied }, body };

@@ -15,6 +15,8 @@ export interface Service {
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
   readonly readContent: ReadContent;
+  /** How long the answer to a create is kept for its retries. */
+  readonly idempotencyHours: number;
 }
 
 export function requireValid(validator: Validator, body: JsonObject): void {

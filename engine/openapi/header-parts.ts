@@ -11,6 +11,7 @@ const always = (header: JsonObject): JsonObject => ({ ...header, required: true 
 export const HEADERS = {
   'Cache-Control': always(text('A cache asks again each time.', 'no-cache')),
   Vary: always(text('The request headers that decide about the answer.', 'Accept, Accept-Encoding, Prefer')),
+  'X-Request-Id': always(text('The name of the request: the one that was sent, or a new one.')),
   ETag: text('The entity tag of this answer, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
   Location: always(text('The path of the new record.', '/api/things/1')),
   'X-Total-Count': {

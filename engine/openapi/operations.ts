@@ -40,7 +40,7 @@ const KINDS: readonly Kind[] = [
     id: (type, names) => `create${names.one(type)}`,
     summary: (type) => `Add new ${oneInWords(type)}`,
     description: 'Makes a record, with the records nested in it, all or nothing.',
-    shared: ['Prefer-Return'],
+    shared: ['Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
       201: recordAnswer(type, names, 'The created record.', ['Location', 'ETag', 'Preference-Applied']),
@@ -109,7 +109,11 @@ function operationObject(kind: Kind, type: RecordType, names: Names): JsonObject
     summary: kind.summary(type),
     description: kind.description,
     tags: [type.name],
-    parameters: [...own, ...viewParameters(type), ...[...kind.shared, ...conditions(kind, type)].map(sharedParameter)],
+    parameters: [
+      ...own,
+      ...viewParameters(type),
+      ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
+    ],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { ...kind.answers(type, names), ...problemResponses(problemCodes(kind.operation, type)) },
   };
@@ -123,7 +127,9 @@ function conditions({ operation }: Kind, { preconditions }: RecordType): readonl
 }
 
 const headersOf = (names: readonly HeaderName[]): JsonObject =>
-  Object.fromEntries((['Cache-Control', 'Vary', ...names] as const).map((name) => [name, ref('headers', name)]));
+  Object.fromEntries(
+    (['Cache-Control', 'Vary', 'X-Request-Id', ...names] as const).map((name) => [name, ref('headers', name)]),
+  );
 
 const NOT_MODIFIED: JsonObject = {
   description: 'What the client has is still the same.',
@@ -149,7 +155,16 @@ function listAnswer(type: RecordType, names: Names): JsonObject {
   return {
     description: 'The records that match the filters, in the order asked for.',
     headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
-    content: { 'application/json': { schema, example: [recordExample(type)] } },
+    content: {
+      'application/json': { schema, example: [recordExample(type)] },
+      'application/x-ndjson': { schema: { type: 'string', description: 'One record on each line.' } },
+      'text/csv': {
+        schema: {
+          type: 'string',
+          description: 'Own fields alone, as RFC 4180 has it; no value is an empty cell, the empty text is "".',
+        },
+      },
+    },
   };
 }
 

@@ -33,6 +33,15 @@ export const SHARED_PARAMETERS = {
     required: true,
     example: '*',
   },
+  'Idempotency-Key': header(
+    'Idempotency-Key',
+    'A text of your own for this request, such as a UUID: sent again under it, it is answered as before and makes nothing new.',
+    { type: 'string', minLength: 1, maxLength: 255 },
+  ),
+  'X-Request-Id': header('X-Request-Id', 'Names this request in the log; it is answered again.', {
+    type: 'string',
+    maxLength: 128,
+  }),
   'Prefer-Count': header('Prefer', '`count=none` leaves out X-Total-Count, which saves counting.', {
     type: 'string',
     examples: ['count=none'],

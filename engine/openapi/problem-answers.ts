@@ -24,7 +24,7 @@ const NESTED = ['invalid-reference', 'link-conflict', 'restrict-conflict'] as co
 const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
   list: ANY,
   get: [...ANY, ...ONE],
-  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict'],
+  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
   delete: [...ANY, ...ONE, ...WRITING],
 };
@@ -56,7 +56,12 @@ export function problemResponses(codes: readonly ProblemCode[]): JsonObject {
 }
 
 function response(codes: readonly ProblemCode[]): JsonObject {
-  const headers: readonly HeaderName[] = ['Cache-Control', 'Vary', ...codes.flatMap((code) => HEADERS_OF[code] ?? [])];
+  const headers: readonly HeaderName[] = [
+    'Cache-Control',
+    'Vary',
+    'X-Request-Id',
+    ...codes.flatMap((code) => HEADERS_OF[code] ?? []),
+  ];
   return {
     description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
     headers: Object.fromEntries(headers.map((name) => [name, ref('headers', name)])),

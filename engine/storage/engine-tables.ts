@@ -4,12 +4,17 @@ import { MODEL_TABLE } from './applied-model.ts';
 import type { Dialect } from './driver.ts';
 
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
+export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}idempotency`;
 
 /** By name, each with its DDL. */
 export function engineTables({ quote, tableOptions, integer }: Dialect): ReadonlyMap<string, string> {
   const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
     [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
     [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
+    [IDEMPOTENCY_TABLE]: [
+      'key text not null primary key, hash text not null, created text not null, status integer, headers text, body text',
+      false,
+    ],
   };
   const ddl = Object.entries(columns).map(([name, [parts, keyed]]): [string, string] => [
     name,

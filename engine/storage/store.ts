@@ -41,6 +41,23 @@ export interface Written {
   readonly body: string;
 }
 
+/** A request that may come again, under a key that the client has made for it. */
+export interface Once {
+  readonly key: string;
+  /** The same for the same request. */
+  readonly hash: string;
+  readonly now: Date;
+  /** What was kept before is forgotten. */
+  readonly keptSince: Date;
+}
+
+/** What is answered to such a request, the first time and again. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
 /**
  * Each call sees one snapshot; each write is one transaction. Problems: `record-not-found`, `invalid-reference`,
  * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
@@ -56,6 +73,8 @@ export interface Store {
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: WriteRequest): Promise<Written>;
+  /** The same, where it was not done before; `answer` says what is to be kept. Problem: `idempotency-conflict`. */
+  createOnce(request: WriteRequest, once: Once, answer: (written: Written) => KeptAnswer): Promise<KeptAnswer>;
   update(
     request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition },
   ): Promise<Written>;

@@ -1,20 +1,30 @@
-/** POST of a new record. */
+/** POST of a new record; under an Idempotency-Key once, however often it is sent. */
 import { parseBody } from '../body.ts';
-import type { Operation } from '../exchange.ts';
+import type { Exchange, Operation } from '../exchange.ts';
+import { onceOf } from '../idempotency.ts';
 import { RECORD_BODY } from '../negotiation.ts';
 import { refuseIfMatch } from '../preconditions.ts';
-import { tagHeader, writeAnswer } from '../record-answer.ts';
+import { tagHeader, type Whole, writeAnswer } from '../record-answer.ts';
 import { requireValid, type Service } from '../service.ts';
+import type { Written } from '../../storage/store.ts';
 
-export function create({ type, path, store, queries, validators, readContent }: Service): Operation {
-  return async ({ request, target }) => {
+export function create(service: Service): Operation {
+  const { type, store, queries, validators, readContent, idempotencyHours } = service;
+  return async (exchange) => {
+    const { request, target } = exchange;
     const content = await readContent(request, RECORD_BODY);
+    const once = onceOf(exchange, content, idempotencyHours);
     const view = queries.view(target.query);
     const body = parseBody(content);
     requireValid(validators.create(view.variant), body);
     refuseIfMatch(request);
-    const written = await store.create({ type, body, mergePatch: false, view });
-    const Location = `${target.base}${path}/${written.identifier}`;
-    return writeAnswer(request, 201, written.body, { Location, ...tagHeader(type, written.body) });
+    const wanted = { type, body, mergePatch: false, view };
+    if (once !== undefined) return store.createOnce(wanted, once, (written) => created(service, exchange, written));
+    return created(service, exchange, await store.create(wanted));
   };
+}
+
+function created({ type, path }: Service, { request, target }: Exchange, { identifier, body }: Written): Whole {
+  const Location = `${target.base}${path}/${identifier}`;
+  return writeAnswer(request, 201, body, { Location, ...tagHeader(type, body) });
 }

@@ -1,14 +1,8 @@
 /** Requests that are sent again: the answer to the first is kept, in the transaction that carried it out. */
-import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
-import type { Dialect, Statement, Writer } from '../driver.ts';
+import type { Statement, Writer } from '../driver.ts';
+import { IDEMPOTENCY_TABLE } from '../engine-tables.ts';
 import type { KeptAnswer, Once } from '../store.ts';
-
-export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}idempotency`;
-
-export const idempotencyTable = ({ quote, tableOptions }: Dialect): string =>
-  `create table ${quote(IDEMPOTENCY_TABLE)} (key text not null primary key, hash text not null, ` +
-  `created text not null, status integer, headers text, body text) ${tableOptions(false)}`;
 
 const FORGET: Statement = { sql: `delete from ${IDEMPOTENCY_TABLE} where created < ?` };
 /** Where two come at once, the second waits here, and finds the answer of the first. */
