@@ -20,6 +20,18 @@ export const commands = {
     description: 'Check the descriptors; --json for machines.',
     load: async () => (await import('./commands/check.ts')).check,
   },
+  plan: {
+    description: 'Show what the descriptors would change in the database; --sql, --json.',
+    load: async () => (await import('./commands/plan.ts')).plan,
+  },
+  apply: {
+    description: 'Change the database to fit the descriptors; --allow STEP for what could lose something.',
+    load: async () => (await import('./commands/apply.ts')).apply,
+  },
+  suite: {
+    description: 'Replay the requests that follow from the descriptors against a service; --url says which.',
+    load: async () => (await import('./commands/suite.ts')).suite,
+  },
 } as const satisfies Record<string, Entry>;
 
 const table: ReadonlyMap<string, Entry> = new Map(Object.entries(commands));

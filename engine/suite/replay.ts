@@ -12,7 +12,7 @@ export interface ReplayOptions {
   readonly url: string;
   readonly token?: string;
   /** Sees into the database behind the service, so that `changes` can be checked. */
-  readonly observe?: () => Snapshot;
+  readonly observe?: () => Promise<Snapshot>;
   readonly onProgress?: (result: Result, done: number, all: number) => void;
   /** Asked before each case: true ends the replay. */
   readonly stop?: () => boolean;
@@ -58,9 +58,9 @@ function changed(before: Snapshot, after: Snapshot): string[] {
   return [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();
 }
 
-function tableDifferences(session: Session, step: Step): Difference[] {
+async function tableDifferences(session: Session, step: Step): Promise<Difference[]> {
   if (session.options.observe === undefined || session.snapshot === undefined) return [];
-  const after = session.options.observe();
+  const after = await session.options.observe();
   const got = changed(session.snapshot, after).join(', ');
   session.snapshot = after;
   if (step.changes === undefined) return [];
@@ -73,7 +73,7 @@ async function replayStep(session: Session, step: Step, bindings: Bindings): Pro
   try {
     const sent = await send(session, step, bindings);
     request = sent.request;
-    const differences = [...compareAnswer(step.expect, sent.answer, bindings), ...tableDifferences(session, step)];
+    const differences = [...compareAnswer(step.expect, sent.answer, bindings), ...(await tableDifferences(session, step))];
     return differences.length === 0 ? undefined : { request, differences };
   } catch (error) {
     return { request, differences: [{ place: 'request', expected: 'an answer', got: String(error) }] };
@@ -101,7 +101,7 @@ async function cleanUp(session: Session, one: Case, bindings: Bindings): Promise
 async function replayCase(session: Session, one: Case): Promise<Result> {
   const start = performance.now();
   const bindings: Bindings = new Map();
-  session.snapshot = session.options.observe?.();
+  session.snapshot = await session.options.observe?.();
   const failure = await replaySteps(session, one, bindings);
   const left = await cleanUp(session, one, bindings);
   const result = { case: one, milliseconds: performance.now() - start };

@@ -9,6 +9,7 @@ import { filters } from './cases/filters.ts';
 import { identifiers } from './cases/identifiers.ts';
 import { lists } from './cases/lists.ts';
 import { operations } from './cases/operations.ts';
+import { patches } from './cases/patches.ts';
 import { preconditions } from './cases/preconditions.ts';
 import { reads } from './cases/reads.ts';
 import { relations } from './cases/relations.ts';
@@ -21,6 +22,7 @@ const generators: readonly Generator[] = [
   adopted,
   identifiers,
   fields,
+  patches,
   reads,
   lists,
   filters,

@@ -14,15 +14,11 @@ const BY_OPERATION = {
   delete: { method: 'DELETE', path: (type: RecordType) => itemPath(type, MISSING_ID) },
 } as const;
 
-interface Door extends Request {
-  readonly takesBody: boolean;
-}
-
 /** Each operation of the type as a request that gets past the router. */
-const doors = (type: RecordType): Door[] =>
+const doors = (type: RecordType): Request[] =>
   [...type.operations].map((name) => {
     const { method, path } = BY_OPERATION[name];
-    return { method, path: path(type), takesBody: method.startsWith('P'), ...guard(type) };
+    return { method, path: path(type), ...guard(type) };
   });
 
 function one(context: Context, request: Request, status: number, problem: ExpectedProblem, note = ''): Case[] {
@@ -34,7 +30,9 @@ function one(context: Context, request: Request, status: number, problem: Expect
   return caseOf(context, GROUP, named.join(' '), (scenario) => refused(scenario, request, status, problem));
 }
 
-const withBody = ({ takesBody, ...request }: Door): Request => (takesBody ? { ...request, body: {} } : request);
+const takesBody = ({ method }: Request): boolean => method.startsWith('P');
+
+const withBody = (request: Request): Request => (takesBody(request) ? { ...request, body: {} } : request);
 
 /** Nothing is ignored in silence: each operation names the parameter that it does not know. */
 function unknownParameters(context: Context): Case[] {
@@ -81,8 +79,8 @@ const NOT_OBJECTS = ['null', '[]', '1', '"x"', 'true'] as const;
 
 function bodies(context: Context): Case[] {
   return doors(context.type)
-    .filter(({ takesBody }) => takesBody)
-    .flatMap(({ takesBody: _, ...door }) => [
+    .filter(takesBody)
+    .flatMap((door) => [
       ...BAD_JSON.flatMap((text) =>
         one(context, { ...door, text }, 400, { code: 'invalid-json' }, text === '' ? '(no body)' : ''),
       ),
@@ -100,7 +98,7 @@ function unknownKeys(context: Context): Case[] {
   );
   return doors(type)
     .filter(({ method }) => method === 'PUT')
-    .flatMap(({ takesBody: _, ...door }) =>
+    .flatMap((door) =>
       texts.flatMap(([key, text]) => {
         const pointers = [`/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`];
         return one(context, { ...door, text }, 422, { code: 'invalid-body', pointers });
@@ -110,15 +108,14 @@ function unknownKeys(context: Context): Case[] {
 
 function mediaTypes(context: Context): Case[] {
   return doors(context.type).flatMap((door) => {
-    const { takesBody, ...request } = door;
-    const send = (headers: Record<string, string>) => ({
+    const send = (more: Record<string, string>) => ({
       ...withBody(door),
-      headers: { ...request.headers, ...headers },
+      headers: { ...door.headers, ...more },
     });
     const accept = ['text/html', 'application/json;q=0', 'image/*'].flatMap((value) =>
       one(context, send({ accept: value }), 406, { code: 'not-acceptable' }),
     );
-    const types = takesBody
+    const types = takesBody(door)
       ? [
           'text/plain',
           'application/x-www-form-urlencoded',
@@ -138,9 +135,8 @@ function mediaTypes(context: Context): Case[] {
 /** path, then Accept, then Content-Type, then query and JSON, then body, then record. */
 function precedence(context: Context): Case[] {
   const { type } = context;
-  const put = doors(type).find(({ method }) => method === 'PUT');
-  if (put === undefined) return [];
-  const { takesBody: _, ...door } = put;
+  const door = doors(type).find(({ method }) => method === 'PUT');
+  if (door === undefined) return [];
   const request = (path: string, text: string, headers: Record<string, string> = {}) => ({
     ...door,
     path,
@@ -208,7 +204,7 @@ function paths(context: Context): Case[] {
 }
 
 /** Headers that every record answer has. */
-function headers(context: Context): Case[] {
+function recordHeaders(context: Context): Case[] {
   const { type } = context;
   if (!type.operations.has('create')) return [];
   return caseOf(context, GROUP, `${collectionPath(type)} headers of answers`, (scenario) => {
@@ -238,5 +234,5 @@ export const errors = (context: Context): readonly Case[] =>
     mediaTypes,
     precedence,
     allFaults,
-    headers,
+    recordHeaders,
   ].flatMap((make) => make(context));

@@ -27,7 +27,8 @@ const isShort = (value: JsonValue): boolean => JSON.stringify(value).length < 20
 
 /** Patterns that find a text, and some that must not. */
 function patterns(text: string): string[] {
-  const characters = [...text.slice(0, 40)]
+  const characters = [...text]
+    .slice(0, 40)
     .filter((character) => character !== '*')
     .join('')
     .toWellFormed();

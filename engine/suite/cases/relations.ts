@@ -104,8 +104,7 @@ function emptied(subject: Subject): Case[] {
     const id = post(scenario, type, bodyWith(scenario, subject, inSet(subject, childBody(scenario, subject))));
     const body = { [relation.name]: relation.toMany ? [] : null };
     if (relation.required) refusedBody(scenario, subject, id, body, [`/${relation.name}`]);
-    else if (obligatory(relation)) refusedPut(scenario, type, id, body);
-    else put(scenario, type, id, body);
+    else putAsModelled(scenario, type, id, body);
     get(scenario, type, id);
   });
 }
@@ -123,11 +122,13 @@ function replaced(subject: Subject): Case[] {
     const kept = targetsOf(scenario, subject, id)
       .slice(1)
       .map((target) => linkTo(relation.target, target));
-    put(scenario, type, id, {
+    putAsModelled(scenario, type, id, {
       [relation.name]: inSet(subject, ...(relation.toMany ? kept : []), childBody(scenario, subject)),
     });
     get(scenario, type, id);
-    put(scenario, type, id, { [relation.name]: inSet(subject, ...kept.slice(0, 1), childBody(scenario, subject)) });
+    putAsModelled(scenario, type, id, {
+      [relation.name]: inSet(subject, ...kept.slice(0, 1), childBody(scenario, subject)),
+    });
     get(scenario, type, id);
   });
 }

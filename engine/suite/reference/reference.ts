@@ -56,11 +56,11 @@ function attempt(
 ): Accepted | Refusal {
   const run: Run = { world: copyWorld(world), patch, said: new Map(), links: [], touched: [] };
   try {
-    const show = work(run);
+    const outcome = work(run);
     for (const link of run.links) link();
     for (const { type, id } of run.touched) refuseDoubles(run.world, type, id);
     const taken = run.touched.some(({ type, id }) => takesOver(world, run.world, type, id));
-    const accepted = { ...show(), changes: changedTables(world, run.world), takesOver: taken };
+    const accepted = { ...outcome(), changes: changedTables(world, run.world), takesOver: taken };
     replaceWorld(world, run.world);
     return accepted;
   } catch (error) {
