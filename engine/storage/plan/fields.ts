@@ -62,7 +62,7 @@ function unfit(change: TypeChange, { field, value }: FieldChange) {
     json,
     `(${value}) is not null`,
     type.schema(field),
-    `hold a value of "${field.name}" that is not ${type.expected(field)}`,
+    `"${field.name}" is not ${type.expected(field)}`,
   );
 }
 
@@ -73,7 +73,7 @@ function held(change: TypeChange, { field }: FieldChange, before: AppliedField) 
   const hint = takers.length === 0 ? '' : ` (it can become ${takers.map(({ name }) => name).join(' or ')})`;
   return rowsWhere(change, `${change.dialect.quote(before.column)} is not null`, {
     effect: 'fail',
-    says: `hold a value of "${field.name}", and ${before.type} cannot become ${field.type.name}${hint}: add a field of another name, and copy the values`,
+    says: `"${field.name}" has a value, and ${before.type} cannot become ${field.type.name}${hint}; add a field of another name, and copy the values`,
   });
 }
 
@@ -88,18 +88,19 @@ function nullability(change: TypeChange, one: FieldChange, before: AppliedField)
   if (column.default === null) {
     const effect = {
       effect: 'fail',
-      says: `have null in "${name}"; give them a value, or the field a default`,
+      says: `"${name}" is null; give it a value, or the field a default`,
     } as const;
     return [draft('require-field', change.type.name, says, { ...parts, checks: [rowsWhere(change, isNull, effect)] })];
   }
   const given = JSON.stringify(field.default);
-  const effect = { effect: 'change', says: `have null in "${name}", and get the default ${given}` } as const;
+  const effect = { effect: 'change', says: `"${name}" is null, and gets the default ${given}` } as const;
   return [draft('fill-field', change.type.name, says, { ...parts, checks: [rowsWhere(change, isNull, effect)] })];
 }
 
 function defaulted(change: TypeChange, one: FieldChange, before: AppliedField): readonly DraftStep[] {
   const after = one.field.default ?? null;
-  if (isDeepStrictEqual(after, before.default)) return [];
+  // Another type has its default in another form.
+  if (isDeepStrictEqual(after, before.default) || one.field.type.name !== before.type) return [];
   const { name } = one.field;
   const says = `Give ${label(change, name)} the default ${JSON.stringify(after)}, not ${JSON.stringify(before.default)}`;
   return [draft('change-default', change.type.name, says, { name, edits: changed(one) })];
@@ -110,7 +111,7 @@ function addedSteps(change: TypeChange, one: FieldChange): readonly DraftStep[] 
   const required = !column.nullable && column.default === null;
   const effect = {
     effect: 'fail',
-    says: `would have no value of "${field.name}"; give it a default, or let it be null`,
+    says: `"${field.name}" would have no value; give it a default, or let it be null`,
   } as const;
   return [
     draft(required ? 'add-required-field' : 'add-field', change.type.name, `Add ${label(change, field.name)}`, {
@@ -138,7 +139,7 @@ function takenUnfit(change: TypeChange, field: Field) {
   const schema = field.type.schema(field);
   const json = dialect.keyJson(OPEN_COLUMN, field.name);
   const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
-  const says = `hold an open key "${field.name}" that is not ${field.type.expected(field)}`;
+  const says = `the open key "${field.name}" is not ${field.type.expected(field)}`;
   return [rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, field.name), accepted, says)];
 }
 
@@ -147,7 +148,7 @@ export function droppedFieldSteps(change: TypeChange, dropped: readonly string[]
     const before = change.before.fields[name];
     if (!before) return [];
     const isThere = `${change.dialect.quote(before.column)} is not null`;
-    const effect = { effect: 'lose', says: `lose their value of "${name}"` } as const;
+    const effect = { effect: 'lose', says: `the value of "${name}" is lost` } as const;
     return draft('drop-field', change.type.name, `Drop ${label(change, name)}`, {
       name,
       edits: [{ kind: 'dropColumn', name: before.column, isReference: false }],

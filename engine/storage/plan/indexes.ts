@@ -83,5 +83,5 @@ export function duplicates({ dialect, ...change }: TypeChange, { fields, referen
     return references.find(({ after }) => after.belongsTo === member.name)?.value ?? [];
   });
   const names = members.map(({ name }) => `"${name}"`).join(', ');
-  return rowsAlike({ dialect, ...change }, values, `would have the same ${names} as another one`);
+  return rowsAlike({ dialect, ...change }, values, `another one would have the same ${names}`);
 }

@@ -84,7 +84,7 @@ export function droppedJoinSteps(dropped: readonly AppliedJoin[], { quote }: Dia
       sql: `select ${quote(before.left.column)} as identifier, null as value from ${quote(before.table)}`,
       schema: undefined,
       effect: 'lose',
-      says: `lose a connection "${name}"`,
+      says: `a connection "${name}" is lost`,
     };
     const step = draft('drop-relation', type, `Drop relation "${name}" of ${type}`, { name, checks: [check] });
     return finished(step, [`drop table ${quote(before.table)}`], before.table);

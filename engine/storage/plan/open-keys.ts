@@ -20,7 +20,7 @@ export function claimSteps(change: TypeChange, knownRelations: ReadonlySet<strin
       checks: [
         rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name), {
           effect: 'fail',
-          says: `hold an open key "${name}", which cannot be taken over; remove it from them`,
+          says: `there is an open key "${name}", which cannot be taken over; remove it`,
         }),
       ],
     }),

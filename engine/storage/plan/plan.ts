@@ -45,7 +45,7 @@ function droppedTypeSteps(name: string, before: AppliedType | undefined, { quote
     sql: `select ${quote(before.identifier)} as identifier, null as value from ${quote(before.table)}`,
     schema: undefined,
     effect: 'lose',
-    says: 'are lost as a whole',
+    says: 'lost as a whole',
   };
   const sql = [`drop table ${quote(before.table)}`, `delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`];
   return [

@@ -63,7 +63,7 @@ function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedRefe
     [
       before.column !== after.column,
       () =>
-        draft('rename-relation', owner.type, `Keep ${label(owner)} in column ${after.column}, not ${before.column}`, {
+        draft('rename-relation', owner.type, renaming(change, before, after), {
           name: owner.name,
           edits: [{ kind: 'renameColumn', from: before.column, to: after.column }],
         }),
@@ -78,7 +78,9 @@ function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedRefe
         draft('require-relation', owner.type, `Let ${label(owner)} no longer be null`, {
           name: owner.name,
           edits,
-          checks: [rowsWhere(change, `${was} is null`, { effect: 'fail', says: `have no "${owner.name}"; link one` })],
+          checks: [
+            rowsWhere(change, `${was} is null`, { effect: 'fail', says: `there is no "${owner.name}"; link one` }),
+          ],
         }),
     ],
     [
@@ -93,7 +95,7 @@ function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedRefe
       () =>
         draft('unshare-relation', owner.type, `Let no two ${change.type.name} share ${label(owner)}`, {
           name: owner.name,
-          checks: [rowsAlike(change, [was], `share their "${owner.name}" with another one`)],
+          checks: [rowsAlike(change, [was], `another one has the same "${owner.name}"`)],
         }),
     ],
     [
@@ -113,9 +115,15 @@ function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedRefe
   return steps.flatMap(([applies, step]) => (applies ? [step()] : []));
 }
 
+function renaming(change: TypeChange, before: AppliedReference, after: AppliedReference): string {
+  const [was, is] = [ownerOf(change.type.name, before), ownerOf(change.type.name, after)];
+  const columns = `in column ${after.column}, not ${before.column}`;
+  return was.name === is.name ? `Keep ${label(is)} ${columns}` : `Rename ${label(was)} to "${is.name}", ${columns}`;
+}
+
 function addedSteps(change: TypeChange, { after, column }: ReferenceChange): readonly DraftStep[] {
   const owner = ownerOf(change.type.name, after);
-  const effect = { effect: 'fail', says: `would have no "${owner.name}"; do not require it yet` } as const;
+  const effect = { effect: 'fail', says: `there would be no "${owner.name}"; do not require it yet` } as const;
   return [
     draft(after.required ? 'add-required-relation' : 'add-relation', owner.type, `Add ${label(owner)}`, {
       name: owner.name,
@@ -132,6 +140,6 @@ export const droppedReferenceSteps = (change: TypeChange, dropped: readonly Appl
     return draft('drop-relation', owner.type, `Drop ${label(owner)}`, {
       name: owner.name,
       edits: [{ kind: 'dropColumn', name: before.column, isReference: true }],
-      checks: [rowsWhere(change, isThere, { effect: 'lose', says: `lose their connection "${owner.name}"` })],
+      checks: [rowsWhere(change, isThere, { effect: 'lose', says: `the connection "${owner.name}" is lost` })],
     });
   });

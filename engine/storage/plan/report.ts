@@ -37,7 +37,7 @@ export const formatDrift = (drift: readonly Drift[]): string =>
 const advice: readonly (readonly [State, string])[] = [
   ['blocked', 'x  Records stand in the way: change them first, or take the change back.'],
   ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
-  ['allow', '!  Records would lose something: if that is meant, apply it with its --allow.'],
+  ['allow', '!  This can lose or refuse something: if it is meant, apply it with its --allow.'],
 ];
 
 export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[]): string {
@@ -56,3 +56,19 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
     'Nothing was changed.',
   ].join('\n');
 }
+
+/** The same for machines. */
+export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], withSql: boolean) => ({
+  steps: steps.map(({ step, state, hurts }) => ({
+    id: stepId(step),
+    code: step.code,
+    type: step.type,
+    name: step.name ?? null,
+    risk: step.risk,
+    state,
+    description: step.description,
+    records: hurts,
+    ...(withSql ? { sql: step.sql } : {}),
+  })),
+  drift,
+});

@@ -77,7 +77,7 @@ function closeSteps(change: TypeChange, { fields }: ColumnChanges): readonly Dra
   return [
     draft('close-type', type.name, `Close ${type.name} to keys that no field names`, {
       edits: [{ kind: 'dropColumn', name: OPEN_COLUMN, isReference: false }],
-      checks: [rowsWhere(change, `${rest} <> '{}'`, { effect: 'lose', says: 'lose the open keys that they hold' })],
+      checks: [rowsWhere(change, `${rest} <> '{}'`, { effect: 'lose', says: 'the open keys are lost' })],
     }),
   ];
 }

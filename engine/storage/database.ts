@@ -1,0 +1,37 @@
+/** The database that a URL names, before it is opened. */
+import { existsSync, statSync } from 'node:fs';
+import { StartError } from '../start-error.ts';
+import type { Awaitable, Dialect, Driver } from './driver.ts';
+import { sqliteDialect } from './sqlite/dialect.ts';
+import { openSqlite } from './sqlite/driver.ts';
+import { refuseForeignFile } from './sqlite/foreign-file.ts';
+
+export interface Database {
+  /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
+  open(): Awaitable<Driver>;
+  /** The dialect of a database that `open` would make; undefined where there is one. */
+  readonly unborn: Dialect | undefined;
+}
+
+// Its client is loaded where it is wanted, and nowhere else.
+const postgres = (place: string): Database => ({
+  open: async () => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`),
+  unborn: undefined,
+});
+
+const sqlite = (file: string): Database => ({
+  open: () => {
+    refuseForeignFile(file);
+    return openSqlite(file);
+  },
+  unborn: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
+});
+
+const schemes: Readonly<Record<string, (place: string) => Database>> = { sqlite, postgres, postgresql: postgres };
+
+export function databaseAt(url: string): Database {
+  const [, scheme = '', place = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
+  const database = schemes[scheme];
+  if (database) return database(place);
+  throw new StartError(`DATABASE_URL is "${url}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`);
+}
