@@ -73,7 +73,10 @@ async function replayStep(session: Session, step: Step, bindings: Bindings): Pro
   try {
     const sent = await send(session, step, bindings);
     request = sent.request;
-    const differences = [...compareAnswer(step.expect, sent.answer, bindings), ...(await tableDifferences(session, step))];
+    const differences = [
+      ...compareAnswer(step.expect, sent.answer, bindings),
+      ...(await tableDifferences(session, step)),
+    ];
     return differences.length === 0 ? undefined : { request, differences };
   } catch (error) {
     return { request, differences: [{ place: 'request', expected: 'an answer', got: String(error) }] };

@@ -86,7 +86,7 @@ async function write(
   const patch = operation.kind === 'patch';
   const path = id === undefined ? collectionPath(type, viewQuery(view)) : itemPath(type, id, viewQuery(view));
   const method = id === undefined ? 'POST' : patch ? 'PATCH' : 'PUT';
-  const before = session.bench.observer.snapshot();
+  const before = await session.bench.observer.snapshot();
   const answer = await send(session, method, path, drawn.body);
   if (drawn.faults.length > 0) checkRefused(session, answer, [422], drawn.faults);
   else {
@@ -99,17 +99,17 @@ async function write(
       return replaceWorld(reference.world, was);
     checkWritten(session, answer, outcome, id === undefined ? 201 : 200, drawn);
     const changed = outcome instanceof Refusal ? [] : outcome.changes;
-    checkTables(session, before, changed, answer);
+    await checkTables(session, before, changed, answer);
   }
 }
 
-function checkTables(
+async function checkTables(
   session: Session,
   before: ReadonlyMap<string, string>,
   expected: readonly string[],
   answer: Answer,
-): void {
-  const after = session.bench.observer.snapshot();
+): Promise<void> {
+  const after = await session.bench.observer.snapshot();
   const changed = [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();
   if (changed.join() !== expected.join()) fail(session, { changed, expected }, answer);
 }
@@ -172,7 +172,7 @@ async function compareAll(session: Session, model: Model): Promise<void> {
     const differences = match(body, JSON.parse(answer.text) as JsonValue, 'body', session.bindings);
     if (differences.length > 0) fail(session, differences, answer);
   }
-  const dangling = session.bench.observer.danglingRows();
+  const dangling = await session.bench.observer.danglingRows();
   if (dangling.length > 0) throw new Error(`rows refer to nothing: ${JSON.stringify(dangling)}`);
 }
 
