@@ -19,16 +19,12 @@ export interface Names {
   many(type: RecordType): string;
 }
 
+/** Schemas that every document has. */
+const RESERVED = ['Problem', 'Fault'];
+
 export function createNames(): Names {
-  const known = new Map<string, string>();
-  const taken = new Set<string>();
-  /** The name of a thing, made when it is asked for first. */
-  const nameOf = (thing: string, wanted: string): string => {
-    const name = known.get(thing) ?? free(ascii(wanted), taken);
-    known.set(thing, name);
-    taken.add(name);
-    return name;
-  };
+  const nameOf = namer(RESERVED);
+  const [oneOf, manyOf] = [namer([]), namer([])];
   const shared = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
   const owner = ({ source, name }: Relation): string => source.name + capitalized(name);
   return {
@@ -43,8 +39,20 @@ export function createNames(): Names {
         ? nameOf(`input ${relation.target.name}`, `${relation.target.name}Input`)
         : nameOf(`input ${relation.source.name}.${relation.name}`, `${owner(relation)}Input`),
     creation: ({ name }) => nameOf(`creation ${name}`, `New${name}`),
-    one: ({ name }) => nameOf(`one ${name}`, capitalized(name)),
-    many: ({ name }) => nameOf(`many ${name}`, defaultPath(name).split('-').map(capitalized).join('')),
+    one: ({ name }) => oneOf(name, capitalized(name)),
+    many: ({ name }) => manyOf(name, defaultPath(name).split('-').map(capitalized).join('')),
+  };
+}
+
+/** Gives each thing a name, when it is asked for first. */
+function namer(reserved: readonly string[]): (thing: string, wanted: string) => string {
+  const known = new Map<string, string>();
+  const taken = new Set(reserved);
+  return (thing, wanted) => {
+    const name = known.get(thing) ?? free(ascii(wanted), taken);
+    known.set(thing, name);
+    taken.add(name);
+    return name;
   };
 }
 

@@ -2,19 +2,22 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType } from '../model/model.ts';
 
-const NOT_NULL = ['boolean', 'object', 'array', 'number', 'string'];
+const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 
 /** A value of the field, as it is read and as it is written. */
 export function fieldSchema(field: Field, type: RecordType): JsonObject {
   const { examples, readOnly, nullable } = field;
   const schema = field.type.schema(field);
   return {
-    ...(nullable ? withNull(schema) : { type: NOT_NULL, ...schema }),
+    ...(nullable ? withNull(schema) : withoutNull(schema)),
     description: fieldDescription(field, type),
     ...(readOnly ? { readOnly } : {}),
     ...(examples.length === 0 ? {} : { examples }),
   };
 }
+
+const withoutNull = (schema: JsonObject): JsonObject =>
+  schema['type'] === undefined ? { ...ANYTHING, ...schema } : schema;
 
 /** Null beside what the type allows. */
 export function withNull(schema: JsonObject): JsonObject {
