@@ -1,0 +1,5 @@
+/** @jest-config-loader esbuild-register */
+import base from '../../jest.config.ts';
+
+/** `npm run test:mutants`: plants faults in a copy of the engine and expects the generated suites to find each of them. */
+export default { ...base, rootDir: '../..', testMatch: ['<rootDir>/tests/mutants/*.mutants.ts'], testTimeout: 120_000 };

@@ -1,0 +1,137 @@
+/** Faults to plant, each as the words of the source that it replaces. The words must stand there exactly once. */
+export interface Edit {
+  /** From the root of the project. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+}
+
+const mutant = (name: string, file: string, find: string, replace: string): Mutant => ({
+  name,
+  edits: [{ file: `engine/${file}`, find, replace }],
+});
+
+export const mutants: readonly Mutant[] = [
+  mutant(
+    'a validator that accepts everything',
+    'validation/compile.ts',
+    'if (validate(body)) return [];',
+    'return [];',
+  ),
+  mutant(
+    'an update that resets what was left out',
+    'storage/write/writes.ts',
+    'await resolveBody(session, node, body);\n        await execute(session);\n        return written(',
+    'await resolveBody(session, node, { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body });\n        await execute(session);\n        return written(',
+  ),
+  mutant('an offset taken for the limit', 'query/resolve-limit.ts', 'if (index === 0)', 'if (index === 1)'),
+  mutant(
+    'a delete that answers nothing',
+    'http/operations/delete.ts',
+    'writeAnswer(request, 200, written.body',
+    "writeAnswer(request, 200, ''",
+  ),
+  mutant('an order that ignores desc', 'query/resolve-order.ts', 'descending: term.descending', 'descending: false'),
+  mutant(
+    'nulls after everything else',
+    'storage/sqlite/dialect.ts',
+    "? 'desc' : 'asc'}`",
+    "? 'desc nulls first' : 'asc nulls last'}`",
+  ),
+  mutant(
+    'decimals through a float',
+    'field-types/decimal.ts',
+    "encode: String,\n      decode: (value) => value,\n      json: (column) => `'\"'",
+    "encode: (value) => String(Number(value)),\n      decode: (value) => value,\n      json: (column) => `'\"'",
+  ),
+  mutant(
+    'a nested write outside the transaction',
+    'storage/sqlite/group-commit.ts',
+    "if (connection.database.inTransaction) connection.execute('rollback');",
+    "if (connection.database.inTransaction) connection.execute('commit');",
+  ),
+  mutant(
+    'a set that keeps what was left out',
+    'storage/write/resolve-relation.ts',
+    'if ((child && kept.has(child)) || isImplied(place, relation, identifier)) continue;',
+    'continue;',
+  ),
+  mutant(
+    'an unknown key ignored',
+    'validation/body-schema.ts',
+    '...(type.open ? {} : { additionalProperties: false }),',
+    '',
+  ),
+  mutant('a 404 as 200 null', 'http/operations/get.ts', '?? noSuchRecord(type, identifier)', "?? 'null'"),
+  mutant('a unique index missing', 'storage/define.ts', "create ${unique ? 'unique ' : ''}index", 'create index'),
+  mutant(
+    'a filter ignored',
+    'storage/read/compile-list.ts',
+    'and(filters.map((filter) =>',
+    'and(filters.slice(0, 1).map((filter) =>',
+  ),
+  mutant(
+    'a pointer one level short',
+    'validation/faults.ts',
+    'pointer: instancePath,',
+    "pointer: instancePath.slice(0, instancePath.lastIndexOf('/')),",
+  ),
+  {
+    name: 'totals that ignore filters',
+    edits: [
+      {
+        file: 'engine/storage/read/compile-list.ts',
+        find: "'count(*)', filterCondition(query, counted, dialect)",
+        replace: "'count(*)', { sql: '', values: [] }",
+      },
+      {
+        file: 'engine/storage/read/compile-list.ts',
+        find: 'filterValues: (asked) => filterCondition(asked, source, dialect).values,',
+        replace: 'filterValues: () => [],',
+      },
+    ],
+  },
+  mutant(
+    'HEAD with a body',
+    'http/send.ts',
+    '  response.end(body);\n}',
+    '  Object.assign(response, { _hasBody: true });\n  response.end(body);\n}',
+  ),
+  mutant(
+    'a filter without the values after the first',
+    'query/operators.ts',
+    'Array.isArray(value) ? value : [value]',
+    'Array.isArray(value) ? value.slice(0, 1).concat(value.slice(0, 1), value.slice(2)) : [value]',
+  ),
+  mutant(
+    'a merge patch that replaces',
+    'http/operations/update.ts',
+    "const mergePatch = method === 'PATCH';",
+    'const mergePatch = false;',
+  ),
+  mutant('If-Match that is not looked at', 'http/preconditions.ts', '!matchesStrongly(expected, tag)', 'false'),
+  mutant(
+    'a deletion that cascades where it must be refused',
+    'storage/define.ts',
+    'onDelete(ON_DELETE[onDelete])',
+    "onDelete('cascade')",
+  ),
+  mutant(
+    'defaults that are not filled in',
+    'storage/write/execute.ts',
+    '(assigned ? valueOf(assigned.value) : defaults.get(name)) ?? null',
+    '(assigned ? valueOf(assigned.value) : undefined) ?? null',
+  ),
+  mutant('a read-only field that can be written', 'storage/write/resolve-record.ts', 'field.readOnly &&', 'false &&'),
+  mutant(
+    'an owned child that changes its parent',
+    'storage/write/resolve-relation.ts',
+    'if (relation.owned && !(await mayOwn(',
+    'if (false && !(await mayOwn(',
+  ),
+];
