@@ -1,0 +1,400 @@
+/** Changes of fields. */
+import type { Scenario } from './scenario.ts';
+
+const book = (...fields: readonly string[]): string =>
+  ['type: Book', 'fields:', ...fields.map((field) => `  ${field}`)].join('\n');
+const many = (count: number, body: (index: number) => unknown) =>
+  Array.from({ length: count }, (_, index) => ['books', body(index)] as const);
+const READ = 'GET /api/books';
+
+export const fieldScenarios: readonly Scenario[] = [
+  {
+    title: 'descriptions, examples, operations, path, order and wider constraints are no steps',
+    before: { Book: book('title: { type: string, maxLength: 10 }', 'rate: { type: decimal, precision: 5, scale: 2 }') },
+    records: many(1, () => ({ title: 'One', rate: '1.50' })),
+    after: {
+      Book: `${book('title: { type: string, maxLength: 20, description: Its title, examples: [One] }', 'rate: { type: decimal, precision: 7, scale: 3, readOnly: true }')}
+path: volumes
+operations: [list, get]
+preconditions: required
+list: { maxLimit: 5 }`,
+    },
+    steps: [],
+    reads: [['GET /api/volumes', [{ id: 1, title: 'One', rate: '1.50' }]]],
+  },
+  {
+    title: 'a new field with a default, one without, one with an index: the records that are there get them',
+    before: { Book: book('title: { type: string }') },
+    records: many(2, (index) => ({ title: `${index}` })),
+    after: {
+      Book: book(
+        'title: { type: string }',
+        `note: { type: string, default: "it's" }`,
+        'pages: { type: integer, index: true }',
+        'tags: { type: array, default: [] }',
+      ),
+    },
+    steps: [
+      'ready add-field:Book.note',
+      'ready add-field:Book.pages',
+      'ready add-field:Book.tags',
+      'ready add-index:Book.pages',
+    ],
+    reads: [
+      [
+        READ,
+        [
+          { id: 1, title: '0', note: "it's", pages: null, tags: [] },
+          { id: 2, title: '1', note: "it's", pages: null, tags: [] },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'a required field without a default is impossible where there are records',
+    before: { Book: book('title: { type: string }') },
+    records: many(2, (index) => ({ title: `${index}` })),
+    after: { Book: book('title: { type: string }', 'isbn: { type: string, required: true }') },
+    steps: ['blocked add-required-field:Book.isbn'],
+    says: ['2 records: "isbn" would have no value; give it a default, or let it be null (1, 2)'],
+    impossible: true,
+  },
+  {
+    title: 'a required field without a default is nothing where there are none',
+    before: { Book: book('title: { type: string }') },
+    records: [],
+    after: { Book: book('title: { type: string }', 'isbn: { type: string, required: true, unique: true }') },
+    steps: ['ready add-required-field:Book.isbn', 'ready add-unique:Book.isbn'],
+    reads: [[READ, []]],
+  },
+  {
+    title: 'a renamed field keeps its values, its index and its place in unique',
+    before: {
+      Book: `${book('title: { type: string, unique: true }', 'pages: { type: integer, index: true }')}\norder: [title]`,
+    },
+    records: many(2, (index) => ({ title: `T${index}`, pages: index })),
+    after: {
+      Book: `${book('heading: { type: string, unique: true, renamedFrom: title }', 'pages: { type: integer, index: true }')}\norder: [heading desc]`,
+    },
+    steps: ['ready rename-field:Book.heading'],
+    reads: [
+      [
+        READ,
+        [
+          { id: 2, heading: 'T1', pages: 1 },
+          { id: 1, heading: 'T0', pages: 0 },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'a field that changes no more than the case of its name',
+    before: { Book: book('title: { type: string }') },
+    records: many(1, () => ({ title: 'One' })),
+    after: { Book: book('Title: { type: string, renamedFrom: title }') },
+    steps: ['ready rename-field:Book.Title'],
+    reads: [[READ, [{ id: 1, Title: 'One' }]]],
+  },
+  {
+    title: 'renamed, of another type, and wider at once',
+    before: { Book: book('pages: { type: integer, default: 7 }') },
+    records: [...many(1, () => ({ pages: 300 })), ...many(1, () => ({}))],
+    after: { Book: book('length: { type: decimal, scale: 1, renamedFrom: pages, default: "7" }') },
+    steps: ['ready rename-field:Book.length', 'ready convert-field:Book.length'],
+    reads: [
+      [
+        READ,
+        [
+          { id: 1, length: '300' },
+          { id: 2, length: '7' },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'a former name that stays in the descriptor does no harm',
+    before: { Book: book('title: { type: string }') },
+    records: many(1, () => ({ title: 'One' })),
+    after: { Book: book('title: { type: string, renamedFrom: name }', 'note: { type: string, renamedFrom: remark }') },
+    steps: ['ready add-field:Book.note'],
+    reads: [[READ, [{ id: 1, title: 'One', note: null }]]],
+  },
+  {
+    title: 'a dropped field loses what it holds, and nothing else',
+    before: {
+      Book: book('title: { type: string }', 'isbn: { type: string, unique: true }', 'pages: { type: integer }'),
+    },
+    records: many(3, (index) => ({ title: `${index}`, ...(index > 0 ? { isbn: `i${index}` } : {}) })),
+    after: { Book: book('title: { type: string }', 'pages: { type: integer }') },
+    steps: ['allow drop-field:Book.isbn'],
+    says: ['2 records: the value of "isbn" is lost (2, 3)'],
+    reads: [
+      [
+        READ,
+        [
+          { id: 1, title: '0', pages: null },
+          { id: 2, title: '1', pages: null },
+          { id: 3, title: '2', pages: null },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'a field that vanished beside one that looks the same is a question',
+    before: { Book: book('title: { type: string, maxLength: 9 }', 'note: { type: string }') },
+    records: many(2, (index) => ({ title: `T${index}`, note: 'n' })),
+    after: { Book: book('heading: { type: string, maxLength: 9 }', 'note: { type: string }') },
+    steps: ['unclear not-renamed:Book.title', 'ready add-field:Book.heading', 'allow drop-field:Book.title'],
+    says: ['2 records: the value of "title" is lost (1, 2)'],
+    reads: [
+      [
+        READ,
+        [
+          { id: 1, heading: null, note: 'n' },
+          { id: 2, heading: null, note: 'n' },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'one of another shape is no question',
+    before: { Book: book('title: { type: string }') },
+    records: many(1, () => ({ title: 'T' })),
+    after: { Book: book('pages: { type: integer }') },
+    steps: ['ready add-field:Book.pages', 'allow drop-field:Book.title'],
+    says: ['1 record: the value of "title" is lost (1)'],
+    reads: [[READ, [{ id: 1, pages: null }]]],
+  },
+  {
+    title: 'a narrower field: records that do not fit stand in the way, ten of them are named',
+    before: { Book: book('title: { type: string, maxLength: 50 }') },
+    records: many(15, (index) => ({ title: 'x'.repeat(index + 1) })),
+    after: { Book: book('title: { type: string, maxLength: 3 }') },
+    steps: ['blocked narrow-field:Book.title'],
+    says: ['12 records: "title" is not a string of at most 3 characters (4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 2 more)'],
+    impossible: true,
+  },
+  {
+    title: 'a narrower field: where all records fit, it only has to be allowed',
+    before: { Book: book('title: { type: string, maxLength: 50 }') },
+    records: many(2, () => ({ title: 'abc' })),
+    after: { Book: book('title: { type: string, maxLength: 3, pattern: "^[a-z]+$", examples: [abc] }') },
+    steps: ['allow narrow-field:Book.title'],
+    reads: [['GET /api/books/2', { id: 2, title: 'abc' }]],
+  },
+  ...(
+    [
+      ['enum: [a, b]', 'enum: [a]', '"kind" is not one of "a"', '2'],
+      ['maxLength: 5', 'minLength: 2', '"kind" is not a string of at least 2 characters', '1, 2'],
+    ] as const
+  ).map(([was, is, says, identifiers]): Scenario => ({
+    title: `{ ${was} } becomes { ${is} }`,
+    before: { Book: book(`kind: { type: string, ${was} }`) },
+    records: [
+      ['books', { kind: 'a' }],
+      ['books', { kind: 'b' }],
+      ['books', {}],
+    ],
+    after: { Book: book(`kind: { type: string, ${is} }`) },
+    steps: ['blocked narrow-field:Book.kind'],
+    says: [
+      `${identifiers.split(', ').length} ${identifiers.includes(',') ? 'records' : 'record'}: ${says} (${identifiers})`,
+    ],
+    impossible: true,
+  })),
+  {
+    title: 'precision and scale count together: digits before the point must not become fewer',
+    before: { Book: book('price: { type: decimal, precision: 6, scale: 2 }') },
+    records: [
+      ['books', { price: '1234.5' }],
+      ['books', { price: '1.25' }],
+    ],
+    after: { Book: book('price: { type: decimal, precision: 6, scale: 3 }') },
+    steps: ['blocked narrow-field:Book.price'],
+    says: [
+      '1 record: "price" is not a decimal number as a string, with at most 3 digits before the point and 3 after it (1)',
+    ],
+    impossible: true,
+  },
+  {
+    title: 'a field that may no longer be null: nulls stand in the way',
+    before: { Book: book('title: { type: string }') },
+    records: [
+      ['books', { title: 'x' }],
+      ['books', {}],
+    ],
+    after: { Book: book('title: { type: string, required: true }') },
+    steps: ['blocked require-field:Book.title'],
+    says: ['1 record: "title" is null; give it a value, or the field a default (2)'],
+    impossible: true,
+  },
+  {
+    title: 'a field that may no longer be null and has a default: nulls get it, if that is allowed',
+    before: { Book: book('pages: { type: integer }') },
+    records: [
+      ['books', { pages: 3 }],
+      ['books', {}],
+    ],
+    after: { Book: book('pages: { type: integer, default: 0 }') },
+    steps: ['allow fill-field:Book.pages', 'ready change-default:Book.pages'],
+    says: ['1 record: "pages" is null, and gets the default 0 (2)'],
+    reads: [
+      [
+        READ,
+        [
+          { id: 1, pages: 3 },
+          { id: 2, pages: 0 },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'nulls that get a default collide in a unique field',
+    before: { Book: book('code: { type: integer, unique: true }') },
+    records: [
+      ['books', { code: 0 }],
+      ['books', {}],
+      ['books', { code: 4 }],
+    ],
+    after: { Book: book('code: { type: integer, unique: true, default: 0 }') },
+    steps: ['blocked fill-field:Book.code', 'ready change-default:Book.code'],
+    says: [
+      '1 record: "code" is null, and gets the default 0 (2)',
+      '2 records: another one would have the same "code" (1, 2)',
+    ],
+    impossible: true,
+  },
+  {
+    title: 'a field that may be null now, and another default',
+    before: { Book: book('pages: { type: integer, default: 0 }') },
+    records: many(1, () => ({})),
+    after: { Book: book('pages: { type: integer, default: 5, nullable: true }') },
+    steps: ['ready relax-field:Book.pages', 'ready change-default:Book.pages'],
+    reads: [[READ, [{ id: 1, pages: 0 }]]],
+  },
+  {
+    title: 'unique over records that share a value: these are named',
+    before: { Book: book('title: { type: string }') },
+    records: ['a', 'b', 'a', 'c', 'b', null].map((title) => ['books', { title }] as const),
+    after: { Book: book('title: { type: string, unique: true }') },
+    steps: ['blocked add-unique:Book.title'],
+    says: ['4 records: another one would have the same "title" (1, 2, 3, 5)'],
+    impossible: true,
+  },
+  {
+    title: 'unique compares decimals as numbers',
+    before: { Book: book('price: { type: decimal, scale: 2 }') },
+    records: [
+      ['books', { price: '1.5' }],
+      ['books', { price: '1.50' }],
+      ['books', { price: '2' }],
+    ],
+    after: { Book: book('price: { type: decimal, scale: 2, unique: true }') },
+    steps: ['blocked add-unique:Book.price'],
+    says: ['2 records: another one would have the same "price" (1, 2)'],
+    impossible: true,
+  },
+  {
+    title: 'unique over records that differ has to be allowed; to drop it has not',
+    before: { Book: book('title: { type: string }', 'isbn: { type: string, unique: true }') },
+    records: [
+      ['books', { title: 'a', isbn: '1' }],
+      ['books', { title: 'b' }],
+      ['books', { title: 'c' }],
+    ],
+    after: { Book: book('title: { type: string, unique: true }', 'isbn: { type: string, index: true }') },
+    steps: ['ready drop-unique:Book.isbn', 'allow add-unique:Book.title', 'ready add-index:Book.isbn'],
+    reads: [['POST /api/books {"title": "a"}', { status: 409 }]],
+  },
+  {
+    title: 'types that hold: integer to decimal, string and number; decimal and date to string; anything to any',
+    before: {
+      Book: book(
+        'a: { type: integer }',
+        'b: { type: integer }',
+        'c: { type: integer }',
+        'd: { type: decimal, scale: 2 }',
+        'e: { type: date }',
+        'f: { type: string }',
+        'g: { type: boolean }',
+        'h: { type: decimal, scale: 2 }',
+        'i: { type: array }',
+      ),
+    },
+    records: [
+      [
+        'books',
+        { a: 9007199254740991, b: -5, c: 7, d: '1.50', e: '2030-12-31', f: 'q"', g: true, h: '0.10', i: [1, 'é'] },
+      ],
+      ['books', {}],
+    ].map(([path, body]) => [String(path), { ...(body as object), ...(body === undefined ? {} : {}) }] as const),
+    after: {
+      Book: book(
+        'a: { type: string }',
+        'b: { type: decimal, scale: 2 }',
+        'c: { type: number }',
+        'd: { type: string, maxLength: 4 }',
+        'e: { type: string }',
+        'f: { type: any }',
+        'g: { type: any }',
+        'h: { type: any }',
+        'i: { type: any }',
+      ),
+    },
+    steps: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map((name) => `ready convert-field:Book.${name}`),
+    reads: [
+      [
+        READ,
+        [
+          {
+            id: 1,
+            a: '9007199254740991',
+            b: '-5',
+            c: 7,
+            d: '1.50',
+            e: '2030-12-31',
+            f: 'q"',
+            g: true,
+            h: '0.10',
+            i: [1, 'é'],
+          },
+          { id: 2, a: null, b: null, c: null, d: null, e: null, f: null, g: null, h: null, i: null },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'a number that has no room in the new type stands in the way',
+    before: { Book: book('a: { type: integer }') },
+    records: [
+      ['books', { a: 12 }],
+      ['books', { a: 12345 }],
+    ],
+    after: { Book: book('a: { type: decimal, precision: 5, scale: 2 }') },
+    steps: ['blocked convert-field:Book.a'],
+    says: [
+      '1 record: "a" is not a decimal number as a string, with at most 3 digits before the point and 2 after it (2)',
+    ],
+    impossible: true,
+  },
+  {
+    title: 'types that do not hold say why not',
+    before: { Book: book('a: { type: string }', 'b: { type: boolean }') },
+    records: [['books', { a: '12', b: true }]],
+    after: { Book: book('a: { type: integer }', 'b: { type: integer }') },
+    steps: ['blocked replace-field:Book.a', 'blocked replace-field:Book.b'],
+    says: [
+      '1 record: "a" has a value, and string cannot become integer (it can become any); add a field of another name, and copy the values (1)',
+      '1 record: "b" has a value, and boolean cannot become integer (it can become any); add a field of another name, and copy the values (1)',
+    ],
+    impossible: true,
+  },
+  {
+    title: 'types that do not hold are no matter where all is null',
+    before: { Book: book('a: { type: string }', 'b: { type: integer, default: 1 }') },
+    records: [['books', {}]],
+    after: { Book: book('a: { type: boolean }', 'b: { type: integer, default: 1 }') },
+    steps: ['allow replace-field:Book.a'],
+    reads: [[READ, [{ id: 1, a: null, b: 1 }]]],
+  },
+];

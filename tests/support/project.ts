@@ -1,0 +1,88 @@
+/** A schema folder and a database that belong together, and the commands on them, as `records <command>` runs them. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { commands } from '../../engine/cli.ts';
+import { serve } from '../../engine/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { StartError } from '../../engine/start-error.ts';
+import { createDatabase, type TestDatabase } from './databases.ts';
+
+/** By path; null takes the file away. */
+export type Files = Readonly<Record<string, string | null>>;
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Project {
+  readonly directory: string;
+  readonly database: TestDatabase;
+  readonly environment: Readonly<Record<string, string>>;
+  write(files: Files): void;
+  run(command: keyof typeof commands, ...options: readonly string[]): Promise<Ran>;
+  /** Starts the service for as long as the work takes. */
+  serving<T>(work: (url: string) => Promise<T>): Promise<T>;
+  remove(): Promise<void>;
+}
+
+export async function createProject(files: Files): Promise<Project> {
+  const directory = mkdtempSync(join(tmpdir(), 'schema-'));
+  const database = await createDatabase();
+  const environment = { SCHEMA_DIR: directory, DATABASE_URL: database.url, PORT: '0', SHUTDOWN_TIMEOUT: '1' };
+  const write = (changed: Files): void => {
+    for (const [name, text] of Object.entries(changed)) writeOne(join(directory, name), text);
+  };
+  write(files);
+  return {
+    directory,
+    database,
+    environment,
+    write,
+    run: (command, ...options) => runCommand(command, options, environment),
+    serving: async (work) => {
+      const { url, close } = await serve(readSettings(environment));
+      try {
+        return await work(url);
+      } finally {
+        await close();
+      }
+    },
+    remove: async () => {
+      rmSync(directory, { recursive: true });
+      await database.remove();
+    },
+  };
+}
+
+function writeOne(file: string, text: string | null): void {
+  if (text === null) return rmSync(file);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** In this process, with an environment and a console of its own. */
+async function runCommand(
+  name: keyof typeof commands,
+  options: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<Ran> {
+  const before = { ...process.env };
+  const texts = { out: '', err: '' };
+  const { log, error } = console;
+  Object.assign(process.env, environment);
+  console.log = (text = '') => void (texts.out += `${String(text)}\n`);
+  console.error = (text = '') => void (texts.err += `${String(text)}\n`);
+  try {
+    const code = await (await commands[name].load()).run(options);
+    return { code, ...texts };
+  } catch (failure) {
+    if (!(failure instanceof StartError)) throw failure;
+    return { code: 1, out: texts.out, err: texts.err + failure.message };
+  } finally {
+    Object.assign(console, { log, error });
+    process.env = before;
+  }
+}
