@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     'await resolveBody(session, node, body);\n        await execute(session);\n        return written(',
     'await resolveBody(session, node, { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body });\n        await execute(session);\n        return written(',
   ),
-  mutant('an offset taken for the limit', 'query/resolve-limit.ts', 'if (index === 0)', 'if (index === 1)'),
+  mutant('an offset taken for the limit', 'query/resolve-limit.ts', 'index === place)', 'index === 1 - place)'),
   mutant(
     'a delete that answers nothing',
     'http/operations/delete.ts',
@@ -46,8 +46,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'decimals through a float',
     'field-types/decimal.ts',
-    "encode: String,\n      decode: (value) => value,\n      json: (column) => `'\"'",
-    "encode: (value) => String(Number(value)),\n      decode: (value) => value,\n      json: (column) => `'\"'",
+    "sqlType: 'text',\n      encode: String,",
+    "sqlType: 'text',\n      encode: (value) => String(Number(value)),",
   ),
   mutant(
     'a nested write outside the transaction',
@@ -111,8 +111,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a merge patch that replaces',
     'http/operations/update.ts',
-    "const mergePatch = method === 'PATCH';",
-    'const mergePatch = false;',
+    'body, mergePatch, view',
+    'body, mergePatch: false, view',
   ),
   mutant('If-Match that is not looked at', 'http/preconditions.ts', '!matchesStrongly(expected, tag)', 'false'),
   mutant(
