@@ -1,0 +1,319 @@
+/** Requests that nobody should send: nasty values in every place where a value can stand. */
+import * as fc from 'fast-check';
+import type { Model } from '../../engine/model/model.ts';
+import { nearlyValid } from './nearly-valid.ts';
+
+export interface HostileRequest {
+  readonly method: string;
+  /** Printable ASCII without spaces, as a request line must be. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | undefined;
+}
+
+const PATHS = [
+  'shipping-markups',
+  'sales-tax-rates',
+  'content-images',
+  'global-tabs',
+  'newsletter-subscribers',
+  'tax-classes',
+  'tmp-vars',
+  'notifications',
+] as const;
+const KEYS = [
+  'id',
+  'markup_id',
+  'value',
+  'name',
+  'email',
+  'position',
+  'zone',
+  'shipping_method',
+  'zone_elements',
+  'zone_id',
+  'method_id',
+  'taxClass',
+  'tax',
+  'rates',
+  'membership',
+  'coupons',
+  'custom_tab',
+  'providers',
+  'product_specific_aliases',
+  'global_tab',
+  'tab',
+  'code',
+  'cloudicons',
+  'min_weight',
+  'date',
+  'enabled',
+  'templatesDirectory',
+  '__proto__',
+  'constructor',
+  'toString',
+  '$ref',
+  '_open',
+  'rowid',
+  '',
+  '\u0000',
+  'é',
+  '\ud800',
+  "'; drop table tax_classes; --",
+] as const;
+const TEXTS = [
+  '',
+  '0',
+  '1',
+  '-1',
+  '1.5',
+  '1.50',
+  '1e400',
+  '-0',
+  'NaN',
+  'null',
+  'true',
+  '9007199254740993',
+  '99999999999999999999999999',
+  "' or 1=1 --",
+  '"',
+  '\\',
+  '%',
+  '_',
+  '*',
+  '\u0000',
+  '\ud800',
+  '\ufeff',
+  '\u202e',
+  '👩‍👩‍👧',
+  'x'.repeat(5_000),
+  '{}',
+  '[]',
+  '../../etc/passwd',
+  '${7*7}',
+  '<script>',
+  'a@b.c',
+  '2024-02-30',
+] as const;
+const NUMBERS = [
+  0,
+  -0,
+  1,
+  -1,
+  2,
+  3,
+  1.5,
+  2 ** 31,
+  2 ** 52,
+  2 ** 52 + 1,
+  2 ** 53 - 1,
+  2 ** 53,
+  2 ** 63,
+  1e308,
+  -1e308,
+  5e-324,
+] as const;
+
+const scalar = fc.oneof(
+  fc.constantFrom(...TEXTS),
+  fc.constantFrom(...NUMBERS),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.integer({ min: 1, max: 30 }),
+);
+
+const { value: jsonValue } = fc.letrec<{ value: unknown; list: unknown[]; object: Record<string, unknown> }>((tie) => ({
+  value: fc.oneof({ maxDepth: 6, depthSize: 'medium' }, scalar, tie('object'), tie('list')),
+  list: fc.array(tie('value'), { maxLength: 4 }),
+  object: fc
+    .array(fc.tuple(fc.constantFrom(...KEYS), tie('value')), { maxLength: 6 })
+    .map((entries) => Object.fromEntries(entries)),
+}));
+
+const object = fc
+  .array(fc.tuple(fc.constantFrom(...KEYS), jsonValue), { maxLength: 8 })
+  .map((entries) => Object.fromEntries(entries));
+
+const deep = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth);
+
+const text: fc.Arbitrary<string> = fc.oneof(
+  { weight: 8, arbitrary: object.map((value) => JSON.stringify(value)) },
+  { weight: 1, arbitrary: jsonValue.map((value) => JSON.stringify(value)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '',
+      '{',
+      '[',
+      '{"a":1,"a":2}',
+      '{"id":1e999}',
+      '{"id":1}{"id":2}',
+      deep(2_000, '[', ']'),
+      deep(2_000, '{"zone":', '}'),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(object, fc.nat(40)).map(([value, cut]) => JSON.stringify(value).slice(0, -cut || undefined)),
+  },
+);
+
+const body = fc.oneof(
+  { weight: 12, arbitrary: text.map((value) => Buffer.from(value)) },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
+  { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([value, at]) => broken(Buffer.from(value), at)) },
+);
+
+/** Bytes that are no UTF-8. */
+function broken(bytes: Buffer, at: number): Buffer {
+  if (bytes.length > 0) bytes[at % bytes.length] = 0xff;
+  return bytes;
+}
+
+const identifier = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 20 }).map(String) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '0',
+      '-1',
+      '1e1',
+      '%00',
+      '%ff',
+      '..',
+      '%2e%2e',
+      '9007199254740991',
+      '9007199254740992',
+      '1/2',
+      '1%2f2',
+      'x'.repeat(3_000),
+    ),
+  },
+);
+
+const encoded = (value: string): string => encodeURIComponent(value.toWellFormed());
+
+const parameterKey = fc.oneof(
+  fc
+    .tuple(
+      fc.constantFrom(...KEYS),
+      fc.constantFrom('', '[eq]', '[ne]', '[lt]', '[gte]', '[in]', '[like]', '[null]', '[]', '[0]', '[x]', '[eq][0]'),
+    )
+    .map(([key, rest]) => `_cnd[${encoded(key)}]${rest}`),
+  fc.constantFrom(
+    '_cnd[limit]',
+    '_cnd[limit][0]',
+    '_cnd[limit][1]',
+    '_cnd[limit][]',
+    '_cnd[orderBy]',
+    '_cnd[orderBy][0]',
+    '_cnd[orderBy][0][0]',
+    '_cnd[orderBy][0][1]',
+    '_cnd',
+    '_cnd[',
+    '_cnd[]',
+    '_cnd[][]',
+    '%5fcnd%5blimit%5d',
+  ),
+  fc.constantFrom('include', 'fields', 'variant', 'after', 'before', 'nope', '', '%', '__proto__'),
+);
+const parameterValue = fc.oneof(
+  fc.constantFrom(...TEXTS).map(encoded),
+  fc.constantFrom(...KEYS).map(encoded),
+  fc.constantFrom(
+    'zone.zone_elements',
+    'zone,zone',
+    'zone.shipping_markups.zone.shipping_markups',
+    'shipping_method.taxClass',
+    '%',
+    '%ff',
+    '%c3%28',
+    'zone.',
+    '.zone',
+    'desc',
+    'a.b.c.d.e.f',
+  ),
+);
+const query = fc
+  .array(
+    fc.tuple(parameterKey, parameterValue).map(([key, value]) => `${key}=${value}`),
+    { maxLength: 4 },
+  )
+  .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.join('&')}`));
+
+const path = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...PATHS), identifier, query)
+      .map(([type, id, rest]) => `/api/${type}/${id}${rest}`),
+  },
+  { weight: 4, arbitrary: fc.tuple(fc.constantFrom(...PATHS), query).map(([type, rest]) => `/api/${type}${rest}`) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '/',
+      '//',
+      '/api',
+      '/api/',
+      '/api//1',
+      '/api/%',
+      '/api/zones/1',
+      '/api/tax-classes/',
+      '/api/tax-classes/1/',
+      '/%2e%2e/api',
+      '/api/../api/tax-classes',
+      '*',
+      '/api/tax-classes;x=1',
+    ),
+  },
+);
+
+const headers = fc.record(
+  {
+    'content-type': fc.constantFrom(
+      'application/json',
+      'application/json',
+      'application/json',
+      'application/merge-patch+json',
+      'application/json; charset=utf-16',
+      'text/plain',
+      'x',
+    ),
+    accept: fc.constantFrom('*/*', 'application/json', 'text/html', 'application/json;q=0', ';;;', 'x'.repeat(2_000)),
+    'if-match': fc.constantFrom('*', '"x"', 'W/"x"', '"', 'x'.repeat(1_000)),
+    'if-none-match': fc.constantFrom('*', '"x"', ','),
+    prefer: fc.constantFrom('return=minimal', 'count=none', 'return=', ';', 'return=minimal, return=representation'),
+    'idempotency-key': fc.constantFrom('a', '"b"', '', 'x'.repeat(600)),
+    'accept-encoding': fc.constantFrom('gzip', 'br;q=0', '*;q=0', 'identity;q=0'),
+    'content-encoding': fc.constantFrom('gzip', 'identity'),
+  },
+  { requiredKeys: [] },
+);
+
+const anything: fc.Arbitrary<HostileRequest> = fc.record({
+  method: fc.constantFrom('GET', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND', 'TRACE'),
+  path,
+  headers,
+  body: fc.option(body, { nil: undefined, freq: 8 }),
+});
+
+/** A write in which one value or two are wrong, or none. */
+const write = (model: Model): fc.Arbitrary<HostileRequest> =>
+  fc
+    .tuple(
+      nearlyValid(model, [...TEXTS, ...NUMBERS, null, [], {}]),
+      fc.constantFrom('POST', 'POST', 'PUT', 'PATCH'),
+      identifier,
+      query,
+    )
+    .map(([{ type, body: sent }, method, id, rest]) => ({
+      method,
+      path: `/api/${type.path}${method === 'POST' ? '' : `/${id}`}${rest.length > 60 ? '' : rest}`,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify(sent)),
+    }));
+
+export const hostileRequest = (model: Model): fc.Arbitrary<HostileRequest> =>
+  fc.oneof({ weight: 1, arbitrary: anything }, { weight: 1, arbitrary: write(model) });
