@@ -9,7 +9,7 @@ import { ref } from './refs.ts';
 const PROBLEM_TYPE = 'application/problem+json';
 
 const ANY = ['invalid-query', 'not-acceptable', 'internal-error', 'storage-busy'] as const;
-const ONE = ['invalid-identifier', 'record-not-found'] as const;
+const ONE = ['invalid-identifier', 'record-not-found', 'path-not-found'] as const;
 const WRITING = ['precondition-failed', 'storage-full'] as const;
 const BODY = [
   'invalid-json',
