@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { type Case, onlyReads } from '../suite/case.ts';
@@ -56,7 +57,7 @@ const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_00
 
 function chosenCases(model: Model, { write, type }: Options): readonly Case[] {
   if (type !== undefined && !model.types.has(type)) {
-    throw new StartError(`There is no record type "${type}"; there are ${[...model.types.keys()].join(', ')}`);
+    throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
   }
   const all = suiteOfAll(model, seedOfNow()).filter((one) => type === undefined || one.type === type);
   return all.filter((one) => (write ? !one.irreversible : onlyReads(one)));
