@@ -28,6 +28,22 @@ export const commands = {
     description: 'Change the database to fit the descriptors; --allow STEP for what could lose something.',
     load: async () => (await import('./commands/apply.ts')).apply,
   },
+  diff: {
+    description: 'Say what a change of descriptors means for clients: OLD_DIR NEW_DIR; --json.',
+    load: async () => (await import('./commands/diff.ts')).diff,
+  },
+  new: {
+    description: 'Write the descriptor of a new type, with comments.',
+    load: async () => (await import('./commands/new.ts')).create,
+  },
+  describe: {
+    description: 'Print types with every default filled in; --diagram, --json.',
+    load: async () => (await import('./commands/describe.ts')).describe,
+  },
+  dev: {
+    description: 'Serve, and follow the descriptors as they are saved.',
+    load: async () => (await import('./commands/dev.ts')).dev,
+  },
   suite: {
     description: 'Replay the requests that follow from the descriptors against a service; --url says which.',
     load: async () => (await import('./commands/suite.ts')).suite,

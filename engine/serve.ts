@@ -1,4 +1,5 @@
 /** What `npm start` runs: the engine directly on the http server, and behind it an Express app for everything else. */
+import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
 import { type Engine, startEngine } from './engine.ts';
 import { drain, listen, urlOf } from './listener.ts';
@@ -16,10 +17,7 @@ export interface Serving {
 export async function serve(settings: Settings): Promise<Serving> {
   const engine = await startEngine(settings);
   try {
-    const app = createApp(engine, settings);
-    const listener = await listen((request, response) => {
-      engine.handler(request, response, () => app(request, response));
-    }, settings);
+    const listener = await listen(answering(engine, settings), settings);
     const close = async (): Promise<boolean> => {
       engine.drain();
       const inTime = await drain(listener, settings.shutdownTimeout);
@@ -31,6 +29,12 @@ export async function serve(settings: Settings): Promise<Serving> {
     await engine.close();
     throw error;
   }
+}
+
+/** Records by the engine's handler, everything else behind it. */
+export function answering(engine: Engine, settings: Settings): RequestListener {
+  const app = createApp(engine, settings);
+  return (request, response) => engine.handler(request, response, () => app(request, response));
 }
 
 /** Whatever is no record. */

@@ -14,7 +14,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['descriptor'],
   ['model'],
   ['query'],
-  ['storage', 'validation', 'suite', 'diff'],
+  ['storage', 'validation', 'suite', 'diff', 'describe'],
   ['check.ts', 'openapi'],
   ['http'],
   ['pages'],

@@ -1,0 +1,37 @@
+/** `diff OLD_DIR NEW_DIR`: what the change of descriptors means for HTTP clients. A gate for CI. */
+import type { Change } from '../diff/change.ts';
+import { compareModels } from '../diff/diff.ts';
+import { StartError } from '../start-error.ts';
+import type { Command } from './command.ts';
+import { readOptions } from './options.ts';
+import { readModel } from './schema.ts';
+import { formatTable } from './table.ts';
+
+const USAGE = 'records diff OLD_DIR NEW_DIR [--json]: exit code 0 nothing breaks, 3 something does, 1 faults';
+const BREAKING = 3;
+
+export const diff: Command = {
+  run: async (args) => {
+    const { values, positionals } = readOptions(args, { json: { type: 'boolean' } }, 2, USAGE);
+    const [before, after] = positionals;
+    if (before === undefined || after === undefined)
+      throw new StartError(`Two schema directories are needed\n${USAGE}`);
+    const changes = compareModels(readModel(before), readModel(after));
+    console.log(values.json ? JSON.stringify(changes, null, 2) : format(changes));
+    return changes.some(({ breaking }) => breaking) ? BREAKING : 0;
+  },
+};
+
+function format(changes: readonly Change[]): string {
+  if (changes.length === 0) return 'Nothing changes for clients.';
+  const rows = changes
+    .toSorted((a, b) => Number(b.breaking) - Number(a.breaking))
+    .map(({ breaking, type, name, kind, description }) => [
+      breaking ? 'breaking' : '',
+      name === undefined ? type : `${type}.${name}`,
+      kind,
+      description,
+    ]);
+  const breaking = changes.filter((change) => change.breaking).length;
+  return `${formatTable(rows)}\n\n${breaking} of ${changes.length} break clients.`;
+}

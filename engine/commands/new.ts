@@ -1,0 +1,57 @@
+/** `new TypeName`: writes a descriptor to go on from. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { checkSchema } from '../check.ts';
+import { template } from '../describe/template.ts';
+import { shownPath } from '../descriptor/find.ts';
+import { loadDescriptors } from '../descriptor/load.ts';
+import { formatDiagnostics } from '../descriptor/report.ts';
+import { nameFault } from '../descriptor/texts.ts';
+import { snakeCase } from '../names.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
+import { readSettings } from '../settings.ts';
+import { StartError } from '../start-error.ts';
+import type { Command } from './command.ts';
+import { readOptions } from './options.ts';
+
+const USAGE = 'records new TYPE, such as "records new GiftCard"';
+const GRAMMAR = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
+
+export const create: Command = {
+  run: async (args) => {
+    const [type] = readOptions(args, {}, 1, USAGE).positionals;
+    if (type === undefined) throw new StartError(USAGE);
+    const { schemaDirectory } = readSettings(process.env);
+    const file = write(type, schemaDirectory);
+    const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
+    if (faults.length > 0) console.error(formatDiagnostics(faults));
+    console.log(`${file} is a beginning: change it, then "npm run check" and "npm start" (or "npm run dev").`);
+    return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
+  },
+};
+
+/** Answers the file, as people name it. */
+function write(type: string, directory: string): string {
+  const fault = nameFault(type);
+  if (fault) throw new StartError(fault.message);
+  const known = existsSync(directory)
+    ? loadDescriptors(directory).files.map(({ descriptor, file }) => ({ name: descriptor.type, file }))
+    : [];
+  const same = known.find(({ name }) => name.toLowerCase() === type.toLowerCase());
+  if (same) throw new StartError(`The type ${same.name} is there already, in ${same.file}`);
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, `${snakeCase(type).replaceAll('_', '-') || type}.yaml`);
+  const text = template({
+    type,
+    grammar: relative(directory, GRAMMAR).replaceAll('\\', '/'),
+    other: known[0]?.name ?? type,
+  });
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    throw new StartError(
+      `${shownPath(file)} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  return shownPath(file);
+}

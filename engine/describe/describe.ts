@@ -1,0 +1,104 @@
+/** A resolved type as a descriptor that leaves nothing out: what it says is what holds. */
+import type { Field, Index, OrderTerm, RecordType, Relation } from '../model/model.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+
+type Described = Readonly<Record<string, JsonValue | undefined>>;
+
+/** Without the entries that are undefined. */
+const said = (entries: Described): JsonObject =>
+  Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+
+const byName = <T extends { readonly name: string }>(
+  items: Iterable<T>,
+  describeOne: (item: T) => JsonValue,
+): JsonObject => Object.fromEntries([...items].map((item) => [item.name, describeOne(item)]));
+
+export function describeType(type: RecordType): JsonObject {
+  const { name, description, inRecord } = type.identifier;
+  return said({
+    type: type.name,
+    renamedFrom: type.renamedFrom,
+    description: type.description,
+    path: type.path,
+    table: type.table,
+    operations: [...type.operations],
+    identifier: { name, description, inRecord },
+    order: orderOf(type),
+    fields: byName(type.fields.values(), describeField),
+    relations: byName(type.relations.values(), describeRelation),
+    unique: groups(type, true),
+    indexes: groups(type, false),
+    list: { maxLimit: type.maxLimit },
+    open: type.open,
+    variants: describeVariants(type),
+    preconditions: type.preconditions,
+    seed: type.seed,
+  });
+}
+
+function orderOf({ order, identifier }: RecordType): readonly string[] {
+  const term = ({ field, descending }: OrderTerm): string =>
+    `${field?.name ?? identifier.name}${descending ? ' desc' : ''}`;
+  return order.length === 0 ? [identifier.name] : order.map(term);
+}
+
+function describeField(field: Field): JsonObject {
+  const isComparable = field.type.operators.length > 0;
+  const defaults = Object.entries(field.type.keywords).flatMap(([keyword, schema]): [string, JsonValue][] =>
+    schema['default'] === undefined ? [] : [[keyword, schema['default']]],
+  );
+  return said({
+    type: field.type.name,
+    renamedFrom: field.renamedFrom,
+    description: field.description,
+    required: field.required,
+    nullable: field.nullable,
+    default: field.default ?? (field.nullable && !field.required ? null : undefined),
+    readOnly: field.readOnly,
+    unique: isComparable ? field.unique : undefined,
+    index: isComparable ? field.index : undefined,
+    ...Object.fromEntries(defaults),
+    ...field.constraints,
+    examples: field.examples,
+  });
+}
+
+function describeRelation(relation: Relation): JsonObject {
+  const { link, inverse, nested, owned, kind } = relation;
+  const isParent = kind === 'hasOne' || kind === 'hasMany';
+  return said({
+    kind,
+    type: relation.target.name,
+    renamedFrom: relation.renamedFrom,
+    description: relation.description,
+    inverse: inverse?.name,
+    column: link.at === 'source' || (link.at === 'target' && !inverse) ? link.reference.column : undefined,
+    through: link.at === 'join' ? link.table.name : undefined,
+    required: link.at === 'source' ? relation.required : undefined,
+    owned: isParent ? owned : undefined,
+    onDelete: link.at === 'source' ? link.reference.onDelete : undefined,
+    nested,
+    fields: relation.fields.map(({ name }) => name),
+  });
+}
+
+/** Those of one field alone stand at the field; the one that serves the order follows from it. */
+function groups({ indexes, order }: RecordType, unique: boolean): JsonValue {
+  const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
+  const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
+  return indexes
+    .filter((index) => index.unique === unique && (index.members.length > 1 || !isField(index)))
+    .map(names)
+    .filter((one) => unique || one.join() !== ordered);
+}
+
+const isField = ({ members: [first] }: Index): boolean => first !== undefined && !('link' in first);
+
+function describeVariants({ variants, defaultVariant, fields }: RecordType): JsonObject | undefined {
+  if (variants.has('')) return undefined;
+  const omitted = [...variants.values()].map(({ name, fields: kept }): [string, JsonValue] => [
+    name,
+    [...fields.values()].filter((field) => !kept.includes(field)).map((field) => field.name),
+  ]);
+  return { default: defaultVariant.name, omit: Object.fromEntries(omitted) };
+}

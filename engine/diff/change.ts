@@ -1,0 +1,91 @@
+/** What a change of descriptors means for HTTP clients. */
+import type { Model, RecordType } from '../model/model.ts';
+
+/** Every kind of change. `breaking`: a client that worked may stop to. The manual lists them; a test compares both ways. */
+export const changeKinds = {
+  'type-added': { breaking: false },
+  'type-removed': { breaking: true },
+  'path-changed': { breaking: true },
+  'operation-added': { breaking: false },
+  'operation-removed': { breaking: true },
+  'identifier-renamed': { breaking: true },
+  'identifier-hidden': { breaking: true },
+  'identifier-shown': { breaking: false },
+  'order-changed': { breaking: true },
+  'limit-lowered': { breaking: true },
+  'limit-raised': { breaking: false },
+  opened: { breaking: false },
+  closed: { breaking: true },
+  'precondition-required': { breaking: true },
+  'precondition-relaxed': { breaking: false },
+  'unique-added': { breaking: true },
+  'unique-removed': { breaking: false },
+  'variant-added': { breaking: false },
+  'variant-removed': { breaking: true },
+  'default-variant-changed': { breaking: true },
+  'variant-lacks-field': { breaking: true },
+  'variant-has-field': { breaking: false },
+  'field-added': { breaking: false },
+  'required-field-added': { breaking: true },
+  'field-removed': { breaking: true },
+  'field-renamed': { breaking: true },
+  'field-type-changed': { breaking: true },
+  'field-narrowed': { breaking: true },
+  'field-widened': { breaking: false },
+  'field-required': { breaking: true },
+  'field-optional': { breaking: false },
+  'null-refused': { breaking: true },
+  'null-answered': { breaking: true },
+  'field-read-only': { breaking: true },
+  'field-writable': { breaking: false },
+  'default-changed': { breaking: false },
+  'relation-added': { breaking: false },
+  'required-relation-added': { breaking: true },
+  'relation-removed': { breaking: true },
+  'relation-renamed': { breaking: true },
+  'relation-kind-changed': { breaking: true },
+  'relation-type-changed': { breaking: true },
+  'relation-required': { breaking: true },
+  'relation-optional': { breaking: true },
+  'relation-link-only': { breaking: true },
+  'relation-writable': { breaking: false },
+  'relation-shows-less': { breaking: true },
+  'relation-shows-more': { breaking: false },
+  'ownership-changed': { breaking: true },
+  'deletion-changed': { breaking: true },
+} as const satisfies Record<string, { readonly breaking: boolean }>;
+
+export type ChangeKind = keyof typeof changeKinds;
+
+export interface Change {
+  readonly kind: ChangeKind;
+  readonly breaking: boolean;
+  readonly type: string;
+  /** A field, a relation, an operation or a variant; undefined for the type itself. */
+  readonly name: string | undefined;
+  /** For people. */
+  readonly description: string;
+}
+
+export type Report = (kind: ChangeKind, name: string | undefined, description: string) => void;
+
+/** A type before and after. */
+export interface TypePair {
+  readonly before: RecordType;
+  readonly after: RecordType;
+  /** Whether any request could write its records before: what only writes meet is no matter otherwise. */
+  readonly wasWritten: boolean;
+  readonly wasCreated: boolean;
+}
+
+const isNestedIn = (type: RecordType, { types }: Model): boolean =>
+  [...types.values()].some(({ operations, relations }) => {
+    const writes = operations.has('create') || operations.has('update');
+    return writes && [...relations.values()].some(({ target, nested }) => target === type && nested === 'write');
+  });
+
+export const isCreated = (type: RecordType, model: Model): boolean =>
+  type.operations.has('create') || isNestedIn(type, model);
+
+export const isWritten = (type: RecordType, model: Model): boolean =>
+  type.operations.has('update') || isCreated(type, model);
