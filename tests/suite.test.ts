@@ -28,8 +28,8 @@ describe('schema', () => {
       describe(type.name, () => void it.each(cases)('%s', (_title, one) => replayAll(bench, [one])));
   }
 
-  it('leaves no row that refers to nothing', () => {
-    expect(bench.observer.danglingRows()).toEqual([]);
+  it('leaves no row that refers to nothing', async () => {
+    expect(await bench.observer.danglingRows()).toEqual([]);
   });
 });
 
@@ -55,7 +55,7 @@ describe.each(odd)('fixture $name', ({ directory }) => {
     if (groups.length > 0) it.each(groups)(`${type.name} %s`, (_group, cases) => replayAll(bench, cases));
   }
 
-  it('leaves no row that refers to nothing', () => {
-    expect(bench.observer.danglingRows()).toEqual([]);
+  it('leaves no row that refers to nothing', async () => {
+    expect(await bench.observer.danglingRows()).toEqual([]);
   });
 });

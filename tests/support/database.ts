@@ -1,31 +1,57 @@
 /** What a database holds, read through a connection of the test's own. */
 import Database from 'better-sqlite3';
+import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
 
 export interface Watch {
-  /** Every row of every table, as text. */
-  contents(): string;
-  /** Changes with each commit that wrote a page. */
-  version(): number;
-  close(): void;
+  /** Every row of every table, as text, except what only says where sequences stand. */
+  contents(): Promise<string>;
+  /** Changes with each commit that wrote a row. */
+  version(): Promise<string>;
+  close(): Promise<void>;
 }
 
-export function watchDatabase(file: string): Watch {
-  const database = new Database(file, { readonly: true });
-  const tables = database.prepare(`select name from sqlite_schema where type = 'table' order by name`).pluck();
-  return {
-    contents: () =>
-      (tables.all() as string[])
-        .map(
-          (table) =>
-            `${table}\n${database
-              .prepare(`select * from "${table}"`)
-              .raw()
-              .all()
-              .map((row) => JSON.stringify(row))
-              .join('\n')}`,
+export const watchDatabase = (database: TestDatabase): Promise<Watch> => watchers[database.kind](database);
+
+const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promise<Watch>>> = {
+  sqlite: async (one) => {
+    const database = new Database(fileOf(one), { readonly: true });
+    const tables = database
+      .prepare(`select name from sqlite_schema where type = 'table' and name <> 'sqlite_sequence' order by name`)
+      .pluck();
+    const rows = (table: string): string =>
+      database
+        .prepare(`select * from "${table}"`)
+        .raw()
+        .all()
+        .map((row) => JSON.stringify(row))
+        .join('\n');
+    return {
+      contents: async () => (tables.all() as string[]).map((table) => `${table}\n${rows(table)}`).join('\n'),
+      version: async () => String(database.pragma('data_version', { simple: true })),
+      close: async () => void database.close(),
+    };
+  },
+  postgres: async ({ url }) => {
+    const client = await connectTo(url);
+    const tables = async (): Promise<readonly string[]> =>
+      (
+        await client.query<{ name: string }>(
+          'select tablename as name from pg_tables where schemaname = current_schema() order by 1',
         )
-        .join('\n'),
-    version: () => Number(database.pragma('data_version', { simple: true })),
-    close: () => void database.close(),
-  };
-}
+      ).rows.map(({ name }) => name);
+    const each = async (expression: string): Promise<string> => {
+      const parts = (await tables()).map((name) => {
+        const quoted = `"${name.replaceAll('"', '""')}"`;
+        return `select '${name}' as name, (select string_agg(${expression}, E'\\n' order by ${expression}) from ${quoted} as t) as rows`;
+      });
+      const { rows } = await client.query<{ name: string; rows: string | null }>(parts.join(' union all '));
+      return rows.map(({ name, rows: text }) => `${name}\n${text ?? ''}`).join('\n');
+    };
+    return {
+      contents: () => each('t::text'),
+      // A row that is only locked keeps its xmin.
+      version: () => each(`t.xmin::text || ' ' || t.ctid::text`),
+      close: () => client.end(),
+    };
+  },
+};

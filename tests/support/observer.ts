@@ -1,33 +1,79 @@
-/** Looks into the database file of a service through a connection of its own: what each table of the Model holds. */
+/** Looks into the database of a service through a connection of its own: what each table of the Model holds. */
 import Database from 'better-sqlite3';
 import type { Model } from '../../engine/model/model.ts';
 import type { Snapshot } from '../../engine/suite/replay.ts';
+import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
 
 export interface Observer {
-  snapshot(): Snapshot;
+  snapshot(): Promise<Snapshot>;
   /** Rows whose foreign key leads nowhere. */
-  danglingRows(): readonly unknown[];
-  close(): void;
+  danglingRows(): Promise<readonly unknown[]>;
+  close(): Promise<void>;
 }
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-export function createObserver(file: string, model: Model): Observer {
-  const database = new Database(file, { readonly: true });
-  const tables = [...[...model.types.values()].map(({ table }) => table), ...model.joinTables.map(({ name }) => name)];
-  const statements = tables.map((table) => [table, database.prepare(`select * from ${quoted(table)}`).raw()] as const);
-  const version = database.prepare('pragma data_version').pluck();
+export const createObserver = (database: TestDatabase, model: Model): Promise<Observer> =>
+  observers[database.kind](database, [
+    ...[...model.types.values()].map(({ table }) => table),
+    ...model.joinTables.map(({ name }) => name),
+  ]);
+
+const observers: Readonly<
+  Record<DatabaseKind, (database: TestDatabase, tables: readonly string[]) => Promise<Observer>>
+> = { sqlite: observeFile, postgres: observeServer };
+
+/** Asks for the version first, so that nothing is read where nothing was written. */
+function sparing(version: () => Promise<unknown>, read: () => Promise<Snapshot>): () => Promise<Snapshot> {
   let seen: unknown;
   let last: Snapshot = new Map();
-  const read = (): Snapshot => new Map(statements.map(([table, all]) => [table, JSON.stringify(all.all())]));
-  return {
-    // The version changes with every commit of another connection, so that nothing is read where nothing was written.
-    snapshot: () => {
-      const now = version.get();
-      if (now !== seen) [seen, last] = [now, read()];
-      return last;
-    },
-    danglingRows: () => database.pragma('foreign_key_check') as unknown[],
-    close: () => database.close(),
+  return async () => {
+    const now = await version();
+    if (now !== seen) [seen, last] = [now, await read()];
+    return last;
   };
 }
+
+async function observeFile(one: TestDatabase, tables: readonly string[]): Promise<Observer> {
+  const database = new Database(fileOf(one), { readonly: true });
+  const statements = tables.map((table) => [table, database.prepare(`select * from ${quoted(table)}`).raw()] as const);
+  const version = database.prepare('pragma data_version').pluck();
+  const read = (): Snapshot => new Map(statements.map(([table, all]) => [table, JSON.stringify(all.all())]));
+  return {
+    snapshot: sparing(
+      async () => version.get(),
+      async () => read(),
+    ),
+    danglingRows: async () => database.pragma('foreign_key_check') as unknown[],
+    close: async () => void database.close(),
+  };
+}
+
+async function observeServer({ url }: TestDatabase, tables: readonly string[]): Promise<Observer> {
+  const client = await connectTo(url);
+  const column = async (sql: string): Promise<readonly string[]> =>
+    (await client.query<string[]>({ text: sql, rowMode: 'array' })).rows.map(([text = '']) => text);
+  const rows = (table: string): string =>
+    `select coalesce(string_agg(t::text, ',' order by t::text), '') from ${quoted(table)} as t`;
+  const all = tables.map((table) => `select '${table}', (${rows(table)})`).join(' union all ');
+  const read = async (): Promise<Snapshot> =>
+    new Map((await client.query<[string, string]>({ text: all, rowMode: 'array' })).rows);
+  return {
+    // Whatever is written stands in the write-ahead log.
+    snapshot: sparing(() => column('select pg_current_wal_insert_lsn()::text').then(String), read),
+    danglingRows: async () => {
+      const keys = await column(FOREIGN_KEYS);
+      return (await Promise.all(keys.map(column))).flat();
+    },
+    close: () => client.end(),
+  };
+}
+
+/** For each foreign key the question for rows that lead nowhere. */
+const FOREIGN_KEYS = `
+  select format('select child::text from %s as child left join %s as parent on child.%I = parent.%I where child.%I is not null and parent.%I is null',
+    conrelid::regclass, confrelid::regclass, a.attname, b.attname, a.attname, b.attname)
+  from pg_constraint
+  join pg_attribute a on a.attrelid = conrelid and a.attnum = conkey[1]
+  join pg_attribute b on b.attrelid = confrelid and b.attnum = confkey[1]
+  where contype = 'f' and connamespace = current_schema()::regnamespace`;

@@ -1,7 +1,4 @@
 /** A service and everything that is needed to replay cases against it. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Model } from '../../engine/model/model.ts';
 import type { Case } from '../../engine/suite/case.ts';
 import { formatFailures } from '../../engine/suite/report.ts';
@@ -16,20 +13,14 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-/** Memory, where the system offers it as files: thousands of commits need no disk. */
-const fastDirectory = (): string => mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'records-'));
-
 export async function openBench(schemaDirectory: string, model: Model): Promise<Bench> {
-  const directory = fastDirectory();
-  const file = join(directory, 'records.db');
-  const server = await startTestServer({ schemaDirectory, settings: { databaseUrl: `sqlite:${file}` } });
-  const observer = createObserver(file, model);
+  const server = await startTestServer({ schemaDirectory });
+  const observer = await createObserver(server.database, model);
   const replayer = createReplayer({ url: server.url, observe: observer.snapshot });
   const close = async (): Promise<void> => {
     replayer.close();
-    observer.close();
+    await observer.close();
     await server.close();
-    rmSync(directory, { recursive: true });
   };
   return { server, observer, replayer, close };
 }
