@@ -19,6 +19,7 @@ export interface Running {
 }
 
 export interface Compiled {
+  readonly directory: string;
   /** `run('server.js', [], { PORT: '0' })`, in the working directory of the tests. */
   run(file: string, options: readonly string[], environment: Environment): Running;
   remove(): Promise<void>;
@@ -31,6 +32,7 @@ export async function compile(): Promise<Compiled> {
   for (const name of ['node_modules', 'package.json']) await symlink(resolve(name), join(directory, name));
   await promisify(execFile)(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', directory]);
   return {
+    directory,
     run: (file, options, environment) => run([join(directory, file), ...options], environment),
     remove: () => rm(directory, { recursive: true }),
   };

@@ -28,10 +28,11 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-export async function createProject(files: Files): Promise<Project> {
+/** `shown` is a folder of descriptors that are not the project's own. */
+export async function createProject(files: Files, shown?: string): Promise<Project> {
   const directory = mkdtempSync(join(tmpdir(), 'schema-'));
   const database = await createDatabase();
-  const environment = { SCHEMA_DIR: directory, DATABASE_URL: database.url, PORT: '0', SHUTDOWN_TIMEOUT: '1' };
+  const environment = { SCHEMA_DIR: shown ?? directory, DATABASE_URL: database.url, PORT: '0', SHUTDOWN_TIMEOUT: '1' };
   const write = (changed: Files): void => {
     for (const [name, text] of Object.entries(changed)) writeOne(join(directory, name), text);
   };
