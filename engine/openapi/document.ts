@@ -7,7 +7,7 @@ import { HEADERS } from './header-parts.ts';
 import { createNames, type Names } from './names.ts';
 import { pathMethods } from './operations.ts';
 import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
-import { PROBLEM_EXAMPLES, PROBLEM_SCHEMAS } from './problem-answers.ts';
+import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problem-answers.ts';
 import { readSchemas } from './read-schemas.ts';
 import { type Components, needed } from './refs.ts';
 import { GUIDE } from './guide.ts';
@@ -26,8 +26,9 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
   const served = types.filter(({ operations }) => operations.size > 0);
   // Types that are served come first, so that they have their own names.
   for (const type of served) names.record(type);
-  const components = componentsOf(types, names);
-  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names)));
+  const problems = createProblemResponses();
+  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
+  const components = { ...componentsOf(types, names), responses: problems.all() };
   return freezeGraph({
     openapi: '3.1.0',
     info: {
@@ -47,19 +48,23 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
   });
 }
 
-function pathsOf(type: RecordType, names: Names): readonly (readonly [string, JsonObject])[] {
+function pathsOf(
+  type: RecordType,
+  names: Names,
+  problems: ProblemResponses,
+): readonly (readonly [string, JsonObject])[] {
   const collection = ROOT + encodeURIComponent(type.path);
   const item = { parameters: [identifierParameter(type)] };
   const all = [
-    [collection, pathMethods(type, 'collection', names), {}],
-    [`${collection}/{id}`, pathMethods(type, 'item', names), item],
+    [collection, pathMethods(type, 'collection', names, problems), {}],
+    [`${collection}/{id}`, pathMethods(type, 'item', names, problems), item],
   ] as const;
   return all
     .filter(([, methods]) => Object.keys(methods).length > 0)
     .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
 }
 
-function componentsOf(types: readonly RecordType[], names: Names): Components {
+function componentsOf(types: readonly RecordType[], names: Names): Omit<Components, 'responses'> {
   const creations = types.map((type) => [names.creation(type), creationBody(type, names)] as const);
   return {
     schemas: {
@@ -69,7 +74,6 @@ function componentsOf(types: readonly RecordType[], names: Names): Components {
     },
     parameters: SHARED_PARAMETERS,
     headers: HEADERS,
-    responses: {},
     requestBodies: Object.fromEntries(creations),
     examples: PROBLEM_EXAMPLES,
   };

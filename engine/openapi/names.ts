@@ -1,6 +1,7 @@
 /** What the document calls things: in ASCII, each name once, and the same for the same Model. */
 import { defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
+import { demandOf } from './nested-demand.ts';
 
 export interface Names {
   /** A record as lists and requests to one record show it. */
@@ -34,10 +35,13 @@ export function createNames(): Names {
         ? nameOf(`related ${relation.target.name}`, `Related${relation.target.name}`)
         : nameOf(`related ${relation.source.name}.${relation.name}`, `Related${owner(relation)}`),
     input: ({ name }) => nameOf(`input ${name}`, `${name}Input`),
-    nestedInput: (relation) =>
-      shared(relation)
-        ? nameOf(`input ${relation.target.name}`, `${relation.target.name}Input`)
-        : nameOf(`input ${relation.source.name}.${relation.name}`, `${owner(relation)}Input`),
+    nestedInput: (relation) => {
+      const { target, source, name } = relation;
+      const demand = shared(relation) ? demandOf(relation) : [];
+      if (demand === 'nothing') return nameOf(`input ${target.name}`, `${target.name}Input`);
+      if (demand === 'link') return nameOf(`link ${target.name}`, `Linked${target.name}`);
+      return nameOf(`input ${source.name}.${name}`, `${owner(relation)}Input`);
+    },
     creation: ({ name }) => nameOf(`creation ${name}`, `New${name}`),
     one: ({ name }) => oneOf(name, capitalized(name)),
     many: ({ name }) => manyOf(name, defaultPath(name).split('-').map(capitalized).join('')),
@@ -57,11 +61,11 @@ function namer(reserved: readonly string[]): (thing: string, wanted: string) => 
 }
 
 /** A name that nothing else has. */
-function free(wanted: string, taken: ReadonlySet<string>): string {
+export function free(wanted: string, taken: { has(name: string): boolean }): string {
   if (!taken.has(wanted)) return wanted;
   let number = 2;
-  while (taken.has(`${wanted}${number}`)) number += 1;
-  return `${wanted}${number}`;
+  while (taken.has(`${wanted}_${number}`)) number += 1;
+  return `${wanted}_${number}`;
 }
 
 /** Marks are dropped, other letters become their code points: generated clients make identifiers of these names. */

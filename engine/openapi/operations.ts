@@ -7,7 +7,7 @@ import type { HeaderName } from './header-parts.ts';
 import { listParameters } from './list-parameters.ts';
 import { manyInWords, type Names, oneInWords } from './names.ts';
 import { type SharedParameter, viewParameters } from './parameters.ts';
-import { problemCodes, problemResponses } from './problem-answers.ts';
+import type { ProblemResponses } from './problem-answers.ts';
 import { ref } from './refs.ts';
 
 interface Kind {
@@ -96,12 +96,17 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** The methods of one of the two paths of a type. */
-export function pathMethods(type: RecordType, path: Kind['path'], names: Names): JsonObject {
+export function pathMethods(
+  type: RecordType,
+  path: Kind['path'],
+  names: Names,
+  problems: ProblemResponses,
+): JsonObject {
   const kinds = KINDS.filter((kind) => kind.path === path && type.operations.has(kind.operation));
-  return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names)]));
+  return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
 }
 
-function operationObject(kind: Kind, type: RecordType, names: Names): JsonObject {
+function operationObject(kind: Kind, type: RecordType, names: Names, problems: ProblemResponses): JsonObject {
   const own = kind.operation === 'list' ? listParameters(type) : [];
   const body = kind.body?.(type, names);
   return {
@@ -115,7 +120,7 @@ function operationObject(kind: Kind, type: RecordType, names: Names): JsonObject
       ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
     ],
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...kind.answers(type, names), ...problemResponses(problemCodes(kind.operation, type)) },
+    responses: { ...kind.answers(type, names), ...problems.of(kind.operation, type) },
   };
 }
 

@@ -65,10 +65,8 @@ export const identifierParameter = (type: RecordType): JsonObject => ({
 
 const names = (name: string, description: string): JsonObject =>
   query(name, description, {
-    style: 'form',
-    explode: false,
     allowEmptyValue: true,
-    schema: { type: 'array', items: { type: 'string' } },
+    schema: { type: 'string' },
   });
 
 /** What of a record is shown; every operation has these. */

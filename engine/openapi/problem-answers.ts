@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import { type ProblemCode, problemKinds } from '../problem.ts';
 import { type HeaderName } from './header-parts.ts';
+import { free } from './names.ts';
 import { ref } from './refs.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
@@ -30,7 +31,7 @@ const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
 };
 
 /** Which problems an operation of a type can answer. */
-export function problemCodes(operation: Operation, type: RecordType): readonly ProblemCode[] {
+function problemCodes(operation: Operation, type: RecordType): readonly ProblemCode[] {
   const writes = operation === 'create' || operation === 'update';
   const changes = operation === 'update' || operation === 'delete';
   return [
@@ -47,12 +48,35 @@ const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'unsupported-media-type': ['Accept', 'Accept-Patch'],
 };
 
-/** The responses of these codes, by status. */
-export function problemResponses(codes: readonly ProblemCode[]): JsonObject {
-  const statuses = [...new Set(codes.map((code) => problemKinds[code].status))].toSorted();
-  return Object.fromEntries(
-    statuses.map((status) => [String(status), response(codes.filter((code) => problemKinds[code].status === status))]),
-  );
+/** The responses that are problems. Those that are the same are one component: readers are slow where all is repeated. */
+export interface ProblemResponses {
+  /** References, by status. */
+  of(operation: Operation, type: RecordType): JsonObject;
+  /** What was referred to so far. */
+  all(): JsonObject;
+}
+
+export function createProblemResponses(): ProblemResponses {
+  const names = new Map<string, string>();
+  const made = new Map<string, JsonObject>();
+  const nameOf = (same: readonly ProblemCode[], wanted: string): string => {
+    const known = names.get(same.join()) ?? free(wanted, made);
+    names.set(same.join(), known);
+    if (!made.has(known)) made.set(known, response(same));
+    return known;
+  };
+  return {
+    of: (operation, type) => {
+      const codes = problemCodes(operation, type);
+      const statuses = [...new Set(codes.map((code) => problemKinds[code].status))];
+      const responses = statuses.map((status) => {
+        const same = codes.filter((code) => problemKinds[code].status === status);
+        return [String(status), ref('responses', nameOf(same, `${operation}${status}`))] as const;
+      });
+      return Object.fromEntries(responses);
+    },
+    all: () => Object.fromEntries(made),
+  };
 }
 
 function response(codes: readonly ProblemCode[]): JsonObject {
@@ -87,10 +111,10 @@ function narrowed(codes: readonly ProblemCode[]): JsonObject {
 
 const urn = (code: ProblemCode): string => `urn:problem:${code}`;
 
-const codes = Object.keys(problemKinds) as readonly ProblemCode[];
+const CODES_KNOWN = Object.keys(problemKinds) as readonly ProblemCode[];
 
 export const PROBLEM_EXAMPLES: JsonObject = Object.fromEntries(
-  codes.map((code) => {
+  CODES_KNOWN.map((code) => {
     const { title, status } = problemKinds[code];
     const value: JsonObject = { type: urn(code), title, status, detail: title, instance: '/api/…', message: title };
     return [code, { summary: title, value: value as JsonValue }];
@@ -105,7 +129,7 @@ export const PROBLEM_SCHEMAS: JsonObject = {
     description: 'Why a request was refused, or failed (RFC 9457).',
     required: ['type', 'title', 'status', 'detail', 'instance', 'message'],
     properties: {
-      type: { type: 'string', format: 'uri', enum: codes.map(urn), description: 'The kind of problem.' },
+      type: { type: 'string', format: 'uri', enum: CODES_KNOWN.map(urn), description: 'The kind of problem.' },
       title: text('The kind of problem in words.'),
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the answer.' },
       detail: text('What is wrong with this request.'),

@@ -38,5 +38,5 @@ function relationSchema(relation: Relation, names: Names): JsonObject {
   const related = ref('schemas', names.related(relation));
   const text = { description: description === '' ? target.name : description };
   if (toMany) return { type: 'array', items: related, ...text };
-  return required ? { allOf: [related], ...text } : { anyOf: [related, { type: 'null' }], ...text };
+  return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
 }

@@ -3,13 +3,14 @@ import type { JsonObject } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { requiredKeys } from '../validation/body-schema.ts';
 import type { Names } from './names.ts';
+import { demandOf } from './nested-demand.ts';
 import { ref } from './refs.ts';
 import { chosenIdentifier, fieldSchema, identifierSchema, writtenIdentifier } from './value-schema.ts';
 
-/** By name, those of relations that take only some fields included. Relations refer to each other, to any depth. */
+/** By name, those that relations take included. They refer to each other, to any depth. */
 export function inputSchemas(type: RecordType, names: Names): JsonObject {
   const nested = [...type.relations.values()].map(
-    (relation) => [names.nestedInput(relation), inputSchema(relation.target, relation.fields, names)] as const,
+    (relation) => [names.nestedInput(relation), nestedSchema(relation, names)] as const,
   );
   return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, allFields(type), names) };
 }
@@ -58,10 +59,10 @@ function properties(type: RecordType, fields: readonly Field[], names: Names): J
 }
 
 function relationSchema(relation: Relation, names: Names): JsonObject {
-  const record = nestedSchema(relation, names);
+  const record = ref('schemas', names.nestedInput(relation));
   const description = `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.');
   if (relation.toMany) return { type: 'array', items: record, description };
-  return relation.required ? { allOf: [record], description } : { anyOf: [record, { type: 'null' }], description };
+  return relation.required ? { ...record, description } : { anyOf: [record, { type: 'null' }], description };
 }
 
 function usage({ target, toMany, nested, owned, required }: Relation): string {
@@ -73,18 +74,12 @@ function usage({ target, toMany, nested, owned, required }: Relation): string {
 
 /** A related record: with an identifier it is linked, without one it is made, or must not be. */
 function nestedSchema(relation: Relation, names: Names): JsonObject {
-  const { target, nested, owned, toMany, inverse } = relation;
-  const record = ref('schemas', names.nestedInput(relation));
-  const linked = linkSchema(target);
-  if (nested === 'link') return { allOf: [record, linked] };
-  const required = requiredKeys(target).filter((name) => name !== inverse?.name);
-  // An owned child that is there is updated: whether this one is, only the database knows.
-  if (required.length === 0 || (owned && !toMany)) return record;
-  return { allOf: [record, { anyOf: [linked, { type: 'object', required }] }] };
+  const { target, fields } = relation;
+  const demand = demandOf(relation);
+  const schema = inputSchema(target, fields, names);
+  if (demand === 'nothing') return schema;
+  const { name } = target.identifier;
+  const link = { required: [name], properties: { [name]: identifierSchema(target) } };
+  if (demand !== 'link') return { ...schema, anyOf: [link, { required: demand }] };
+  return { ...schema, required: [name], properties: { ...properties(target, fields, names), ...link.properties } };
 }
-
-const linkSchema = (target: RecordType): JsonObject => ({
-  type: 'object',
-  required: [target.identifier.name],
-  properties: { [target.identifier.name]: identifierSchema(target) },
-});
