@@ -112,6 +112,19 @@ export const relationScenarios: readonly Scenario[] = [
     ],
   },
   {
+    title: 'a renamed relation without another side keeps its connections',
+    before: {
+      Author: author(),
+      Book: `${book('author: { kind: belongsTo, type: Author }')}\nindexes: [[author, title]]`,
+    },
+    records: [...AUTHORS, ...BOOKS],
+    after: {
+      Book: `${book('writer: { kind: belongsTo, type: Author, renamedFrom: author }')}\nindexes: [[writer, title]]`,
+    },
+    steps: ['ready rename-relation:Book.writer'],
+    reads: [['GET /api/books/2', { id: 2, title: 'Two', writer: A }]],
+  },
+  {
     title: 'a relation that vanished beside one that looks the same is a question',
     before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ...BOOKS],
