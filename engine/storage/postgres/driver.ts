@@ -3,7 +3,7 @@ import { StartError } from '../../start-error.ts';
 import type { Awaitable, Driver, Statement } from '../driver.ts';
 import { postgresDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
-import { translate } from './errors.ts';
+import { reasonOf, translate } from './errors.ts';
 import { define, migrate } from './migrate.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { openSnapshot } from './snapshot.ts';
@@ -60,8 +60,7 @@ async function usable(connections: Connections, shown: string): Promise<readonly
       connection.release();
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message || String(Reflect.get(error, 'code')) : String(error);
-    throw new StartError(`The database at ${shown} cannot be used: ${reason}`, { cause: error });
+    throw new StartError(`The database at ${shown} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -40,11 +40,14 @@ const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_
 const MESSAGES = /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered))/;
 const CROWDED = /^timeout exceeded when trying to connect/;
 
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+/** Known by what they have, whatever made them. */
+function textOf(error: unknown, key: 'code' | 'message'): string {
+  const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
+  return typeof value === 'string' ? value : '';
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '');
+const codeOf = (error: unknown): string => textOf(error, 'code');
+const messageOf = (error: unknown): string => textOf(error, 'message');
 
 /** Nothing is known any more of a statement that was under way. */
 export function isConnectionLost(error: unknown): boolean {
@@ -54,6 +57,9 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** The whole transaction was given up, and may go well when it is repeated. */
 export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error));
+
+/** Why, for people. */
+export const reasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {

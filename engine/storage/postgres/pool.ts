@@ -26,8 +26,9 @@ export function createConnections({ url, pool: max, prepared }: Place): Connecti
     idleTimeoutMillis: IDLE_TIMEOUT,
     application_name: 'records',
   });
-  // An idle connection that breaks is forgotten by the pool, and missed by nobody.
+  // A connection that breaks is forgotten by the pool; a statement that was under way says so itself.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const names = new WeakMap<PoolClient, Set<string>>();
 
   function namesOf(client: PoolClient): Set<string> | undefined {

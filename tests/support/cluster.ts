@@ -1,0 +1,36 @@
+/** A PostgreSQL server of a test's own, which may be stopped and started again. */
+import { execFile, type ExecFileException } from 'node:child_process';
+import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Cluster {
+  readonly url: string;
+  stop(mode: 'fast' | 'immediate'): Promise<void>;
+  again(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const control = (...words: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    // The server that it leaves behind keeps its pipes open: what counts is the end of the command.
+    const child = execFile('.ci/postgres', words, (error: ExecFileException | null, out) =>
+      error ? reject(error) : resolve(out.trim()),
+    );
+    child.stdin?.end();
+  });
+
+export async function startCluster(): Promise<Cluster> {
+  const directory = mkdtempSync(join(tmpdir(), 'cluster-'));
+  chmodSync(directory, 0o755);
+  const url = await control('start', directory);
+  return {
+    url,
+    stop: async (mode) => void (await control('stop', directory, mode)),
+    again: async () => void (await control('again', directory)),
+    remove: async () => {
+      await control('stop', directory, 'immediate').catch(() => '');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
