@@ -13,8 +13,14 @@ export interface Listener {
   readonly sockets: ReadonlySet<Socket>;
 }
 
+/** Longer than proxies and clients keep theirs: who closes first should be the one that sends. */
+const KEEP_ALIVE_MS = 75_000;
+
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
-  const server = createServer(serve).on('checkContinue', continuing(serve, settings.bodyLimit));
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, serve).on(
+    'checkContinue',
+    continuing(serve, settings.bodyLimit),
+  );
   const sockets = openSockets(server);
   server.listen(settings.port, settings.host);
   try {

@@ -112,7 +112,7 @@ const LIES: readonly (readonly [string, (document: Mutable) => void])[] = [
   [
     'a problem less',
     (document) => {
-      const content = node(document, 'paths', '/api/tax-classes', 'post', 'responses', '409', 'content');
+      const content = node(document, 'components', 'responses', 'create400', 'content');
       const schema = node(content, 'application/problem+json', 'schema', 'allOf', '1', 'properties', 'type');
       schema['enum'] = lied(['urn:problem:storage-busy']);
     },
@@ -137,7 +137,7 @@ describe.each(folders)('$name', ({ directory }) => {
   afterAll(() => server.close());
 
   const exampleOf = (place: readonly string[]): JsonValue | undefined =>
-    schemas.at(...place, 'requestBody', 'content', 'application/json', 'example');
+    schemas.at(...place, 'requestBody', 'content', 'application/json', 'examples', 'example', 'value');
 
   /** The records that the example links must be there. */
   async function makeLinked(type: RecordType): Promise<void> {
@@ -185,7 +185,9 @@ describe.each(folders)('$name', ({ directory }) => {
       '201',
       'content',
       'application/json',
+      'examples',
       'example',
+      'value',
     );
     expect(withFirstIdentifiers(JSON.parse(created.text), identifiers)).toEqual(shown);
   });

@@ -2,10 +2,10 @@
 import { freezeGraph } from '../model/draft.ts';
 import type { JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { creationExample } from './examples.ts';
+import { creationExample, withExample } from './examples.ts';
 import { HEADERS } from './header-parts.ts';
 import { createNames, type Names } from './names.ts';
-import { pathMethods } from './operations.ts';
+import { EMPTY_RESPONSES, pathMethods } from './operations.ts';
 import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problem-answers.ts';
 import { readSchemas } from './read-schemas.ts';
@@ -28,7 +28,7 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
   for (const type of served) names.record(type);
   const problems = createProblemResponses();
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
-  const components = { ...componentsOf(types, names), responses: problems.all() };
+  const components = { ...componentsOf(types, names), responses: { ...EMPTY_RESPONSES, ...problems.all() } };
   return freezeGraph({
     openapi: '3.1.0',
     info: {
@@ -80,6 +80,6 @@ function componentsOf(types: readonly RecordType[], names: Names): Omit<Componen
 }
 
 function creationBody(type: RecordType, names: Names): JsonObject {
-  const media = { schema: creationSchema(type, names), example: creationExample(type) };
+  const media = withExample(creationSchema(type, names), 'A new record.', creationExample(type));
   return { required: true, content: { 'application/json': media } };
 }

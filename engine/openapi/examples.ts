@@ -2,6 +2,12 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 
+/** A media type with its example. Some readers take an `example` with a key "value" for something else. */
+export const withExample = (schema: JsonObject, summary: string, value: JsonValue): JsonObject => ({
+  schema,
+  examples: { example: { summary, value } },
+});
+
 /** Identifiers of an empty database begin with it. */
 const FIRST = 1;
 /** How deep obligatory records are nested in each other. */

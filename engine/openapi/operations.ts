@@ -2,7 +2,7 @@
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
-import { changeExample, recordExample } from './examples.ts';
+import { changeExample, recordExample, withExample } from './examples.ts';
 import type { HeaderName } from './header-parts.ts';
 import { listParameters } from './list-parameters.ts';
 import { manyInWords, type Names, oneInWords } from './names.ts';
@@ -31,7 +31,7 @@ const KINDS: readonly Kind[] = [
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
     description: 'Answers the whole list, or one page of it where a limit is given. Filters are ANDed.',
     shared: ['after', 'before', 'Prefer-Count', 'If-None-Match'],
-    answers: (type, names) => ({ 200: listAnswer(type, names), 304: NOT_MODIFIED }),
+    answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
   },
   {
     operation: 'create',
@@ -44,7 +44,7 @@ const KINDS: readonly Kind[] = [
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
       201: recordAnswer(type, names, 'The created record.', ['Location', 'ETag', 'Preference-Applied']),
-      204: minimalAnswer('The record was created; Location says where.', ['Location', 'ETag']),
+      204: ref('responses', 'created'),
     }),
   },
   {
@@ -55,7 +55,10 @@ const KINDS: readonly Kind[] = [
     summary: (type) => `Retrieve ${oneInWords(type)} by id`,
     description: 'Answers one record, with its relations one level deep.',
     shared: ['If-None-Match'],
-    answers: (type, names) => ({ 200: recordAnswer(type, names, 'The record.', ['ETag']), 304: NOT_MODIFIED }),
+    answers: (type, names) => ({
+      200: recordAnswer(type, names, 'The record.', ['ETag']),
+      304: ref('responses', 'notModified'),
+    }),
   },
   {
     operation: 'update',
@@ -90,7 +93,7 @@ const KINDS: readonly Kind[] = [
     shared: ['Prefer-Return'],
     answers: (type, names) => ({
       200: recordAnswer(type, names, 'The record as it was.', ['Preference-Applied']),
-      204: minimalAnswer('The record was deleted.', []),
+      204: ref('responses', 'deleted'),
     }),
   },
 ];
@@ -136,22 +139,25 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
     (['Cache-Control', 'Vary', 'X-Request-Id', ...names] as const).map((name) => [name, ref('headers', name)]),
   );
 
-const NOT_MODIFIED: JsonObject = {
-  description: 'What the client has is still the same.',
-  headers: headersOf(['ETag']),
-};
-
-const minimalAnswer = (description: string, headers: readonly HeaderName[]): JsonObject => ({
+const minimal = (description: string, headers: readonly HeaderName[]): JsonObject => ({
   description: `${description} After \`Prefer: return=minimal\`.`,
   headers: headersOf([...headers, 'Preference-Applied']),
 });
+
+/** Answers without a record: the same for every type. */
+export const EMPTY_RESPONSES: JsonObject = {
+  notModified: { description: 'What the client has is still the same.', headers: headersOf(['ETag']) },
+  created: minimal('The record was created; Location says where.', ['Location', 'ETag']),
+  updated: minimal('The record was updated.', ['ETag']),
+  deleted: minimal('The record was deleted.', []),
+};
 
 function recordAnswer(type: RecordType, names: Names, description: string, headers: readonly HeaderName[]): JsonObject {
   const schema = ref('schemas', names.record(type));
   return {
     description,
     headers: headersOf(headers),
-    content: { 'application/json': { schema, example: recordExample(type) } },
+    content: { 'application/json': withExample(schema, description, recordExample(type)) },
   };
 }
 
@@ -161,7 +167,7 @@ function listAnswer(type: RecordType, names: Names): JsonObject {
     description: 'The records that match the filters, in the order asked for.',
     headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
     content: {
-      'application/json': { schema, example: [recordExample(type)] },
+      'application/json': withExample(schema, 'A list of one record.', [recordExample(type)]),
       'application/x-ndjson': { schema: { type: 'string', description: 'One record on each line.' } },
       'text/csv': {
         schema: {
@@ -176,11 +182,11 @@ function listAnswer(type: RecordType, names: Names): JsonObject {
 function updateAnswers(type: RecordType, names: Names): JsonObject {
   return {
     200: recordAnswer(type, names, 'The updated record.', ['ETag', 'Preference-Applied']),
-    204: minimalAnswer('The record was updated.', ['ETag']),
+    204: ref('responses', 'updated'),
   };
 }
 
 function changeBody(type: RecordType, names: Names, mediaTypes: readonly string[]): JsonObject {
-  const media = { schema: ref('schemas', names.input(type)), example: changeExample(type) };
+  const media = withExample(ref('schemas', names.input(type)), 'A change of some values.', changeExample(type));
   return { required: true, content: Object.fromEntries(mediaTypes.map((name) => [name, media])) };
 }
