@@ -13,6 +13,7 @@ import type { ViewRequest } from '../../engine/suite/reference/views.ts';
 import { copyWorld, type Id, rankByCreation, replaceWorld, rowsOf } from '../../engine/suite/reference/world.ts';
 import { collectionPath, itemPath } from '../../engine/suite/scenario.ts';
 import { type Draw, drawBody, type Drawn, drawFrom, type Operation } from './random-operations.ts';
+import { drawList, drawView } from './random-queries.ts';
 import type { Bench } from './replaying.ts';
 
 interface Session {
@@ -122,22 +123,18 @@ async function remove(session: Session, type: RecordType, id: Id): Promise<void>
   if (differences.length > 0) fail(session, differences, answer);
 }
 
-async function read(session: Session, type: RecordType, id: Id): Promise<void> {
-  const answer = await send(session, 'GET', itemPath(type, id));
-  const body = session.reference.get(type, id);
-  const differences = compareAnswer(
-    body === undefined ? { status: 404 } : { status: 200, body },
-    answer,
-    session.bindings,
-  );
+async function read(session: Session, type: RecordType, id: Id, draw: Draw): Promise<void> {
+  const view = drawView(draw, type);
+  const answer = await send(session, 'GET', itemPath(type, id, viewQuery(view)));
+  const body = session.reference.get(type, id, view);
+  const expected = body === undefined ? { status: 404 } : { status: 200, body };
+  const differences = compareAnswer(expected, answer, session.bindings);
   if (differences.length > 0) fail(session, differences, answer);
 }
 
-/** A page in a random order. */
+/** A page in a random order, of the records that a random filter finds. */
 async function list(session: Session, type: RecordType, draw: Draw): Promise<void> {
-  const names = type.defaultVariant.fields.filter((field) => field.type.operators.length > 0).map(({ name }) => name);
-  const path = [...names, type.identifier.name][draw(names.length + 1)] ?? type.identifier.name;
-  const request = { order: [{ path, descending: draw(2) === 1 }], offset: draw(3), limit: 1 + draw(5) };
+  const request = drawList(session.reference.world, draw, type);
   const answer = await send(session, 'GET', collectionPath(type, listQuery(request)));
   const { body, total } = session.reference.list(type, request);
   const expect = { status: 200, headers: { 'x-total-count': String(total) }, body };
@@ -160,7 +157,7 @@ async function perform(session: Session, model: Model, operation: Operation): Pr
   const id = pick(session, type, draw);
   if (id === undefined) return;
   if (operation.kind === 'delete') return remove(session, type, id);
-  if (operation.kind === 'get') return read(session, type, id);
+  if (operation.kind === 'get') return read(session, type, id, draw);
   return write(session, type, operation, draw, id);
 }
 

@@ -71,6 +71,7 @@ export function writeValues(run: Run, type: RecordType, row: Row, body: JsonObje
     after.set(field, written(run, field, row.values.get(field) ?? null, value));
     say(run, type, row.id, field.name, value, pointer([...at, field.name]));
   }
+  for (const [key, value] of open) say(run, type, row.id, `open ${key}`, value, pointer([...at, key]));
   const next = { ...row, values: after, open: writtenOpen(run, row.open, open) };
   if (!same(row, next)) putRow(run.world, type, next);
 }

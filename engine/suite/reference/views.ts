@@ -41,10 +41,11 @@ function included(type: RecordType, paths: readonly string[]): Map<Relation, Sho
   );
 }
 
+const isNamed = (names: readonly string[], { name }: Relation): boolean =>
+  names.some((path) => path === name || path.startsWith(`${name}.`));
+
 function selected(shown: Shown, names: readonly string[]): Shown {
-  const relations = [...shown.relations].filter(([{ name }]) =>
-    names.some((path) => path === name || path.startsWith(`${name}.`)),
-  );
+  const relations = [...shown.relations].filter(([relation]) => isNamed(names, relation));
   return {
     fields: shown.fields.filter(({ name }) => names.includes(name)),
     openKeys: false,
@@ -52,8 +53,15 @@ function selected(shown: Shown, names: readonly string[]): Shown {
   };
 }
 
-const selectedBelow = (relation: Relation, view: Shown, names: readonly string[]): Shown =>
-  names.includes(relation.name) ? view : selected(view, below(names, relation.name));
+/** A relation that is named itself shows all its fields; what is named behind it is selected all the same. */
+function selectedBelow(relation: Relation, view: Shown, names: readonly string[]): Shown {
+  const behind = below(names, relation.name);
+  if (!names.includes(relation.name)) return selected(view, behind);
+  const relations = [...view.relations].map(
+    ([inner, shown]) => [inner, isNamed(behind, inner) ? selectedBelow(inner, shown, behind) : shown] as const,
+  );
+  return { ...view, relations: new Map(relations) };
+}
 
 /** What a request shows of a record; without parameters its relations one level deep. */
 export function shownBy(type: RecordType, { include, fields, variant }: ViewRequest): Shown {

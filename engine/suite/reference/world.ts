@@ -1,4 +1,5 @@
 /** The records of the reference model: rows as plain values in memory, and what changed between two states of them. */
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Field, JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { reference, referenceName } from '../bindings.ts';
@@ -64,8 +65,22 @@ export function idIn(body: JsonObject, type: RecordType): Id | undefined {
   return typeof value === 'number' ? value : referenceName(value);
 }
 
+/** The keys are parts of the Model, which are compared as they are. */
+const sameMap = <K>(before: ReadonlyMap<K, unknown>, after: ReadonlyMap<K, unknown>): boolean =>
+  before.size === after.size && [...after].every(([key, value]) => isDeepStrictEqual(before.get(key), value));
+
+/** Most rows are the same object; one that was changed and changed back is not. */
+function sameRow(before: Row | undefined, after: Row): boolean {
+  if (before === undefined || before === after) return before === after;
+  return (
+    sameMap(before.values, after.values) &&
+    sameMap(before.links, after.links) &&
+    isDeepStrictEqual(before.open, after.open)
+  );
+}
+
 function sameRows(before: ReadonlyMap<Id, Row>, after: ReadonlyMap<Id, Row>): boolean {
-  return before.size === after.size && [...after].every(([id, row]) => before.get(id) === row);
+  return before.size === after.size && [...after].every(([id, row]) => sameRow(before.get(id), row));
 }
 
 function samePairs(before: readonly (readonly [Id, Id])[], after: readonly (readonly [Id, Id])[]): boolean {
