@@ -33,8 +33,7 @@ function compareField(before: Field, after: Field, report: Report): void {
 const shown = (value: unknown): string => JSON.stringify(value ?? null);
 
 function compareShape(before: Field, after: Field, report: Report): void {
-  if (isDeepStrictEqual(before.constraints, after.constraints)) return;
   const { name, type } = after;
-  if (widens(type, before, after)) report('field-widened', name, `now ${type.expected(after)}`);
-  else report('field-narrowed', name, `now only ${type.expected(after)}`);
+  if (!widens(type, before, after)) report('field-narrowed', name, `now only ${type.expected(after)}`);
+  else if (!widens(type, after, before)) report('field-widened', name, `now ${type.expected(after)}`);
 }

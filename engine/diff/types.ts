@@ -45,9 +45,10 @@ function compareIdentifier(
   if (!before.inRecord && after.inRecord) report('identifier-shown', after.name, 'records show it now');
 }
 
-function orderOf({ order, identifier }: RecordType): string {
-  const terms = order.map(({ field, descending }) => `${field?.name ?? identifier.name}${descending ? ' desc' : ''}`);
-  const end = order.some(({ field }) => field === undefined) ? [] : [identifier.name];
+/** The identifier's own name is another matter. */
+function orderOf({ order }: RecordType): string {
+  const terms = order.map(({ field, descending }) => `${field?.name ?? 'identifier'}${descending ? ' desc' : ''}`);
+  const end = order.some(({ field }) => field === undefined) ? [] : ['identifier'];
   return [...terms, ...end].join(', ');
 }
 

@@ -65,7 +65,7 @@ function writeOne(file: string, text: string | null): void {
 }
 
 /** In this process, with an environment and a console of its own. */
-async function runCommand(
+export async function runCommand(
   name: keyof typeof commands,
   options: readonly string[],
   environment: Readonly<Record<string, string>>,
