@@ -50,6 +50,8 @@ async function refuseStale({ applied }: Plan, reader: Reader): Promise<void> {
 
 async function refused(plan: Plan, driver: Driver, steps: readonly Assessed[]): Promise<readonly Assessed[]> {
   const drift = await driver.drift(plan.touched);
-  if (blockers(steps).length + drift.length > 0) throw new StartError(formatRefusal(steps, drift));
-  return steps;
+  if (blockers(steps).length + drift.length === 0) return steps;
+  // Tables that another instance has just changed look as if they had drifted.
+  await refuseStale(plan, driver);
+  throw new StartError(formatRefusal(steps, drift));
 }

@@ -1,4 +1,5 @@
 /** The applied model and the wanted one -> the steps from one to the other. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Model, RecordType } from '../../model/model.ts';
 import { type AppliedModel, appliedModel, type AppliedType, type TableDefinition } from '../applied-model.ts';
 import { defineType } from '../define.ts';
@@ -14,6 +15,12 @@ import { typeSteps } from './type.ts';
 import { unclearJoins, unclearTypes } from './unclear.ts';
 
 export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect): Plan {
+  const wanted = appliedModel(model, dialect);
+  const steps = isDeepStrictEqual(applied, wanted) ? [] : stepsBetween(applied, model, dialect);
+  return { steps, applied, wanted, touched: touchedBy(steps, applied) };
+}
+
+function stepsBetween(applied: AppliedModel, model: Model, dialect: Dialect): readonly Step[] {
   const { kept, added, dropped } = match(model.types.values(), Object.keys(applied.types));
   const names: TypeNames = {
     now: new Map(kept.map(({ wanted, former }) => [former, wanted.name])),
@@ -25,7 +32,7 @@ export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect
   });
   const joins = matchJoins(applied, model, names);
   const asked = [...unclearTypes(applied, dropped, added), ...unclearJoins(joins)];
-  const steps = [
+  return [
     ...asked.map((step) => finished(step, [], tableOf(applied, step.type))),
     ...droppedJoinSteps(joins.dropped, dialect),
     ...dropped.flatMap((name) => droppedTypeSteps(name, applied.types[name], dialect)),
@@ -34,7 +41,6 @@ export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect
     ...added.map((type) => addedTypeStep(type, dialect)),
     ...addedJoinSteps(joins.added, dialect),
   ];
-  return { steps, applied, wanted: appliedModel(model, dialect), touched: touchedBy(steps, applied) };
 }
 
 const tableOf = (applied: AppliedModel, type: string): string | undefined => applied.types[type]?.table;
