@@ -181,7 +181,7 @@ describe('the process', () => {
     expect(service.err().trim().split('\n')).toEqual([
       'HOST is "a b"; expected a host name or an IP address',
       'PORT is "80x"; expected an integer from 0 to 65535',
-      'DATABASE_URL is "mysql:x"; expected sqlite: and the path of a file, like sqlite:data/records.db',
+      'DATABASE_URL is "mysql:x"; expected sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
       'BODY_LIMIT is "0"; expected an integer from 1 to 268435456',
       'SHUTDOWN_TIMEOUT is "-1"; expected seconds from 0 to 86400',
     ]);
