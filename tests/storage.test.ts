@@ -236,9 +236,13 @@ describe('a start', () => {
 
   it('makes the tables once, and finds them again', async () => {
     await (await openStorage(model, url())).close();
-    const before = new Database(file(), { readonly: true }).prepare('select name, sql from sqlite_schema order by name').all();
+    const before = new Database(file(), { readonly: true })
+      .prepare('select name, sql from sqlite_schema order by name')
+      .all();
     await (await openStorage(model, url())).close();
-    expect(new Database(file(), { readonly: true }).prepare('select name, sql from sqlite_schema order by name').all()).toEqual(before);
+    expect(
+      new Database(file(), { readonly: true }).prepare('select name, sql from sqlite_schema order by name').all(),
+    ).toEqual(before);
     expect(before).toMatchSnapshot();
   });
 

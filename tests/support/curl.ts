@@ -74,7 +74,12 @@ export function parseCurl(words: readonly string[]): CurlRequest {
 
 /** `-sgi` as `-s -g -i`. */
 const splitFlags = (word: string): readonly string[] =>
-  /^-[a-zA-Z]{2,}$/.test(word) ? word.slice(1).split('').map((letter) => `-${letter}`) : [word];
+  /^-[a-zA-Z]{2,}$/.test(word)
+    ? word
+        .slice(1)
+        .split('')
+        .map((letter) => `-${letter}`)
+    : [word];
 
 function header(line: string): Record<string, string> {
   const colon = line.indexOf(':');

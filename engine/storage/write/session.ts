@@ -81,7 +81,8 @@ export interface Session {
 export function createSession(writer: Writer, tables: Tables, dialect: DialectName, rules: Rules): Session {
   const maps = {
     existing: new Map(),
-    deleted: new Map(), named: new Map(),
+    deleted: new Map(),
+    named: new Map(),
     paired: new Map(),
     unpaired: new Map(),
     kept: new Set<string>(),
