@@ -19,9 +19,11 @@ function bound(name: string, bindings: Bindings): JsonValue {
   return value;
 }
 
-/** A path with its variables filled in. */
+/** A path with its variables filled in; one that begins with `+` stands for a piece of a path, and is not encoded. */
 export const fillPath = (path: string, bindings: Bindings): string =>
-  path.replaceAll(PLACEHOLDER, (_, name: string) => encodeURIComponent(String(bound(name, bindings))));
+  path.replaceAll(PLACEHOLDER, (_, name: string) =>
+    name.startsWith('+') ? String(bound(name.slice(1), bindings)) : encodeURIComponent(String(bound(name, bindings))),
+  );
 
 function merged(parts: readonly JsonValue[], bindings: Bindings): JsonObject {
   return Object.assign({}, ...parts.map((part) => fill(part, bindings))) as JsonObject;

@@ -27,6 +27,8 @@ export interface Expectation {
   readonly status: number;
   /** null: the header must be absent. Variables are bound here as well. */
   readonly headers?: Readonly<Record<string, string | null>>;
+  /** The variable that stands for the address of each relation in `Link`; null where the relation must be absent. */
+  readonly links?: Readonly<Record<string, string | null>>;
   readonly body?: JsonValue;
   /** Nothing after the headers. */
   readonly empty?: true;

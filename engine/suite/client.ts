@@ -71,6 +71,18 @@ export function parseHead(received: string): Answer {
   };
 }
 
+/** Where the service is mounted below some path, the addresses that it answers begin with it. */
+function belowPrefix(answer: Answer, prefix: string): Answer {
+  if (prefix === '') return answer;
+  const { location, link } = answer.headers;
+  const headers = {
+    ...answer.headers,
+    ...(location?.startsWith(prefix) ? { location: location.slice(prefix.length) } : {}),
+    ...(link === undefined ? {} : { link: link.replaceAll(`<${prefix}`, '<') }),
+  };
+  return { ...answer, headers };
+}
+
 export function createClient(url: string): Client {
   const base = new URL(url);
   const transport = base.protocol === 'https:' ? https : http;
@@ -94,8 +106,11 @@ export function createClient(url: string): Client {
       request.end(text);
     });
   return {
-    send: (request) =>
-      request.method === 'HEAD' ? sendHead(base, { ...request, path: prefix + request.path }) : send(request),
+    send: async (request) => {
+      const answer =
+        request.method === 'HEAD' ? sendHead(base, { ...request, path: prefix + request.path }) : send(request);
+      return belowPrefix(await answer, prefix);
+    },
     close: () => agent.destroy(),
   };
 }

@@ -37,6 +37,21 @@ function matchHeader(name: string, expected: string | null, got: string | undefi
   return match(reference(variable), variable.includes(':') ? Number(middle) : middle, `header ${name}`, bindings);
 }
 
+/** The addresses in `Link` by their relation (RFC 8288). */
+const linkTargets = (header = ''): ReadonlyMap<string, string> =>
+  new Map(
+    [...header.matchAll(/<([^>]*)>; rel="([^"]*)"/g)].map(([, target = '', relation = '']) => [relation, target]),
+  );
+
+function matchLinks({ links = {} }: Expectation, { headers }: Answer, bindings: Bindings): Difference[] {
+  const targets = linkTargets(headers['link']);
+  return Object.entries(links).flatMap(([relation, variable]) => {
+    const [place, target] = [`link ${relation}`, targets.get(relation)];
+    if (variable !== null) return match(reference(variable), target, place, bindings);
+    return target === undefined ? [] : [difference(place, undefined, target)];
+  });
+}
+
 function parsed(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -96,6 +111,7 @@ export function compareAnswer(expect: Expectation, answer: Answer, bindings: Bin
   const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
     matchHeader(name, value, answer.headers[name], bindings),
   );
-  if (answer.status === expect.status) return [...headers, ...matchBody(expect, answer, bindings)];
+  if (answer.status === expect.status)
+    return [...headers, ...matchLinks(expect, answer, bindings), ...matchBody(expect, answer, bindings)];
   return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];
 }

@@ -9,8 +9,10 @@ import { filters } from './cases/filters.ts';
 import { identifiers } from './cases/identifiers.ts';
 import { lists } from './cases/lists.ts';
 import { operations } from './cases/operations.ts';
+import { paging } from './cases/paging.ts';
 import { patches } from './cases/patches.ts';
 import { preconditions } from './cases/preconditions.ts';
+import { preferences } from './cases/preferences.ts';
 import { reads } from './cases/reads.ts';
 import { relations } from './cases/relations.ts';
 import { variants } from './cases/variants.ts';
@@ -25,6 +27,7 @@ const generators: readonly Generator[] = [
   patches,
   reads,
   lists,
+  paging,
   filters,
   views,
   variants,
@@ -32,6 +35,7 @@ const generators: readonly Generator[] = [
   conflicts,
   errors,
   preconditions,
+  preferences,
 ];
 
 /** Where the values of samples start: two replays on one database must not share any. */

@@ -34,10 +34,17 @@ export interface WriteOptions {
   readonly patch?: boolean;
 }
 
+export interface Listed {
+  readonly ids: readonly Id[];
+  readonly body: readonly JsonObject[];
+  /** How many records match, whatever the page. */
+  readonly total: number;
+}
+
 export interface Reference {
   readonly world: World;
   get(type: RecordType, id: Id, view?: ViewRequest): JsonObject | undefined;
-  list(type: RecordType, request: ListRequest): { readonly body: readonly JsonObject[]; readonly total: number };
+  list(type: RecordType, request: ListRequest): Listed;
   create(type: RecordType, body: JsonObject, options?: WriteOptions): Accepted | Refusal;
   update(type: RecordType, id: Id, body: JsonObject, options?: WriteOptions): Accepted | Refusal;
   remove(type: RecordType, id: Id, view?: ViewRequest): Accepted | Refusal;
@@ -72,7 +79,8 @@ function attempt(
 function page(world: World, type: RecordType, { filters = [], order, offset = 0, limit, view = {} }: ListRequest) {
   const rows = listed(world, type, filters, order);
   const shown = rows.slice(offset, limit === undefined ? undefined : offset + limit);
-  return { body: shown.map((row) => represent(world, type, row, shownBy(type, view))), total: rows.length };
+  const body = shown.map((row) => represent(world, type, row, shownBy(type, view)));
+  return { ids: shown.map(({ id }) => id), body, total: rows.length };
 }
 
 /** Bodies may hold what answers showed: values marked as kept exactly. */
