@@ -8,7 +8,7 @@ const ENGINE = 'engine';
 
 /** A stage may import those before it, and itself. What stands in engine/ itself is ranked by its name. */
 const RANKS: readonly (readonly string[])[] = [
-  ['json.ts', 'names.ts', 'diagnostic.ts', 'problem.ts', 'start-error.ts', 'settings.ts', 'package.ts'],
+  ['json.ts', 'names.ts', 'diagnostic.ts', 'problem.ts', 'start-error.ts', 'settings.ts', 'package.ts', 'awaitable.ts'],
   ['field-types'],
   ['ajv.ts'],
   ['descriptor'],

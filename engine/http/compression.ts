@@ -1,6 +1,7 @@
 /** Answers made smaller on their way out, where the client takes that and it is worth while. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
+import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
 import { acceptedCoding, type Coding, compress, compressor } from './coding.ts';
 import { codedTag } from './entity-tag.ts';
@@ -13,7 +14,7 @@ export interface Coded extends Omit<Answer, 'body'> {
   readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined;
 }
 
-export async function coded(request: IncomingMessage, answer: Answer): Promise<Coded> {
+export function coded(request: IncomingMessage, answer: Answer): Awaitable<Coded> {
   const { headers, body } = answer;
   if (body === undefined || (typeof body === 'string' && body.length < WORTH_WHILE)) return answer;
   const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
@@ -24,8 +25,8 @@ export async function coded(request: IncomingMessage, answer: Answer): Promise<C
     'Content-Encoding': coding,
     ...(tag === undefined ? {} : { ETag: codedTag(tag, coding) }),
   };
-  const small = typeof body === 'string' ? await compress(body, coding) : compressed(body, coding);
-  return { ...answer, headers: described, body: small };
+  const small = typeof body === 'string' ? compress(body, coding) : compressed(body, coding);
+  return andThen<Coded['body'], Coded>(small, (made) => ({ ...answer, headers: described, body: made }));
 }
 
 /** A fault of the source, and a reader that ends early, reach the other end. */

@@ -1,7 +1,8 @@
 /** Pages of other origins (Fetch standard, CORS protocol): what they may send and see. Off where no origin is named. */
 import type { IncomingMessage } from 'node:http';
 
-type Headers = Readonly<Record<string, string>>;
+/** Names and values in turn. */
+type Headers = readonly string[];
 
 export interface Cors {
   /** Whether answers differ by origin. */
@@ -9,7 +10,7 @@ export interface Cors {
   headersOf(request: IncomingMessage): Headers;
 }
 
-const NO_HEADERS: Headers = Object.freeze({});
+const NO_HEADERS: Headers = Object.freeze([]);
 
 const EXPOSED = ['X-Total-Count', 'Link', 'ETag', 'Location', 'Preference-Applied', 'Retry-After', 'X-Request-Id'];
 const ALLOWED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -25,12 +26,15 @@ const ALLOWED_HEADERS = [
 /** Browsers ask again after this many seconds; some take no more. */
 const MAX_AGE = 7200;
 
-const EXPOSE = { 'Access-Control-Expose-Headers': EXPOSED.join(', ') } as const;
-const PREFLIGHT = {
-  'Access-Control-Allow-Methods': ALLOWED_METHODS.join(', '),
-  'Access-Control-Allow-Headers': ALLOWED_HEADERS.join(', '),
-  'Access-Control-Max-Age': String(MAX_AGE),
-} as const;
+const EXPOSE: Headers = ['Access-Control-Expose-Headers', EXPOSED.join(', ')];
+const PREFLIGHT: Headers = [
+  'Access-Control-Allow-Methods',
+  ALLOWED_METHODS.join(', '),
+  'Access-Control-Allow-Headers',
+  ALLOWED_HEADERS.join(', '),
+  'Access-Control-Max-Age',
+  String(MAX_AGE),
+];
 
 /** `*` among the origins is every one. */
 export function createCors(origins: readonly string[]): Cors {
@@ -40,7 +44,7 @@ export function createCors(origins: readonly string[]): Cors {
     const { origin } = headers;
     if (origin === undefined || !(everyone || known.has(origin))) return NO_HEADERS;
     const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-    return { 'Access-Control-Allow-Origin': everyone ? '*' : origin, ...(asks ? PREFLIGHT : EXPOSE) };
+    return ['Access-Control-Allow-Origin', everyone ? '*' : origin, ...(asks ? PREFLIGHT : EXPOSE)];
   };
   return { varies: known.size > 0 && !everyone, headersOf: known.size === 0 ? () => NO_HEADERS : headersOf };
 }

@@ -1,11 +1,12 @@
 /** The headers that every answer has, whatever it is about: as much of them as can be is decided at boot. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { createCors } from './cors.ts';
 
 export interface Envelope {
   readonly requestId: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Names and values in turn, the form that Node writes fastest. */
+  readonly headers: readonly string[];
 }
 
 export interface EnvelopeOptions {
@@ -21,14 +22,19 @@ const SANE_ID = /^[\w.:/+=-]{1,128}$/;
 export function createEnvelopes({ corsOrigins }: EnvelopeOptions): (request: IncomingMessage) => Envelope {
   const cors = createCors(corsOrigins);
   // Caches ask again each time.
-  const common = { 'Cache-Control': 'no-cache', Vary: [...VARY, ...(cors.varies ? ['Origin'] : [])].join(', ') };
+  const common = ['Cache-Control', 'no-cache', 'Vary', [...VARY, ...(cors.varies ? ['Origin'] : [])].join(', ')];
   return (request) => {
     const requestId = requestIdOf(request);
-    return { requestId, headers: { ...common, 'X-Request-Id': requestId, ...cors.headersOf(request) } };
+    return { requestId, headers: [...common, 'X-Request-Id', requestId, ...cors.headersOf(request)] };
   };
 }
 
 function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID();
+  return typeof given === 'string' && SANE_ID.test(given) ? given : newId();
 }
+
+/** No two processes have the same, and it costs a tenth of a UUID for each request. */
+const PROCESS = randomBytes(9).toString('base64url');
+let requests = 0;
+const newId = (): string => `${PROCESS}-${(requests += 1)}`;

@@ -1,5 +1,6 @@
 /** A request on its way through the engine: what was asked, and where. */
 import type { IncomingMessage } from 'node:http';
+import type { Awaitable } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
 import type { Target } from './target.ts';
 
@@ -12,4 +13,4 @@ export interface Exchange {
   readonly mediaType: string;
 }
 
-export type Operation = (exchange: Exchange) => Answer | Promise<Answer>;
+export type Operation = (exchange: Exchange) => Awaitable<Answer>;

@@ -1,5 +1,6 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { andThen, type Awaitable } from '../awaitable.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { ClientGone } from './content.ts';
@@ -29,7 +30,7 @@ export function createHandler(routes: Routes, options: HandlerOptions): Handler 
 
 async function respond(routes: Routes, delivery: Delivery, target: Target, options: SendOptions): Promise<void> {
   try {
-    await send(delivery, await answer(routes, delivery.request, target), options);
+    await andThen(answer(routes, delivery.request, target), (found) => send(delivery, found, options));
   } catch (error) {
     if (error instanceof ClientGone) return;
     await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId), options);
@@ -37,7 +38,7 @@ async function respond(routes: Routes, delivery: Delivery, target: Target, optio
 }
 
 /** Throws a Problem for whatever the request lacks. */
-function answer(routes: Routes, request: IncomingMessage, target: Target): Answer | Promise<Answer> {
+function answer(routes: Routes, request: IncomingMessage, target: Target): Awaitable<Answer> {
   if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
   const { route, identifier } = findRoute(routes, target.path);
   if (request.method === 'OPTIONS') return route.options;

@@ -1,7 +1,8 @@
 /** The one writer of answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
-import { coded } from './compression.ts';
+import { type Coded, coded } from './compression.ts';
 import type { Envelope } from './envelope.ts';
 import { linger } from './linger.ts';
 import { sendPieces, type StreamOptions } from './stream.ts';
@@ -18,31 +19,35 @@ export interface Delivery {
   readonly envelope: Envelope;
 }
 
-/** Never rejects: where the answer cannot be sent to its end, the connection is closed. */
-export async function send(delivery: Delivery, answer: Answer, options: SendOptions): Promise<void> {
-  const { request, response, envelope } = delivery;
+/** Never fails: where the answer cannot be sent to its end, the connection is closed. */
+export function send(delivery: Delivery, answer: Answer, options: SendOptions): Awaitable<void> {
+  const { request, response } = delivery;
   // Pieces must be begun to be ended, whoever is there.
   if (response.destroyed && typeof answer.body !== 'object') return;
   if (options.isDraining()) response.shouldKeepAlive = false;
-  const { status, headers, body } = await coded(request, answer);
-  const all = { ...envelope.headers, ...headers };
-  if (typeof body === 'object' && !Buffer.isBuffer(body))
-    await sendPieces(delivery, { status, headers: all }, body, options);
-  else sendWhole(response, status, all, body);
-  linger(request);
+  const sent = andThen(coded(request, answer), (ready) => write(delivery, ready, options));
+  return andThen(sent, () => linger(request));
 }
 
-function sendWhole(
-  response: ServerResponse,
-  status: number,
-  headers: Answer['headers'],
-  body: string | Buffer | undefined,
-): void {
-  if (body === undefined) {
-    response.writeHead(status, headers).end();
-    return;
+function write(
+  { response, request, envelope }: Delivery,
+  { status, headers, body }: Coded,
+  options: SendOptions,
+): Awaitable<void> {
+  const lines = headerLines(envelope, headers);
+  if (typeof body === 'object' && !Buffer.isBuffer(body)) {
+    response.writeHead(status, lines);
+    return sendPieces({ request, response, envelope }, body, options);
   }
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
+  if (body !== undefined) lines.push('Content-Length', String(Buffer.byteLength(body)));
+  response.writeHead(status, lines);
   // Node leaves the body of an answer to HEAD out.
   response.end(body);
+}
+
+/** Names and values in turn: to spread headers into an object for each answer would cost as much as its record. */
+function headerLines(envelope: Envelope, headers: Answer['headers']): string[] {
+  const lines = [...envelope.headers];
+  for (const name of Object.keys(headers)) lines.push(name, headers[name] ?? '');
+  return lines;
 }

@@ -1,6 +1,5 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
 import type { ServerResponse } from 'node:http';
-import type { Answer } from './answer.ts';
 import type { Delivery } from './send.ts';
 
 export interface StreamOptions {
@@ -10,11 +9,9 @@ export interface StreamOptions {
 
 export async function sendPieces(
   { request, response, envelope }: Delivery,
-  { status, headers }: Omit<Answer, 'body'>,
   pieces: AsyncIterable<string | Buffer>,
   { slowReaderTimeout }: StreamOptions,
 ): Promise<void> {
-  response.writeHead(status, headers);
   try {
     for await (const piece of pieces) {
       if (request.method === 'HEAD' || response.destroyed) break;

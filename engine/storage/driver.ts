@@ -1,11 +1,11 @@
 /** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
 import type { Knex } from 'knex';
+import type { Awaitable } from '../awaitable.ts';
 import type { Alterations } from './alteration.ts';
 import type { Migrating } from './migration.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 
-/** SQLite answers at once, others later: callers await either. */
-export type Awaitable<T> = T | Promise<T>;
+export type { Awaitable } from '../awaitable.ts';
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
 export interface Statement {

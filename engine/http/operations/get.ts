@@ -1,4 +1,5 @@
 /** GET of one record. */
+import { andThen } from '../../awaitable.ts';
 import { entityTag } from '../entity-tag.ts';
 import type { Operation } from '../exchange.ts';
 import { parseIdentifier } from '../identifier.ts';
@@ -7,10 +8,12 @@ import type { Service } from '../service.ts';
 
 export function get({ type, store, queries }: Service): Operation {
   const tagOf = type.preconditions === 'off' ? () => undefined : entityTag;
-  return async ({ request, target, identifier: text }) => {
+  return ({ request, target, identifier: text }) => {
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
-    const record = (await store.get(view, identifier)) ?? noSuchRecord(type, identifier);
-    return readAnswer(request, record, tagOf(record));
+    return andThen(store.get(view, identifier), (found) => {
+      const record = found ?? noSuchRecord(type, identifier);
+      return readAnswer(request, record, tagOf(record));
+    });
   };
 }
