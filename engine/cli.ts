@@ -48,6 +48,18 @@ export const commands = {
     description: 'Replay the requests that follow from the descriptors against a service; --url says which.',
     load: async () => (await import('./commands/suite.ts')).suite,
   },
+  token: {
+    description: 'Make a token; --read and --write say for which types.',
+    load: async () => (await import('./commands/token.ts')).token,
+  },
+  export: {
+    description: 'Write all records to a file, as NDJSON: FILE.',
+    load: async () => (await import('./commands/export.ts')).exportRecords,
+  },
+  import: {
+    description: 'Read the records of an export into an empty database: FILE.',
+    load: async () => (await import('./commands/import.ts')).importRecords,
+  },
 } as const satisfies Record<string, Entry>;
 
 const table: ReadonlyMap<string, Entry> = new Map(Object.entries(commands));

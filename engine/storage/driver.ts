@@ -100,6 +100,11 @@ export interface Dialect extends Alterations {
   readonly returning: boolean;
   /** An INSERT with an identifier of the client's choice: the sequence goes on behind it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
+  /** SQL that answers the greatest identifier that was ever used, and SQL that moves it on. */
+  readonly sequence: {
+    readonly read: (table: string, column: string) => string;
+    readonly move: (table: string, column: string, last: number) => readonly string[];
+  };
   /** Whether writes run beside each other, so that rows have to be locked before they are compared. */
   readonly locks: boolean;
 }

@@ -34,7 +34,7 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
 }
 
 /** Types that others belong to come before them, as far as there is such an order. */
-function referredFirst(types: readonly RecordType[]): readonly RecordType[] {
+export function referredFirst(types: readonly RecordType[]): readonly RecordType[] {
   const ordered = new Set<RecordType>();
   const visiting = new Set<RecordType>();
   const visit = (type: RecordType): void => {

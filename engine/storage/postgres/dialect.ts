@@ -72,5 +72,12 @@ export const postgresDialect: Dialect = {
     const behind = `coalesce(pg_sequence_last_value(${sequence}), 0) < ${made}`;
     return `with made as (${sql}) select ${made}, case when ${behind} then setval(${sequence}, ${made}) end from made`;
   },
+  sequence: {
+    read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
+    move: (table, column, last) => {
+      const sequence = sequenceOf(table, column);
+      return [`select setval(${sequence}, greatest(${last}, coalesce(pg_sequence_last_value(${sequence}), 0)))`];
+    },
+  },
   locks: true,
 };

@@ -55,5 +55,12 @@ export const sqliteDialect: Dialect = {
   oneOf: (column) => `${column} in (select value from json_each(?))`,
   returning: false,
   insertGiven: (sql) => sql,
+  sequence: {
+    read: (table) => `select seq from sqlite_sequence where name = ${literal(table)}`,
+    move: (table, _column, last) => [
+      `update sqlite_sequence set seq = max(seq, ${last}) where name = ${literal(table)} returning seq`,
+      `insert into sqlite_sequence (name, seq) select ${literal(table)}, ${last} where not exists (select 1 from sqlite_sequence where name = ${literal(table)}) returning seq`,
+    ],
+  },
   locks: false,
 };

@@ -1,0 +1,140 @@
+/** Lines of an export into an empty database, in one transaction. */
+import { type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { StartError } from '../../start-error.ts';
+import { encode } from '../columns.ts';
+import { ConstraintError, type Dialect, type Driver, type Statement, type Writer } from '../driver.ts';
+import { SEED_TABLE } from '../engine-tables.ts';
+import { createTables, type Tables } from '../write/tables.ts';
+import { FORMAT, type Head, type Line, type PairLine, type Progress, type RecordLine } from './lines.ts';
+
+const SEED: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
+/** Statements that are under way at once. */
+const TOGETHER = 200;
+
+/** Opens the lines anew each time: a transaction may have to be repeated. */
+export type Source = () => AsyncIterable<string>;
+
+interface Import {
+  readonly model: Model;
+  readonly dialect: Dialect;
+  readonly tables: Tables;
+  readonly writer: Writer;
+  /** Records may refer to later ones: such links are made when all records are there. */
+  readonly links: (() => Promise<unknown>)[];
+}
+
+/** Answers how many lines were read after the head. Throws a StartError, and leaves the database empty, where one does not fit. */
+export async function importLines(model: Model, driver: Driver, source: Source, progress: Progress): Promise<number> {
+  const { dialect } = driver;
+  const tables = createTables(dialect);
+  return driver.write(async (writer) => {
+    await refuseFilled(model, writer, dialect);
+    const links: (() => Promise<unknown>)[] = [];
+    const count = await readAll({ model, dialect, tables, writer, links }, source, progress);
+    for (let from = 0; from < links.length; from += TOGETHER)
+      await Promise.all(links.slice(from, from + TOGETHER).map((link) => link()));
+    return count;
+  });
+}
+
+async function refuseFilled(model: Model, writer: Writer, { quote }: Dialect): Promise<void> {
+  for (const { table, name } of model.types.values())
+    if ((await writer.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined)
+      throw new StartError(
+        `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
+      );
+}
+
+async function readAll(job: Import, source: Source, progress: Progress): Promise<number> {
+  let head: Head | undefined;
+  let done = 0;
+  let running: Promise<unknown>[] = [];
+  for await (const text of source()) {
+    if (text === '') continue;
+    if (!head) {
+      head = headOf(text);
+      continue;
+    }
+    done += 1;
+    running.push(importLine(job, text, done + 1));
+    if (running.length < TOGETHER) continue;
+    await Promise.all(running);
+    running = [];
+    progress(done, head.lines);
+  }
+  await Promise.all(running);
+  if (!head || done !== head.lines)
+    throw new StartError(
+      `The export ends after ${done} of ${head?.lines ?? 0} lines; it is not whole. Nothing was changed.`,
+    );
+  return done;
+}
+
+function parse(text: string, line: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StartError(`Line ${line} is not JSON: ${String(error)}. Nothing was changed.`);
+  }
+}
+
+function headOf(text: string): Head {
+  const head = parse(text, 1) as Head;
+  if (head.format === FORMAT && Number.isSafeInteger(head.lines)) return head;
+  throw new StartError('The first line is not that of an export of this engine. Nothing was changed.');
+}
+
+async function importLine(job: Import, text: string, number: number): Promise<void> {
+  const line = parse(text, number) as Line;
+  try {
+    if ('pair' in line) job.links.push(() => importPair(job, line));
+    else if ('seed' in line) await job.writer.run(SEED, [line.seed, line.identifier]);
+    else if ('sequence' in line) await moveSequence(job, line.sequence, line.last);
+    else await importRecord(job, line);
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new StartError(
+      `Line ${number} breaks a ${error.kind} constraint: ${text.slice(0, 200)}. Nothing was changed.`,
+    );
+  }
+}
+
+function typeOf({ model }: Import, name: string): RecordType {
+  const type = model.types.get(name);
+  if (type) return type;
+  throw new StartError(`The export has records of ${name}, and no descriptor has this type. Nothing was changed.`);
+}
+
+async function importRecord(job: Import, line: RecordLine): Promise<void> {
+  const type = typeOf(job, line.type);
+  const table = job.tables.of(type);
+  const known = new Map(table.columns.map((column) => [column.name, column]));
+  const values = table.insertGiven.columns.map((name) => {
+    if (name === type.identifier.column) return line.identifier;
+    if (name === OPEN_COLUMN) return line.open ?? '{}';
+    const column = known.get(name);
+    if (column?.field) return encode(column.field, job.dialect.name, line.fields[column.field.name] ?? null);
+    return column?.reference?.required ? (line.references[name] ?? null) : null;
+  });
+  const later = type.references.filter(
+    ({ column, required }) => !required && typeof line.references[column] === 'number',
+  );
+  if (later.length > 0) {
+    const statement = table.update(later.map(({ column }) => column));
+    const links = later.map(({ column }) => line.references[column] ?? null);
+    job.links.push(async () => job.writer.run(statement, [...links, line.identifier]));
+  }
+  await job.writer.run(table.insertGiven.statement, values);
+}
+
+async function importPair({ model, tables, writer }: Import, { pair, left, right }: PairLine): Promise<void> {
+  const table = model.joinTables.find(({ name }) => name === pair);
+  if (!table)
+    throw new StartError(`The export has connections "${pair}", and no descriptor has them. Nothing was changed.`);
+  await writer.run(tables.rows(table).insert, [left, right]);
+}
+
+async function moveSequence(job: Import, name: string, last: number): Promise<void> {
+  const { table, identifier } = typeOf(job, name);
+  for (const sql of job.dialect.sequence.move(table, identifier.column, last)) await job.writer.get({ sql }, []);
+}
