@@ -1,20 +1,30 @@
 /** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
+import type { IncomingMessage } from 'node:http';
+import { type Access, isGuarded, openAccess } from './access/access.ts';
+import { createEntrances, type Entrance } from './access/entrances.ts';
+import { refusingLinks } from './access/refuse-links.ts';
+import type { Restricted } from './access/restrict.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentReader } from './http/content.ts';
 import { createHandler, type Handler } from './http/handler.ts';
 import { createRoutes, ROOT } from './http/routes.ts';
-import type { Model } from './model/model.ts';
+import type { Service } from './http/service.ts';
+import type { Model, RecordType } from './model/model.ts';
+import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 import { openStorage } from './storage/open.ts';
+import { createValidators } from './validation/compile.ts';
 
 export interface Engine {
   /** Serves every record; in front of an http server, or mounted in an Express app. */
   readonly handler: Handler;
   readonly model: Model;
+  /** As whoever sends the request may know it: without a type where there is no token. */
+  modelFor(request: IncomingMessage): Model;
   /** What the descriptors may be asked about, though nothing is wrong. */
   readonly warnings: readonly Diagnostic[];
   /** From now on each answer closes its connection. */
@@ -29,25 +39,69 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'shutdownTimeout'>
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
-  const { model, validatorsOf } = schema;
+  const { model } = schema;
+  const access = isGuarded(settings) ? openAccess(settings, REPORTS) : undefined;
   const store = await openStorage(model, settings.databaseUrl);
-  const queriesOf = createQueryResolver(model);
   const readContent = contentReader(settings.bodyLimit);
-  const routes = createRoutes(model.types.values(), (type) => ({
-    type,
-    path: ROOT + encodeURIComponent(type.path),
-    store,
-    readContent,
-    idempotencyHours: settings.idempotencyHours,
-    queries: queriesOf(type),
-    validators: validatorsOf(type),
-  }));
+  const { idempotencyHours } = settings;
+  const entrance = ({ model: seen, withheld, readOnly }: Restricted, scope: string): Entrance => {
+    const queriesOf = createQueryResolver(seen);
+    const validatorsOf = seen === model ? schema.validatorsOf : createValidators(seen);
+    const serviceOf = (type: RecordType): Service => ({
+      type,
+      path: ROOT + encodeURIComponent(type.path),
+      store,
+      readContent,
+      scope,
+      idempotencyHours,
+      queries: queriesOf(type),
+      validators: refusingLinks(validatorsOf(type), type, readOnly),
+    });
+    return { model: seen, routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)) };
+  };
+  const entranceOf = entrancesOf(model, access, entrance);
   let draining = false;
   return {
-    handler: createHandler(routes, { ...settings, isDraining: () => draining }),
+    handler: createHandler((request) => entranceOf(request).routes, {
+      ...settings,
+      guarded: access !== undefined,
+      isDraining: () => draining,
+    }),
     model,
+    modelFor: (request) => (access === undefined ? model : seenBy(request, entranceOf)),
     warnings: diagnostics,
     drain: () => void (draining = true),
-    close: () => store.close(),
+    close: async () => {
+      access?.close();
+      await store.close();
+    },
   };
+}
+
+type EntranceOf = (request: IncomingMessage) => Entrance;
+
+const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
+const REPORTS = {
+  changed: (grants: readonly unknown[]) => console.error(`Tokens were read again: ${grants.length}`),
+  refused: (message: string) => console.error(`Tokens stay as they were: ${message}`),
+};
+
+/** Without tokens there is one entrance, for everyone. */
+function entrancesOf(
+  model: Model,
+  access: Access | undefined,
+  open: (seen: Restricted, scope: string) => Entrance,
+): EntranceOf {
+  if (access) return createEntrances(model, access, open);
+  const everything = open({ model, withheld: new Map(), readOnly: new Set() }, '');
+  return () => everything;
+}
+
+function seenBy(request: IncomingMessage, entranceOf: EntranceOf): Model {
+  try {
+    return entranceOf(request).model;
+  } catch (error) {
+    if (error instanceof Problem) return NOTHING;
+    throw error;
+  }
 }

@@ -11,6 +11,8 @@ export const problemKinds = {
   'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
   'too-many-related': { status: 400, title: 'Too many related records' },
+  unauthorized: { status: 401, title: 'The request needs a token' },
+  forbidden: { status: 403, title: 'The token does not allow this' },
   'path-not-found': { status: 404, title: 'No such path' },
   'record-not-found': { status: 404, title: 'No such record' },
   'method-not-allowed': { status: 405, title: 'The path does not have this method' },

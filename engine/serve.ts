@@ -1,11 +1,14 @@
 /** What `npm start` runs: the engine directly on the http server, and behind it an Express app for everything else. */
 import type { RequestListener } from 'node:http';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
+import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
+import type { Model } from './model/model.ts';
 import { createPages } from './pages/pages.ts';
 import type { Settings } from './settings.ts';
+import { StartError } from './start-error.ts';
 
 export interface Serving {
   readonly url: string;
@@ -15,6 +18,7 @@ export interface Serving {
 }
 
 export async function serve(settings: Settings): Promise<Serving> {
+  refuseOpenDoor(settings);
   const engine = await startEngine(settings);
   try {
     const listener = await listen(answering(engine, settings), settings);
@@ -31,6 +35,16 @@ export async function serve(settings: Settings): Promise<Serving> {
   }
 }
 
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** Whoever reaches the port could write: without tokens that is this machine alone. */
+function refuseOpenDoor(settings: Settings): void {
+  if (isGuarded(settings) || LOOPBACK.test(settings.host)) return;
+  throw new StartError(
+    `HOST is "${settings.host}", which other machines reach, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or listen on 127.0.0.1`,
+  );
+}
+
 /** Records by the engine's handler, everything else behind it. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const app = createApp(engine, settings);
@@ -38,11 +52,24 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
 }
 
 /** Whatever is no record. */
-function createApp({ handler, model }: Engine, { title }: Settings): Express {
+function createApp({ handler, modelFor }: Engine, settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
-  app.use(createPages({ model, title, version: VERSION }));
+  const pagesFor = pagesByModel(settings);
+  app.use((request, response, next) => pagesFor(modelFor(request))(request, response, next));
   // Without a `next` the handler answers that there is nothing here.
   app.use((request, response) => handler(request, response));
   return app;
+}
+
+/** Who sees another model, sees other pages. */
+function pagesByModel(settings: Settings): (model: Model) => RequestHandler {
+  const all = new WeakMap<Model, RequestHandler>();
+  const { title, schemaDirectory } = settings;
+  const about = { title, schemaDirectory, version: VERSION, guarded: isGuarded(settings) };
+  return (model) => {
+    const pages = all.get(model) ?? createPages({ model, ...about });
+    all.set(model, pages);
+    return pages;
+  };
 }

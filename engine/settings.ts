@@ -7,6 +7,8 @@ interface Setting<T> {
   /** As the environment would say it. */
   readonly default: string;
   readonly description: string;
+  /** Its value is not shown where it is wrong. */
+  readonly secret?: boolean;
   /** The end of "expected …". */
   readonly expected: string;
   /** undefined where the text is no such value. */
@@ -60,6 +62,21 @@ export const settingsTable = {
     description: 'Bytes that a request body may have.',
     ...wholeNumber(1, 256 * 1024 * 1024),
   }),
+  tokens: setting<string>({
+    name: 'TOKENS',
+    default: 'none',
+    description: 'Who may read and write: lines of `records token`, separated by semicolons.',
+    secret: true,
+    expected: 'lines as "records token" prints them, separated by semicolons',
+    parse: (text) => (text === 'none' ? '' : text),
+  }),
+  tokensFile: setting<string>({
+    name: 'TOKENS_FILE',
+    default: 'none',
+    description: 'A file of such lines. Changes count within two seconds, without a restart.',
+    expected: 'the path of a file',
+    parse: (text) => (text === 'none' ? '' : text),
+  }),
   corsOrigins: setting<readonly string[]>({
     name: 'CORS_ORIGINS',
     default: 'none',
@@ -106,8 +123,8 @@ export function readSettings(environment: Environment): Settings {
   return values as Settings;
 }
 
-const fault = ({ name, expected }: Setting<unknown>, environment: Environment): string =>
-  `${name} is "${environment[name]}"; expected ${expected}`;
+const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>
+  `${name} is ${secret ? 'not valid' : `"${environment[name]}"`}; expected ${expected}`;
 
 const ORIGIN = /^https?:\/\/[^\s/,*]+$/;
 

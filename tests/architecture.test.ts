@@ -17,6 +17,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['storage', 'validation', 'suite', 'diff', 'describe'],
   ['check.ts', 'openapi'],
   ['http'],
+  ['access'],
   ['pages'],
   ['engine.ts'],
   ['listener.ts', 'serve.ts', 'index.ts'],

@@ -14,23 +14,32 @@ import { fullPath, type Target, targetOf } from './target.ts';
 /** What Express calls middleware, and what `http.createServer` takes. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
-export type HandlerOptions = SendOptions & EnvelopeOptions;
+export type HandlerOptions = SendOptions &
+  EnvelopeOptions & {
+    /** Whether requests need a token: browsers send none when they ask in front whether they may. */
+    readonly guarded: boolean;
+  };
 
-export function createHandler(routes: Routes, options: HandlerOptions): Handler {
+/** The routes that a client has. Throws a Problem where it has none. */
+export type RoutesOf = (request: IncomingMessage) => Routes;
+
+const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
+
+export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Handler {
   const envelopeOf = createEnvelopes(options);
   return (request, response, next) => {
     const target = targetOf(request);
     const inside = target.path.startsWith(ROOT) || target.path === '/api';
     if (inside || next === undefined) {
       const exchange = { request, response, envelope: envelopeOf(request) };
-      void respond(routes, exchange, target, options);
+      void respond(routesOf, exchange, target, options);
     } else next();
   };
 }
 
-async function respond(routes: Routes, delivery: Delivery, target: Target, options: SendOptions): Promise<void> {
+async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Promise<void> {
   try {
-    await andThen(answer(routes, delivery.request, target), (found) => send(delivery, found, options));
+    await andThen(answer(routesOf, delivery.request, target, options), (found) => send(delivery, found, options));
   } catch (error) {
     if (error instanceof ClientGone) return;
     await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId), options);
@@ -38,7 +47,14 @@ async function respond(routes: Routes, delivery: Delivery, target: Target, optio
 }
 
 /** Throws a Problem for whatever the request lacks. */
-function answer(routes: Routes, request: IncomingMessage, target: Target): Awaitable<Answer> {
+function answer(
+  routesOf: RoutesOf,
+  request: IncomingMessage,
+  target: Target,
+  { guarded }: HandlerOptions,
+): Awaitable<Answer> {
+  if (guarded && isPreflight(request)) return PREFLIGHT;
+  const routes = routesOf(request);
   if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
   const { route, identifier } = findRoute(routes, target.path);
   if (request.method === 'OPTIONS') return route.options;
@@ -47,6 +63,13 @@ function answer(routes: Routes, request: IncomingMessage, target: Target): Await
   return serve({ request, target, identifier, mediaType });
 }
 
-function refuseMethod({ method }: IncomingMessage, { allow }: Route): never {
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+
+function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Route): never {
+  if (withheld.has(method))
+    throw new Problem('forbidden', `The token does not allow ${method} here; it allows ${allow}`, {
+      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+    });
   throw new Problem('method-not-allowed', `${method} is not offered here; ${allow} are`, { headers: { Allow: allow } });
 }

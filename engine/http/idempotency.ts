@@ -4,19 +4,26 @@ import type { Content } from './content.ts';
 import type { Exchange } from './exchange.ts';
 import { Problem } from '../problem.ts';
 import { requestHash } from './request-hash.ts';
+import type { Service } from './service.ts';
 
 /** Visible ASCII. The draft standard has quotes around it, most clients have none. */
 const KEY = /^[!-~]{1,255}$/;
 const HOUR = 3_600_000;
 
+type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
+
 /** undefined where the client sends no key. */
-export function onceOf({ request, target }: Exchange, content: Content, hours: number): Once | undefined {
+export function onceOf(
+  { request, target }: Exchange,
+  content: Content,
+  { scope, idempotencyHours }: Scope,
+): Once | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !KEY.test(key)) throw badKey();
   const now = new Date();
-  const keptSince = new Date(now.getTime() - hours * HOUR);
-  return { key, hash: requestHash(request.method ?? '', target, content), now, keptSince };
+  const keptSince = new Date(now.getTime() - idempotencyHours * HOUR);
+  return { key: scope + key, hash: requestHash(request.method ?? '', target, content), now, keptSince };
 }
 
 function badKey(): Problem {

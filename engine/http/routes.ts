@@ -25,6 +25,8 @@ export interface Offer {
 export interface Route {
   /** By method. */
   readonly offers: ReadonlyMap<string, Offer>;
+  /** Methods that the path has, but not for this client. */
+  readonly withheld: ReadonlySet<string>;
   readonly allow: string;
   /** What OPTIONS answers. */
   readonly options: Answer;
@@ -58,29 +60,40 @@ export const bindings = {
 } as const satisfies Record<OperationName, Binding>;
 
 /** Types without operations are reached through others only: they have no path. */
-export function createRoutes(types: Iterable<RecordType>, serviceOf: (type: RecordType) => Service): Routes {
-  const served = [...types].filter(({ operations }) => operations.size > 0);
-  return new Map(served.map((type) => [type.path, pairOf(serviceOf(type))]));
+export function createRoutes(
+  types: Iterable<RecordType>,
+  serviceOf: (type: RecordType) => Service,
+  withheldOf: (type: RecordType) => Operations | undefined = () => undefined,
+): Routes {
+  const withheld = (type: RecordType): Operations => withheldOf(type) ?? NO_OPERATIONS;
+  const served = [...types].filter((type) => type.operations.size + withheld(type).size > 0);
+  return new Map(served.map((type) => [type.path, pairOf(serviceOf(type), withheld(type))]));
 }
 
-const pairOf = (service: Service): Pair => ({
-  collection: routeOf(service, 'collection'),
-  item: routeOf(service, 'item'),
+type Operations = ReadonlySet<OperationName>;
+const NO_OPERATIONS: Operations = new Set();
+
+const pairOf = (service: Service, withheld: Operations): Pair => ({
+  collection: routeOf(service, 'collection', withheld),
+  item: routeOf(service, 'item', withheld),
 });
 
-function routeOf(service: Service, path: keyof Pair): Route {
-  const bound = Object.entries(bindings).filter(([name, binding]) => binding.path === path && isOffered(service, name));
+function routeOf(service: Service, path: keyof Pair, withheldOperations: Operations): Route {
+  const here = Object.entries(bindings).filter(([, binding]) => binding.path === path);
+  const bound = here.filter(([name]) => has(service.type.operations, name));
+  const withheld = new Set<string>(
+    here.filter(([name]) => has(withheldOperations, name)).flatMap(([, { methods }]) => methods),
+  );
   const offers = new Map(
     bound.flatMap(([, { methods, mediaTypes, serve }]) =>
       methods.map((method) => [method, { serve: serve(service, method), mediaTypes }] as const),
     ),
   );
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
-  return { offers, allow, options: optionsAnswer(allow, offers.has('PATCH')) };
+  return { offers, withheld, allow, options: optionsAnswer(allow, offers.has('PATCH')) };
 }
 
-const isOffered = ({ type }: Service, name: string): boolean =>
-  [...type.operations].some((operation) => operation === name);
+const has = (operations: Operations, name: string): boolean => [...operations].some((operation) => operation === name);
 
 function optionsAnswer(allow: string, patches: boolean): Answer {
   const acceptPatch = patches ? { 'Accept-Patch': PATCH_BODY.accepted.join(', ') } : {};

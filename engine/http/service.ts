@@ -15,6 +15,8 @@ export interface Service {
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
   readonly readContent: ReadContent;
+  /** Whose keys of creates these are: clients with other rights have others. */
+  readonly scope: string;
   /** How long the answer to a create is kept for its retries. */
   readonly idempotencyHours: number;
 }

@@ -15,7 +15,12 @@ const MAX_FIELDS = 20;
 
 export function diagramOf(model: Model): string {
   const types = [...model.types.values()];
-  const columns = types.flatMap((type) => type.references.map((reference) => columnEdge(type, reference)));
+  // Whoever may not see a type does not see what leads there.
+  const columns = types.flatMap((type) =>
+    type.references
+      .filter(({ target }) => model.types.get(target.name) === target)
+      .map((reference) => columnEdge(type, reference)),
+  );
   const joins = model.joinTables.map(({ left, right }) => edge(left.type, right.type, 'crowodot', 'crowodot', ''));
   const rows = inRows(
     types.filter((type) => type.references.length + type.referrers.length + joined(model, type) === 0),

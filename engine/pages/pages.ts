@@ -1,10 +1,11 @@
 /** Everything that people read: start page, reference, guide, and the OpenAPI document. Each is made when it is first asked for. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { stringify } from 'yaml';
 import { createDocument } from '../openapi/document.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { secured } from '../openapi/secured.ts';
 import { diagramOf } from './diagram.ts';
 import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE } from './docs-page.ts';
 import { draw } from './draw.ts';
@@ -23,18 +24,29 @@ const MAX_DRAWN = 60;
 const fromSwagger = (file: string) => (): Promise<string> =>
   readFile(join(dirname(require.resolve('swagger-ui-dist/package.json')), file), 'utf8');
 
-const guide = (): Promise<string> => readFile(join(PACKAGE_FOLDER, 'engine/http/CLIENTS.md'), 'utf8');
+/** What the maintainers of the descriptors tell the authors of clients, if anything. */
+const GUIDE = 'CLIENTS.md';
 
-function contents(service: Service): Readonly<Record<string, TextPage>> {
-  const { model, title } = service;
+export interface PagesOptions extends Omit<Service, 'hasGuide'> {
+  readonly schemaDirectory: string;
+}
+
+function contents(options: PagesOptions): Readonly<Record<string, TextPage>> {
+  const { model, title, schemaDirectory, guarded = false } = options;
+  const guide = join(schemaDirectory, GUIDE);
+  // It speaks of every type, and not everybody may know of them.
+  const hasGuide = !guarded && existsSync(guide);
+  const service = { ...options, hasGuide };
   let document: ReturnType<typeof createDocument> | undefined;
-  const openApi = () => (document ??= createDocument(model, service));
+  const openApi = () => (document ??= secured(createDocument(model, service), guarded));
   const diagram = async (): Promise<string | undefined> =>
     model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
   return {
     '/': { mediaType: HTML, make: async () => startPage(service, await diagram()) },
     '/docs': { mediaType: HTML, make: () => docsPage(title) },
-    '/docs/clients': { mediaType: HTML, make: async () => guidePage(title, await guide()) },
+    ...(hasGuide
+      ? { '/docs/clients': { mediaType: HTML, make: async () => guidePage(title, await readFile(guide, 'utf8')) } }
+      : {}),
     '/docs/style.css': { mediaType: CSS, make: () => STYLE },
     '/docs/reference.css': { mediaType: CSS, make: () => REFERENCE_STYLE },
     '/docs/reference.js': { mediaType: SCRIPT, make: () => REFERENCE_SCRIPT },
@@ -52,9 +64,9 @@ function contents(service: Service): Readonly<Record<string, TextPage>> {
 const METHODS = 'GET, HEAD';
 
 /** What is not among the pages is handed on. */
-export function createPages(service: Service): RequestHandler {
+export function createPages(options: PagesOptions): RequestHandler {
   const pages: ReadonlyMap<string, Send> = new Map(
-    Object.entries(contents(service)).map(([path, page]) => [path, textSender(page)]),
+    Object.entries(contents(options)).map(([path, page]) => [path, textSender(page)]),
   );
   return async (request, response, next) => {
     const send = pages.get(request.path);

@@ -7,12 +7,16 @@ export interface Service {
   readonly model: Model;
   readonly title: string;
   readonly version: string;
+  /** Whether there is a guide for the authors of clients. */
+  readonly hasGuide: boolean;
+  /** Whether requests need a token, and pages differ by it. */
+  readonly guarded?: boolean;
 }
 
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
 /** `diagram` is the picture of the model as an SVG element; undefined where there is none. */
-export function startPage({ model, title, version }: Service, diagram: string | undefined): string {
+export function startPage({ model, title, version, hasGuide }: Service, diagram: string | undefined): string {
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
@@ -24,7 +28,7 @@ export function startPage({ model, title, version }: Service, diagram: string | 
       <nav aria-label="Documentation">
         <ul>
           <li><a class="main" href="docs">Interactive reference</a></li>
-          <li><a href="docs/clients">Guide for client authors</a></li>
+          ${hasGuide ? html`<li><a href="docs/clients">Guide for client authors</a></li>` : NOTHING}
           <li><a href="openapi.json">OpenAPI as JSON</a></li>
           <li><a href="openapi.yaml">as YAML</a></li>
         </ul>

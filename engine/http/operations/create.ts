@@ -9,11 +9,11 @@ import { requireValid, type Service } from '../service.ts';
 import type { Written } from '../../storage/store.ts';
 
 export function create(service: Service): Operation {
-  const { type, store, queries, validators, readContent, idempotencyHours } = service;
+  const { type, store, queries, validators, readContent } = service;
   return async (exchange) => {
     const { request, target } = exchange;
     const content = await readContent(request, RECORD_BODY);
-    const once = onceOf(exchange, content, idempotencyHours);
+    const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
     const body = parseBody(content);
     requireValid(validators.create(view.variant), body);

@@ -1,0 +1,143 @@
+/** The Model as a token may see it: for its requests there is nothing else. */
+import type { Operation } from '../descriptor/descriptor.ts';
+import { type Draft, freezeGraph } from '../model/draft.ts';
+import type { JoinTable, Link, Model, RecordType, Reference, Relation } from '../model/model.ts';
+import { type Covered, covered } from './covered.ts';
+import type { Rights } from './tokens.ts';
+
+export interface Restricted {
+  readonly model: Model;
+  /** Operations that a type has, and the token not. */
+  readonly withheld: ReadonlyMap<RecordType, ReadonlySet<Operation>>;
+  /** Relations that are shown, and cannot be written: the column is in records that the token may only read. */
+  readonly readOnly: ReadonlySet<Relation>;
+}
+
+const READS: ReadonlySet<Operation> = new Set(['list', 'get']);
+/** What stands for the name of a type that may not be known. */
+const UNNAMED = 'A record that this token may not read, number';
+
+interface Copying extends Covered {
+  readonly types: Map<RecordType, Draft<RecordType>>;
+  readonly relations: Map<Relation, Draft<Relation>>;
+  readonly references: Map<Reference, Draft<Reference>>;
+  readonly joins: Map<JoinTable, Draft<JoinTable>>;
+}
+
+export function restrict(model: Model, rights: Rights): Restricted {
+  const copying: Copying = {
+    ...covered(model, rights),
+    types: new Map(),
+    relations: new Map(),
+    references: new Map(),
+    joins: new Map(),
+  };
+  const readable = [...model.types.values()].filter((type) => copying.readable.has(type));
+  const types = new Map<string, RecordType>(readable.map((type) => [type.name, copyType(type, copying)]));
+  const withheld = new Map(readable.map((type) => [copyType(type, copying) as RecordType, withheldOf(type, copying)]));
+  const readOnly = new Set(
+    [...copying.relations].filter(([one]) => !mayLink(one, copying)).map(([, copy]): Relation => copy),
+  );
+  const joinTables = model.joinTables
+    .filter(({ left, right }) => copying.readable.has(left.type) && copying.readable.has(right.type))
+    .map((table) => copyJoin(table, copying));
+  return { model: freezeGraph<Model>({ types, joinTables }), withheld, readOnly };
+}
+
+/** Whether a body may set the relation: a column in the other record is a write of that one. */
+const mayLink = ({ owned, link, target }: Relation, { writable }: Copying): boolean =>
+  owned || link.at !== 'target' || writable.has(target);
+
+function withheldOf(type: RecordType, { readable, writable }: Copying): ReadonlySet<Operation> {
+  const barred = [...type.relations.values()].some(({ required, target }) => required && !readable.has(target));
+  return new Set(
+    [...type.operations].filter((name) => !READS.has(name) && (!writable.has(type) || (barred && name === 'create'))),
+  );
+}
+
+/** Types that may not be read are copied as well: rows refer to them. They have no name. */
+function copyType(type: RecordType, copying: Copying): Draft<RecordType> {
+  const known = copying.types.get(type);
+  if (known) return known;
+  const readable = copying.readable.has(type);
+  const held = withheldOf(type, copying);
+  const copy: Draft<RecordType> = {
+    ...type,
+    name: readable ? type.name : UNNAMED,
+    operations: new Set([...type.operations].filter((name) => readable && !held.has(name))),
+    fields: new Map(type.fields),
+    variants: new Map(type.variants),
+    relations: new Map(),
+    references: [],
+    referrers: [],
+    order: [...type.order],
+    indexes: [],
+    seed: [],
+  };
+  copying.types.set(type, copy);
+  connect(type, copy, copying);
+  return copy;
+}
+
+function connect(type: RecordType, copy: Draft<RecordType>, copying: Copying): void {
+  for (const [name, relation] of type.relations) {
+    const visible = copying.readable.has(type) && copying.readable.has(relation.target);
+    if (visible) copy.relations.set(name, copyRelation(relation, copying));
+  }
+  copy.references.push(...type.references.map((reference) => copyReference(reference, copying)));
+  copy.referrers.push(
+    ...type.referrers.map((referrer) => ({
+      type: copyType(referrer.type, copying),
+      reference: copyReference(referrer.reference, copying),
+    })),
+  );
+  copy.indexes.push(
+    ...type.indexes.map((index) => ({
+      ...index,
+      members: index.members.map((member) => ('link' in member ? copyRelation(member, copying) : member)),
+    })),
+  );
+}
+
+function copyRelation(relation: Relation, copying: Copying): Draft<Relation> {
+  const known = copying.relations.get(relation);
+  if (known) return known;
+  const { owned, nested, target, source } = relation;
+  const copy: Draft<Relation> = {
+    ...relation,
+    nested: owned || copying.writable.has(target) ? nested : 'link',
+    fields: [...relation.fields],
+  };
+  copying.relations.set(relation, copy);
+  copy.source = copyType(source, copying);
+  copy.target = copyType(target, copying);
+  copy.inverse = relation.inverse && copyRelation(relation.inverse, copying);
+  copy.link = copyLink(relation.link, copying);
+  return copy;
+}
+
+function copyLink(link: Link, copying: Copying): Link {
+  if (link.at === 'join') return { ...link, table: copyJoin(link.table, copying) };
+  return { ...link, reference: copyReference(link.reference, copying) };
+}
+
+function copyReference(reference: Reference, copying: Copying): Draft<Reference> {
+  const known = copying.references.get(reference);
+  if (known) return known;
+  const copy: Draft<Reference> = { ...reference };
+  copying.references.set(reference, copy);
+  copy.target = copyType(reference.target, copying);
+  copy.relation = reference.relation && copyRelation(reference.relation, copying);
+  return copy;
+}
+
+function copyJoin(table: JoinTable, copying: Copying): JoinTable {
+  const known = copying.joins.get(table);
+  if (known) return known;
+  const { left, right } = table;
+  const copy: Draft<JoinTable> = { ...table };
+  copying.joins.set(table, copy);
+  copy.left = { ...left, type: copyType(left.type, copying) };
+  copy.right = { ...right, type: copyType(right.type, copying) };
+  return copy;
+}

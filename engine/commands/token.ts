@@ -1,0 +1,52 @@
+/** `token`: makes one, and the line that lets the service know it. The token itself is shown once, and kept nowhere. */
+import { createToken, parseGrants, parseTypes, tokenLine, type Types } from '../access/tokens.ts';
+import { unknownTypes } from '../access/covered.ts';
+import { didYouMean } from '../names.ts';
+import { readSettings } from '../settings.ts';
+import { StartError } from '../start-error.ts';
+import type { Command } from './command.ts';
+import { readOptions } from './options.ts';
+import { readModel } from './schema.ts';
+
+const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; --read '*' where none is given`;
+
+export const token: Command = {
+  run: async (args) => {
+    const known = { read: { type: 'string' }, write: { type: 'string' }, json: { type: 'boolean' } } as const;
+    const { values, positionals } = readOptions(args, known, 1, USAGE);
+    const [name] = positionals;
+    if (name === undefined) throw new StartError(USAGE);
+    const rights = {
+      name,
+      read: typesOf(values.read ?? (values.write === undefined ? '*' : undefined)),
+      write: typesOf(values.write),
+    };
+    refuseUnknown(rights);
+    const made = createToken();
+    const line = tokenLine(rights, made);
+    if (parseGrants(line).grants.length === 0)
+      throw new StartError(`"${name}" cannot be a name: letters, digits, . _ @ -`);
+    console.log(values.json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
+    return 0;
+  },
+};
+
+const typesOf = (text: string | undefined): Types => (text === undefined ? new Set() : parseTypes(text));
+
+function refuseUnknown(rights: { readonly read: Types; readonly write: Types }): void {
+  const model = readModel(readSettings(process.env).schemaDirectory);
+  const [unknown] = unknownTypes(model, rights);
+  if (unknown === undefined) return;
+  throw new StartError(`There is no type "${unknown}"${didYouMean(unknown, model.types.keys())}`);
+}
+
+const format = (made: string, line: string): string =>
+  [
+    'The token, for whoever sends requests (it is not shown again):',
+    '',
+    `  ${made}`,
+    '',
+    'Its line, for TOKENS_FILE or TOKENS:',
+    '',
+    `  ${line}`,
+  ].join('\n');

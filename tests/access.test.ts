@@ -1,0 +1,219 @@
+/** Tokens: who may do what, what nobody learns of the rest, and how tokens are made and exchanged. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createToken, parseGrants, parseTypes, tokenLine, type Types } from '../engine/access/tokens.ts';
+import { token as tokenCommand } from '../engine/commands/token.ts';
+import { serve } from '../engine/serve.ts';
+import { readSettings } from '../engine/settings.ts';
+import { exchange, type Exchanged } from './support/exchange.ts';
+import { startTestServer, type TestServer } from './support/server.ts';
+
+const SCHEMA = 'tests/fixtures/access';
+
+/** Rights by the name of the token: types to read, types to write. */
+const RIGHTS = {
+  root: ['', '*'],
+  reader: ['*', ''],
+  purchases: ['Customer', 'Purchase'],
+  sales: ['Customer,Memo,Sticker', 'Purchase'],
+  crm: ['', 'Customer'],
+  billing: ['', 'Invoice'],
+} as const;
+type Name = keyof typeof RIGHTS;
+
+const typesOf = (text: string): Types => (text === '' ? new Set() : parseTypes(text));
+const names = Object.keys(RIGHTS) as Name[];
+const tokens = Object.fromEntries(names.map((name) => [name, createToken()])) as Record<Name, string>;
+const lineOf = (name: Name): string =>
+  tokenLine({ name, read: typesOf(RIGHTS[name][0]), write: typesOf(RIGHTS[name][1]) }, tokens[name]);
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: names.map(lineOf).join(';') } });
+  expect(
+    (await ask('root', 'POST /api/purchases', { code: 'A', customer: { id: 1 }, baskets: [{ amount: 1 }] })).status,
+  ).toBe(201);
+  expect((await ask('root', 'POST /api/memos', { text: 'n', purchase: { id: 1 } })).status).toBe(201);
+  expect((await ask('root', 'POST /api/invoices', { payer: { id: 1 } })).status).toBe(201);
+});
+afterAll(() => server.close());
+
+function ask(name: Name | 'nobody' | 'stranger', title: string, body?: object): Promise<Exchanged> {
+  const token = name === 'stranger' ? createToken() : name === 'nobody' ? undefined : tokens[name];
+  const headers = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  return exchange(server.url, title, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+}
+
+const codeOf = ({ headers, text }: Exchanged): string =>
+  headers['content-type'] === 'application/problem+json'
+    ? String(JSON.parse(text).type).slice('urn:problem:'.length)
+    : '';
+
+test.each([
+  ['nobody', 'GET /api/purchases', undefined, 401, 'unauthorized'],
+  ['nobody', 'GET /api/nothing', undefined, 401, 'unauthorized'],
+  ['nobody', 'OPTIONS /api/purchases', undefined, 401, 'unauthorized'],
+  ['nobody', 'DELETE /api/purchases/1', undefined, 401, 'unauthorized'],
+  ['stranger', 'GET /api/purchases', undefined, 401, 'unauthorized'],
+  ['reader', 'GET /api/purchases', undefined, 200, ''],
+  ['reader', 'GET /api/purchases/1', undefined, 200, ''],
+  ['reader', 'POST /api/purchases', {}, 403, 'forbidden'],
+  ['reader', 'PATCH /api/purchases/1', {}, 403, 'forbidden'],
+  ['reader', 'DELETE /api/purchases/1', undefined, 403, 'forbidden'],
+  ['reader', 'PUT /api/purchases', {}, 405, 'method-not-allowed'],
+  ['reader', 'GET /api/nothing', undefined, 404, 'path-not-found'],
+  ['purchases', 'GET /api/memos', undefined, 404, 'path-not-found'],
+  ['purchases', 'GET /api/customers', undefined, 200, ''],
+  ['purchases', 'PUT /api/customers/1', { name: 'x' }, 403, 'forbidden'],
+  ['purchases', 'GET /api/purchases?include=memos', undefined, 400, 'invalid-query'],
+  ['purchases', 'GET /api/purchases?fields=memos.text', undefined, 400, 'invalid-query'],
+  ['purchases', 'GET /api/customers?include=secret', undefined, 200, ''],
+  ['crm', 'GET /api/customers?_cnd[secret.word]=x', undefined, 200, ''],
+  ['crm', 'GET /api/customers?include=purchases', undefined, 400, 'invalid-query'],
+  ['purchases', 'PUT /api/purchases/1', { memos: [] }, 422, 'invalid-body'],
+  ['purchases', 'PUT /api/purchases/1', { baskets: [{ amount: 3 }] }, 200, ''],
+  ['purchases', 'PUT /api/purchases/1', { customer: { id: 1 } }, 200, ''],
+  ['purchases', 'PUT /api/purchases/1', { customer: { id: 1, name: 'changed' } }, 409, 'link-conflict'],
+  ['purchases', 'PUT /api/purchases/1', { customer: { name: 'made' } }, 422, 'invalid-body'],
+  ['root', 'PUT /api/purchases/1', { customer: { id: 1, name: 'Ada' } }, 200, ''],
+  ['sales', 'PUT /api/purchases/1', { memos: [{ id: 1 }] }, 403, 'forbidden'],
+  ['sales', 'PUT /api/purchases/1', { memos: [] }, 403, 'forbidden'],
+  ['sales', 'PUT /api/purchases/1', { stickers: [{ word: 'made' }] }, 422, 'invalid-body'],
+  ['crm', 'PUT /api/customers/1', { secret: { word: 'x' } }, 200, ''],
+  ['billing', 'GET /api/invoices/1', undefined, 200, ''],
+  ['billing', 'POST /api/invoices', { total: '1' }, 403, 'forbidden'],
+  ['billing', 'PUT /api/invoices/1', { total: '2' }, 200, ''],
+] as const)('%s: %s %j', async (name, title, body, status, code) => {
+  const answer = await ask(name, title, body);
+  expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+  const challenge = answer.headers['www-authenticate'];
+  if (status === 401) expect(challenge).toBe(name === 'nobody' ? 'Bearer' : 'Bearer error="invalid_token"');
+});
+
+test('a page of another origin may ask whether it may send a token', async () => {
+  const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+  const { status, headers: answered } = await exchange(server.url, 'OPTIONS /api/purchases', { headers });
+  expect([status, answered.allow]).toEqual([204, undefined]);
+});
+
+/** Whatever an answer may say, it must not name these. */
+const HIDDEN: Readonly<Record<'crm' | 'billing' | 'nobody', readonly string[]>> = {
+  crm: ['Purchase', 'Memo', 'Sticker', 'Invoice', 'Basket'],
+  billing: ['Purchase', 'Memo', 'Sticker', 'Customer', 'Secret', 'Basket', 'payer'],
+  nobody: ['Purchase', 'Memo', 'Sticker', 'Customer', 'Secret', 'Basket', 'Invoice', 'payer'],
+};
+
+describe.each(Object.entries(HIDDEN))('%s does not learn', (name, words) => {
+  test.each([
+    'GET /',
+    'GET /openapi.json',
+    'GET /openapi.yaml',
+    'GET /api/nothing',
+    'GET /api/purchas',
+    'OPTIONS /api/customers',
+    'GET /api/customers',
+    'GET /api/customers?include=purchses',
+    'GET /api/customers?_cnd[purchse]=1',
+    'GET /api/invoices?_cnd[paye]=1',
+    'DELETE /api/customers/1',
+    'OPTIONS /api/invoices',
+    'GET /api/invoices/1',
+  ])('from %s', async (title) => {
+    const { status, text, headers } = await ask(name as keyof typeof HIDDEN, title);
+    expect(status).not.toBe(500);
+    const said = JSON.stringify(headers) + text;
+    expect(
+      words.filter((word) =>
+        new RegExp(`\\b${word}s?\\b`, title.includes('paye') ? '' : 'i').test(
+          said.replaceAll(/instance[^,]*|There is nothing at [^;]*/g, ''),
+        ),
+      ),
+    ).toEqual([]);
+  });
+});
+
+test('OpenAPI says that a token is needed', async () => {
+  const document = JSON.parse((await ask('crm', 'GET /openapi.json')).text);
+  expect(document.security).toEqual([{ token: [] }]);
+  expect(Object.keys(document.paths)).toContain('/api/customers');
+  expect(JSON.parse((await ask('nobody', 'GET /openapi.json')).text).paths).toEqual({});
+  expect(Object.keys(JSON.parse((await ask('reader', 'GET /openapi.json')).text).paths['/api/purchases'])).toEqual([
+    'get',
+  ]);
+});
+
+test('the same Idempotency-Key of two tokens means two requests', async () => {
+  const send = (name: Name): Promise<Exchanged> =>
+    exchange(server.url, 'POST /api/customers', {
+      headers: { authorization: `Bearer ${tokens[name]}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
+      body: '{"name":"x"}',
+    });
+  const [first, again, other] = [await send('root'), await send('root'), await send('crm')];
+  expect(again.text).toBe(first.text);
+  expect(other.status).toBe(201);
+  expect(other.headers.location).not.toBe(first.headers.location);
+});
+
+test('lines are written and read back', () => {
+  const { grants, faults } = parseGrants(`# people\n\n${names.map(lineOf).join('\n')}`);
+  expect(faults).toEqual([]);
+  expect(grants.map(({ name, read, write }) => ({ name, read, write }))).toEqual(
+    names.map((name) => ({ name, read: typesOf(RIGHTS[name][0]), write: typesOf(RIGHTS[name][1]) })),
+  );
+  expect(names.map(lineOf).join().includes(tokens.root)).toBe(false);
+});
+
+test.each(['x', 'x read=*', 'x sha256=00', `read=* sha256=${'0'.repeat(64)}`, `${lineOf('root')}\n${lineOf('root')}`])(
+  'refused as tokens: %s',
+  (text) => {
+    expect(parseGrants(text).faults).toHaveLength(1);
+  },
+);
+
+describe('a file of tokens', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+  const file = join(folder, 'tokens');
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('is followed: tokens come and go without a restart, and a faulty file changes nothing', async () => {
+    const log = jest.spyOn(console, 'error').mockImplementation();
+    writeFileSync(file, lineOf('reader'));
+    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
+    const status = async (name: Name): Promise<number> =>
+      (await exchange(own.url, 'GET /api/purchases', { headers: { authorization: `Bearer ${tokens[name]}` } })).status;
+    expect([await status('reader'), await status('root')]).toEqual([200, 401]);
+    writeFileSync(file, `${lineOf('root')}\n# rotated`);
+    for (let waited = 0; waited < 100 && (await status('root')) !== 200; waited += 1) await sleep(50);
+    expect([await status('reader'), await status('root')]).toEqual([401, 200]);
+    writeFileSync(file, 'nonsense');
+    await sleep(1500);
+    expect([await status('reader'), await status('root')]).toEqual([401, 200]);
+    await own.close();
+    log.mockRestore();
+  });
+});
+
+test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens is refused', async (host) => {
+  const settings = { ...readSettings({}), host, port: 0, schemaDirectory: SCHEMA };
+  await expect(serve(settings)).rejects.toThrow(/^HOST is ".+", which other machines reach, and there are no tokens/);
+});
+
+test('records token makes one that works', async () => {
+  const print = jest.spyOn(console, 'log').mockImplementation();
+  process.env['SCHEMA_DIR'] = SCHEMA;
+  await tokenCommand.run(['made', '--write', 'Purchase', '--json']);
+  await expect(tokenCommand.run(['made', '--write', 'Purchse'])).rejects.toThrow('did you mean "Purchase"');
+  delete process.env['SCHEMA_DIR'];
+  const { token, line } = JSON.parse(String(print.mock.calls[0]?.[0]));
+  print.mockRestore();
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: line } });
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await exchange(own.url, 'GET /api/purchases', { headers })).status).toBe(200);
+  expect((await exchange(own.url, 'GET /api/customers', { headers })).status).toBe(404);
+  await own.close();
+});
