@@ -8,6 +8,7 @@ import { startTestServer } from './support/server.ts';
 /** A document, and the schema that its examples are about: a folder, or the descriptors that the document shows. */
 const DOCUMENTS: readonly { readonly file: string; readonly schema: string | undefined }[] = [
   { file: 'schema/README.md', schema: undefined },
+  { file: 'schema/CLIENTS.md', schema: 'schema' },
 ];
 
 function shownDescriptors(markdown: string): string {

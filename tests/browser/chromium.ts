@@ -1,0 +1,38 @@
+/** Chromium, driven as a reader sits before it; everything that it complains about is kept. */
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const OPTIONS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: OPTIONS });
+
+export interface Visit {
+  readonly page: Page;
+  /** Errors and warnings of the console, exceptions, and requests that failed. */
+  readonly complaints: readonly string[];
+  /** Origins of everything that was loaded. */
+  readonly origins: ReadonlySet<string>;
+  close(): Promise<void>;
+}
+
+export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const origins = new Set<string>();
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+  page.on('request', (request) => origins.add(new URL(request.url()).origin));
+  return { page, complaints, origins, close: () => context.close() };
+}
