@@ -46,6 +46,8 @@ export interface Alterations {
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
   /** SQL: the JSON text of a key that is there. */
   readonly keyJson: (column: string, key: string) => string;
+  /** SQL: whether a JSON object has no key. */
+  readonly isEmpty: (json: string) => string;
   /** The literal that `extracted` of a column type takes. */
   readonly keyPath: (key: string) => string;
 }

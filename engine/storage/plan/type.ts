@@ -77,7 +77,7 @@ function closeSteps(change: TypeChange, { fields }: ColumnChanges): readonly Dra
   return [
     draft('close-type', type.name, `Close ${type.name} to keys that no field names`, {
       edits: [{ kind: 'dropColumn', name: OPEN_COLUMN, isReference: false }],
-      checks: [rowsWhere(change, `${rest} <> '{}'`, { effect: 'lose', says: 'the open keys are lost' })],
+      checks: [rowsWhere(change, `not (${dialect.isEmpty(rest)})`, { effect: 'lose', says: 'the open keys are lost' })],
     }),
   ];
 }
@@ -92,13 +92,20 @@ function withDuplicates(step: DraftStep, change: TypeChange, { fields, reference
   return { ...step, checks: [...step.checks, ...unique.map((index) => duplicates(change, members, index))] };
 }
 
+/** Whether a column goes and another one of its name comes: the indexes over it go with it. */
+function isReplaced(edits: readonly Edit[]): boolean {
+  const fresh = new Set(edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : [])));
+  return edits.some((edit) => edit.kind === 'dropColumn' && fresh.has(edit.name));
+}
+
 /** Indexes whose SQL is no longer the same are made anew around the other edits. */
 function withIndexes({ type, before, dialect }: TypeChange, drafts: readonly DraftStep[]): readonly DraftStep[] {
   const wanted = new Map(indexesOf(type, dialect).map(({ name, sql }) => [name, sql]));
   const handled = new Set(drafts.flatMap(({ edits }) => edits.flatMap((edit) => ('name' in edit ? edit.name : []))));
   const old = before.definition.indexes;
-  const outdated = Object.keys(old).filter((name) => old[name] !== wanted.get(name) && !handled.has(name));
-  const fresh = [...wanted].filter(([name, sql]) => old[name] !== sql && !handled.has(name));
+  const isAnew = isReplaced(drafts.flatMap(({ edits }) => edits));
+  const outdated = Object.keys(old).filter((name) => (isAnew || old[name] !== wanted.get(name)) && !handled.has(name));
+  const fresh = [...wanted].filter(([name, sql]) => (isAnew || old[name] !== sql) && !handled.has(name));
   if (outdated.length + fresh.length === 0) return drafts;
   const all =
     drafts.length > 0 ? drafts : [draft('remake-indexes', type.name, `Make the indexes of ${type.name} anew`)];

@@ -103,6 +103,7 @@ export function sqliteAlterations(words: Words): Alterations {
     hasKey: (column, key) => `json_type(${quote(column)}, ${keyPath(key)}) is not null`,
     keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
     withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
+    isEmpty: (json) => `${json} = '{}'`,
     keyPath,
   };
 }
