@@ -91,9 +91,11 @@ const ORDER: readonly Edit['kind'][] = [
 const isRename = (edit: Edit): boolean => edit.kind === 'renameColumn';
 
 /** Where no name changes, each edit stands for itself; else their statements, in another order, stand at the last one. */
-function alterTable({ table, edits }: TableAlteration, words: Words): Altered {
+function alterTable({ table, edits, columnsBefore, indexes }: TableAlteration, words: Words): Altered {
+  const before = new Set(columnsBefore);
+  const takesName = (edit: Edit): boolean => edit.kind === 'addColumn' && before.has(edit.column.name);
   const nulls = new Map(edits.map((edit) => [edit, notNull(edit, table, words)]));
-  if (!edits.some(isRename) || edits.length === 1) {
+  if (edits.length === 1 || !edits.some((edit) => isRename(edit) || takesName(edit))) {
     // What is required may be filled by edits that come later.
     const last = [...nulls.values()].flat();
     const each = edits.map((edit, index) => [
@@ -103,8 +105,9 @@ function alterTable({ table, edits }: TableAlteration, words: Words): Altered {
     return { each, together: [] };
   }
   const statements = [...inOrder(edits, table, words), ...[...nulls.values()].flat()];
-  const indexes = edits.flatMap((edit) => (edit.kind === 'createIndex' ? [edit.sql] : []));
-  const each = edits.map((_, index) => (index === edits.length - 1 ? [...statements, ...indexes] : []));
+  // An index goes with its column, though another column of that name comes.
+  const missing = indexes.map((sql) => sql.replace(/^create (unique )?index /, '$&if not exists '));
+  const each = edits.map((_, index) => (index === edits.length - 1 ? [...statements, ...missing] : []));
   return { each, together: [] };
 }
 
@@ -153,6 +156,7 @@ export function postgresAlterations(words: Words): Alterations {
       const others = `json_each(${quote(column)}) where key not in (${keys.map(literal).join(', ')})`;
       return `(select concat('{', ${kept}, '}')::json from ${others})`;
     },
+    isEmpty: (json) => `${json}::text = '{}'`,
     keyPath: literal,
   };
 }

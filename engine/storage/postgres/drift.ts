@@ -14,8 +14,10 @@ const COLUMNS = {
     from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
     where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
 };
+/** A primary key keeps its name when its table gets another: it goes with its columns. */
 const INDEXES = {
-  sql: `select indexname::text, indexdef from pg_indexes where schemaname = ? and tablename = ?`,
+  sql: `select relname::text, pg_get_indexdef(indexrelid) from pg_index join pg_class on pg_class.oid = indexrelid
+    where indrelid = to_regclass(?) and not indisprimary`,
 };
 
 type Objects = ReadonlyMap<string, string>;
@@ -67,7 +69,7 @@ async function compareAll(writer: Writer, schema: string, tables: readonly strin
 async function inspect(writer: Writer, schema: string, table: string): Promise<Objects> {
   const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
   const columns = await writer.all(COLUMNS, [`${quoted(schema)}.${quoted(table)}`]);
-  const indexes = await writer.all(INDEXES, [schema, table]);
+  const indexes = await writer.all(INDEXES, [`${quoted(schema)}.${quoted(table)}`]);
   const plain = (sql: unknown): string => String(sql).replaceAll('"', '').replace(` ON ${schema}.`, ' ON ');
   return new Map([
     ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
@@ -80,10 +82,7 @@ function compare(expected: Objects, found: Objects): readonly string[] {
   const names = new Set([...expected.keys(), ...found.keys()]);
   return [...names].flatMap((name) => {
     if (!found.has(name)) return `${name} is missing`;
-    if (!expected.has(name)) return isPrimary(name) ? [] : `${name} is there besides`;
-    return expected.get(name) === found.get(name) || isPrimary(name) ? [] : `${name} is another one`;
+    if (!expected.has(name)) return `${name} is there besides`;
+    return expected.get(name) === found.get(name) ? [] : `${name} is another one`;
   });
 }
-
-/** A primary key keeps its name when its table gets another. */
-const isPrimary = (name: string): boolean => /^index .*_(pkey|primary)$/.test(name);

@@ -49,7 +49,7 @@ function createDdl(writer: Writer): Ddl {
   async function runOne(sql: string): Promise<void> {
     const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
     if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
-    else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : sql }, []);
+    else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
   }
 
   return {
@@ -61,6 +61,9 @@ function createDdl(writer: Writer): Ddl {
     },
   };
 }
+
+/** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
+const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
 
 /** With the foreign keys of others that lead to it; their columns are steps of their own. */
 const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);
