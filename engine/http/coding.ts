@@ -32,7 +32,8 @@ export type Coding = keyof typeof CODINGS;
 
 export const CODING_NAMES = Object.keys(CODINGS) as readonly Coding[];
 
-export const compress = (text: string, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
+/** An async function, so that its promise is one of this realm, whatever made the other. */
+export const compress = async (text: string, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
 export const compressor = (coding: Coding): Transform => CODINGS[coding].stream();
 
 /** The coding that the client likes best; undefined where it takes none, or likes plain text better. */

@@ -72,7 +72,7 @@ test('try it out makes a record, and reads it', async () => {
     await block.locator('.execute').click();
     const status = block.locator('.live-responses-table tbody .response-col_status').first();
     await status.waitFor();
-    const body = block.locator('.live-responses-table .highlight-code').first();
+    const body = block.locator('.live-responses-table .highlight-code code').first();
     return `${(await status.innerText()).trim()} ${(await body.innerText()).replaceAll(/\s/g, '')}`;
   };
   expect(await answered('createTaxClass')).toContain('201 {"id":1,"position":10');
