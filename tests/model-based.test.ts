@@ -14,7 +14,7 @@ import { openBench } from './support/replaying.ts';
 
 /** `SEED=7 RUNS=500 npx jest tests/model-based` draws other sequences, and more of them. */
 const seed = Number(process.env['SEED'] ?? 2030);
-const numRuns = Number(process.env['RUNS'] ?? 40);
+const numRuns = Number(process.env['RUNS'] ?? 120);
 
 function writeSchema(descriptors: readonly Descriptor[]): string {
   const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'schema-'));

@@ -25,7 +25,7 @@ export class Unreachable extends Error {
 export const startScenario = (model: Model, seeds: Seeds): Scenario => ({
   model,
   seeds,
-  reference: createReference(model),
+  reference: createReference(),
   steps: [],
 });
 
@@ -195,28 +195,37 @@ export const smallBody = (scenario: Scenario, type: RecordType): JsonObject =>
 export const fullBody = (scenario: Scenario, type: RecordType): JsonObject =>
   fullest(type, scenario.seeds, linkMaker(scenario));
 
-/** Whether an answer shows the record's identifier, so that it can be addressed. */
-const isKnown = (scenario: Scenario, id: Id): boolean =>
-  typeof id === 'number' ||
-  scenario.steps.some(
-    ({ expect }) => JSON.stringify(expect).includes(`"${id}"`) || expect.headers?.['location']?.includes(`{${id}}`),
-  );
-
-function removable(scenario: Scenario): { readonly type: RecordType; readonly id: Id }[] {
-  const types = [...scenario.model.types.values()].filter((type) => type.operations.has('delete'));
-  const all = types.flatMap((type) => [...rowsOf(scenario.reference.world, type).keys()].map((id) => ({ type, id })));
-  return all.filter(({ id }) => isKnown(scenario, id)).toReversed();
+interface Address {
+  readonly type: RecordType;
+  readonly id: Id;
 }
 
-/** One request that deletes something, if any is left that can be. */
-function cleanupStep(scenario: Scenario): boolean {
-  return removable(scenario).some(({ type, id }) => {
-    const outcome = scenario.reference.remove(type, id);
-    if (outcome instanceof Refusal) return false;
-    const request = { method: 'DELETE', path: itemPath(type, id), ...guard(type) };
-    step(scenario, request, { status: 200, body: outcome.body }, outcome.changes);
-    return true;
-  });
+/** The records that the type lets clients delete and whose identifiers some answer showed, the youngest first. */
+function removable({ model, reference, steps }: Scenario): readonly Address[] {
+  const seen = JSON.stringify(steps.map(({ expect }) => expect));
+  const isSeen = (id: Id): boolean => typeof id === 'number' || seen.includes(`"${id}"`) || seen.includes(`{${id}}`);
+  const types = [...model.types.values()].filter((type) => type.operations.has('delete'));
+  const all = types.flatMap((type) => [...rowsOf(reference.world, type).keys()].map((id) => ({ type, id })));
+  return all.filter(({ id }) => isSeen(id)).toReversed();
+}
+
+/** Whether the record could be deleted, or was gone already. */
+function cleanUp(scenario: Scenario, { type, id }: Address): boolean {
+  if (!rowsOf(scenario.reference.world, type).has(id)) return true;
+  const outcome = scenario.reference.remove(type, id);
+  if (outcome instanceof Refusal) return false;
+  const request = { method: 'DELETE', path: itemPath(type, id), ...guard(type) };
+  step(scenario, request, { status: 200, body: outcome.body }, outcome.changes);
+  return true;
+}
+
+/** Deletes what can be deleted: what others refer to comes after them, which may take another round. */
+function cleanUpAll(scenario: Scenario): void {
+  let left = removable(scenario);
+  for (let before = Infinity; left.length < before;) {
+    before = left.length;
+    left = left.filter((address) => !cleanUp(scenario, address));
+  }
 }
 
 function leftOvers(scenario: Scenario): Record<string, number> {
@@ -227,7 +236,7 @@ function leftOvers(scenario: Scenario): Record<string, number> {
 /** The case with everything that the reference model knows how to remove again. */
 export function finish(scenario: Scenario, about: Pick<Case, 'type' | 'group' | 'title' | 'irreversible'>): Case {
   const count = scenario.steps.length;
-  while (cleanupStep(scenario));
+  cleanUpAll(scenario);
   const steps = scenario.steps.slice(0, count);
   return { ...about, steps, cleanup: scenario.steps.slice(count), leaves: leftOvers(scenario) };
 }

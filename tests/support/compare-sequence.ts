@@ -180,7 +180,7 @@ export async function compareSequence(bench: Bench, model: Model, operations: re
   const rank = (id: Id): number => Number(typeof id === 'number' ? id : (bindings.get(id) ?? NEW + rankByCreation(id)));
   const session = {
     client: createClient(bench.server.url),
-    reference: createReference(model, rank),
+    reference: createReference(rank),
     bindings,
     bench,
     log: [],

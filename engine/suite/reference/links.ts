@@ -1,6 +1,6 @@
 /** How records of the reference model are connected: who is related, connecting, disconnecting. */
 import type { JoinTable, RecordType, Reference, Relation } from '../../model/model.ts';
-import { type Id, type Row, rowOf, rowsOf, type World } from './world.ts';
+import { type Id, putRow, type Row, rowOf, rowsOf, type World } from './world.ts';
 
 /** The two ends of a join row as the relation's source sees them. */
 function oriented(table: JoinTable, sourceColumn: string, [left, right]: readonly [Id, Id]): readonly [Id, Id] {
@@ -19,10 +19,6 @@ export function related(world: World, relation: Relation, row: Row): Row[] {
     return [...rowsOf(world, target).values()].filter((child) => child.links.get(link.reference) === row.id);
   const pairs = (world.joins.get(link.table) ?? []).map((pair) => oriented(link.table, link.sourceColumn, pair));
   return pairs.filter(([source]) => source === row.id).flatMap(([, id]) => rowOf(world, target, id) ?? []);
-}
-
-export function putRow(world: World, type: RecordType, row: Row): void {
-  rowsOf(world, type).set(row.id, row);
 }
 
 /** Sets a foreign key of a row; undefined clears it. A row that has it already stays the same object. */

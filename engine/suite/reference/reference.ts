@@ -1,6 +1,6 @@
 /** The reference model: a service in a page of memory that says what the real one must answer. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { Model, RecordType } from '../../model/model.ts';
+import type { RecordType } from '../../model/model.ts';
 import { type FilterRequest, listed, type OrderRequest } from './lists.ts';
 import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
@@ -112,8 +112,8 @@ function remove(run: Run, type: RecordType, id: Id, view?: ViewRequest) {
   return () => ({ id, body });
 }
 
-export function createReference(model: Model, rank?: (id: Id) => number): Reference {
-  const world = createWorld(model, rank);
+export function createReference(rank?: (id: Id) => number): Reference {
+  const world = createWorld(rank);
   return {
     world,
     get: (type, id, view) => show(world, type, id, view),

@@ -2,7 +2,7 @@
 import type { RecordType } from '../../model/model.ts';
 import { pointingAt, setLink } from './links.ts';
 import { Refusal } from './refusal.ts';
-import { type Id, rowsOf, type World } from './world.ts';
+import { deleteRow, type Id, type World } from './world.ts';
 
 interface Doomed {
   readonly type: RecordType;
@@ -37,6 +37,6 @@ function release(world: World, { type, id }: Doomed): void {
 
 export function removeRow(world: World, type: RecordType, id: Id): void {
   const doomed = doomedWith(world, { type, id });
-  for (const one of doomed) rowsOf(world, one.type).delete(one.id);
+  for (const one of doomed) deleteRow(world, one.type, one.id);
   for (const one of doomed) release(world, one);
 }

@@ -2,10 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
-import { putRow } from './links.ts';
 import { mergePatch } from './merge-patch.ts';
 import { Refusal } from './refusal.ts';
-import type { Id, Row, World } from './world.ts';
+import { type Id, putRow, type Row, type World } from './world.ts';
 
 export type Path = readonly (string | number)[];
 

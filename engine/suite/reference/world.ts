@@ -1,7 +1,7 @@
 /** The records of the reference model: rows as plain values in memory, and what changed between two states of them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import type { Field, JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
+import type { Field, JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { reference, referenceName } from '../bindings.ts';
 
 /** The name of a variable (`Order:1`), or the number where the client chose it. */
@@ -16,7 +16,8 @@ export interface Row {
 }
 
 export interface World {
-  readonly rows: Map<RecordType, Map<Id, Row>>;
+  /** Each map is replaced when a row of it changes, so that a copy of the world is cheap. */
+  readonly rows: Map<RecordType, ReadonlyMap<Id, Row>>;
   /** For each join table its rows: left and right. */
   readonly joins: Map<JoinTable, readonly (readonly [Id, Id])[]>;
   /** How many identifiers were given out. */
@@ -28,28 +29,40 @@ export interface World {
 export const rankByCreation = (id: Id): number =>
   typeof id === 'number' ? id : Number(id.slice(id.lastIndexOf(':') + 1));
 
-export function createWorld(model: Model, rank: (id: Id) => number = rankByCreation): World {
-  const rows = new Map([...model.types.values()].map((type) => [type, new Map<Id, Row>()]));
-  const joins = new Map(model.joinTables.map((table) => [table, []]));
-  return { rows, joins, given: { count: 0 }, rank };
-}
+export const createWorld = (rank: (id: Id) => number = rankByCreation): World => ({
+  rows: new Map(),
+  joins: new Map(),
+  given: { count: 0 },
+  rank,
+});
 
 /** Writes work on a copy, so that a refused one leaves no trace. */
-export function copyWorld(world: World): World {
-  const rows = new Map([...world.rows].map(([type, records]) => [type, new Map(records)]));
-  return { ...world, rows, joins: new Map(world.joins) };
-}
+export const copyWorld = (world: World): World => ({
+  ...world,
+  rows: new Map(world.rows),
+  joins: new Map(world.joins),
+});
 
 /** Takes over what a copy holds. */
 export function replaceWorld(world: World, copy: World): void {
-  for (const [type, records] of copy.rows) world.rows.set(type, records);
+  world.rows.clear();
+  world.joins.clear();
+  for (const [type, rows] of copy.rows) world.rows.set(type, rows);
   for (const [table, pairs] of copy.joins) world.joins.set(table, pairs);
 }
 
-export function rowsOf(world: World, type: RecordType): Map<Id, Row> {
-  const rows = world.rows.get(type);
-  if (rows === undefined) throw new Error(`${type.name} is not a type of this model`);
-  return rows;
+const NO_ROWS: ReadonlyMap<Id, Row> = new Map();
+
+export const rowsOf = (world: World, type: RecordType): ReadonlyMap<Id, Row> => world.rows.get(type) ?? NO_ROWS;
+
+export function putRow(world: World, type: RecordType, row: Row): void {
+  world.rows.set(type, new Map(rowsOf(world, type)).set(row.id, row));
+}
+
+export function deleteRow(world: World, type: RecordType, id: Id): void {
+  const rows = new Map(rowsOf(world, type));
+  rows.delete(id);
+  world.rows.set(type, rows);
 }
 
 export const rowOf = (world: World, type: RecordType, id: Id): Row | undefined => rowsOf(world, type).get(id);
@@ -80,6 +93,7 @@ function sameRow(before: Row | undefined, after: Row): boolean {
 }
 
 function sameRows(before: ReadonlyMap<Id, Row>, after: ReadonlyMap<Id, Row>): boolean {
+  if (before === after) return true;
   return before.size === after.size && [...after].every(([id, row]) => sameRow(before.get(id), row));
 }
 
@@ -90,8 +104,7 @@ function samePairs(before: readonly (readonly [Id, Id])[], after: readonly (read
 
 /** The tables whose rows differ. */
 export function changedTables(before: World, after: World): string[] {
-  const none: ReadonlyMap<Id, Row> = new Map();
-  const types = [...after.rows].filter(([type, rows]) => !sameRows(before.rows.get(type) ?? none, rows));
+  const types = [...after.rows].filter(([type, rows]) => !sameRows(rowsOf(before, type), rows));
   const joins = [...after.joins].filter(([table, pairs]) => !samePairs(before.joins.get(table) ?? [], pairs));
   return [...types.map(([type]) => type.table), ...joins.map(([table]) => table.name)].toSorted();
 }

@@ -1,10 +1,10 @@
 /** Writes of the reference model: own values first, then each relation in the body: link, create, update, unlink, replace a set. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json.ts';
 import type { RecordType, Reference, Relation } from '../../model/model.ts';
-import { putRow, related, setLink, setPairs } from './links.ts';
+import { related, setLink, setPairs } from './links.ts';
 import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
-import { type Id, idIn, newId, type Row, rowOf } from './world.ts';
+import { type Id, idIn, newId, putRow, type Row, rowOf } from './world.ts';
 import { differingKeys } from './stored.ts';
 import { parts, type Path, type Run, say, writeValues } from './values.ts';
 
