@@ -35,7 +35,11 @@ export const plan: Command = {
 async function look(model: Model, database: Database): Promise<Looked> {
   if (database.unborn) {
     const { steps } = createPlan(NOTHING, model, database.unborn);
-    return { steps: steps.map((step) => ({ step, state: 'ready', hurts: [] })), drift: [], inTheWay: false };
+    return {
+      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, hurts: [] })),
+      drift: [],
+      inTheWay: false,
+    };
   }
   const driver = await database.open();
   try {

@@ -29,7 +29,7 @@ export async function applyPlan(plan: Plan, driver: Driver, { allowed, made }: A
   let steps = asFound;
   const backup = await driver.migrate({
     statements: plan.steps.map(({ sql }) => sql),
-    backup: asFound.some(({ step, hurts }) => step.risk === 'destructive' && hurts.length > 0),
+    backup: asFound.some(({ step, isAtStake }) => step.risk === 'destructive' && isAtStake),
     before: async (reader) => {
       await refuseStale(plan, reader);
       steps = await refused(plan, driver, await assess(plan, reader, driver.dialect, allowed));

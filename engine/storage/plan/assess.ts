@@ -21,6 +21,8 @@ export interface Hurt {
 export interface Assessed {
   readonly step: Step;
   readonly state: State;
+  /** Whether there are rows that it could hurt. */
+  readonly isAtStake: boolean;
   readonly hurts: readonly Hurt[];
 }
 
@@ -45,7 +47,7 @@ export async function assess(
   for (const step of plan.steps) {
     const isAtStake = step.rowsIn !== undefined && (await hasRows(step.rowsIn));
     const hurts = isAtStake ? await hurtsOf(step, reader) : [];
-    assessed.push({ step, hurts, state: stateOf(step, isAtStake, hurts, allowed) });
+    assessed.push({ step, hurts, isAtStake, state: stateOf(step, isAtStake, hurts, allowed) });
   }
   return assessed;
 }

@@ -1,5 +1,6 @@
 /** Changes of tables on a connection of their own: foreign keys are off before the transaction begins, and checked in it. */
 import { existsSync, renameSync } from 'node:fs';
+import { Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
 import type { Migration } from '../migration.ts';
 import { type Connection, connect } from './connection.ts';
@@ -17,6 +18,9 @@ export async function migrate(file: string, migration: Migration): Promise<strin
     const copy = await carryOut(connection, file, migration);
     connection.execute('commit');
     return copy;
+  } catch (error) {
+    // Busy, or full: said as it is.
+    throw error instanceof Problem ? new StartError(`${error.message}. Nothing was changed.`, { cause: error }) : error;
   } finally {
     // Closing takes back what was not committed.
     connection.close();
