@@ -52,7 +52,13 @@ function drawFilter(draw: Draw, type: RecordType): FilterRequest[] {
   if (operator === 'null') return [{ path, operator, value: draw(2) === 1 }];
   if (operator === 'in') return [{ path, operator, value: [drawOperand(draw, field), drawOperand(draw, field)] }];
   const operand = drawOperand(draw, field);
-  return [{ path, operator, value: operator === 'like' ? `${[...String(operand)].slice(0, 1 + draw(5)).join('')}*` : operand }];
+  return [
+    {
+      path,
+      operator,
+      value: operator === 'like' ? `${[...String(operand)].slice(0, 1 + draw(5)).join('')}*` : operand,
+    },
+  ];
 }
 
 export function drawList(world: World, draw: Draw, type: RecordType): ListRequest {
