@@ -1,6 +1,6 @@
 /** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { type Access, isGuarded, openAccess } from './access/access.ts';
+import { type Access, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { createEntrances, type Entrance } from './access/entrances.ts';
 import { refusingLinks } from './access/refuse-links.ts';
 import type { Restricted } from './access/restrict.ts';
@@ -14,6 +14,9 @@ import type { Service } from './http/service.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
+import { createLog, type Log } from './log.ts';
+import { createMetrics, type Metrics } from './operation/metrics.ts';
+import { requestObserver, statementObserver } from './operation/observers.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 import { openStorage } from './storage/open.ts';
@@ -27,6 +30,11 @@ export interface Engine {
   modelFor(request: IncomingMessage): Model;
   /** What the descriptors may be asked about, though nothing is wrong. */
   readonly warnings: readonly Diagnostic[];
+  /** undefined where the settings want none. */
+  readonly metrics: Metrics | undefined;
+  readonly isDraining: () => boolean;
+  /** Rejects where records cannot be read. */
+  ready(): Promise<void>;
   /** From now on each answer closes its connection. */
   drain(): void;
   /** Closes the database. Requests must have been answered. */
@@ -40,8 +48,10 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const { model } = schema;
-  const access = isGuarded(settings) ? openAccess(settings, REPORTS) : undefined;
-  const store = await openStorage(model, settings.databaseUrl);
+  const log = createLog(settings);
+  const metrics = settings.metrics ? createMetrics() : undefined;
+  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
+  const store = await openStorage(model, settings.databaseUrl, statementObserver(settings, log, metrics));
   const readContent = contentReader(settings.bodyLimit);
   const { idempotencyHours } = settings;
   const entrance = ({ model: seen, withheld, readOnly }: Restricted, scope: string): Entrance => {
@@ -64,11 +74,16 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   return {
     handler: createHandler((request) => entranceOf(request).routes, {
       ...settings,
+      log,
+      observe: requestObserver(settings, log, metrics),
       guarded: access !== undefined,
       isDraining: () => draining,
     }),
     model,
     modelFor: (request) => (access === undefined ? model : seenBy(request, entranceOf)),
+    metrics,
+    isDraining: () => draining,
+    ready: () => store.ready(),
     warnings: diagnostics,
     drain: () => void (draining = true),
     close: async () => {
@@ -81,10 +96,10 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
 type EntranceOf = (request: IncomingMessage) => Entrance;
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
-const REPORTS = {
-  changed: (grants: readonly unknown[]) => console.error(`Tokens were read again: ${grants.length}`),
-  refused: (message: string) => console.error(`Tokens stay as they were: ${message}`),
-};
+const reportsTo = (log: Log): Reports => ({
+  changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens were read again'),
+  refused: (message) => log.error({ reason: message }, 'tokens stay as they were'),
+});
 
 /** Without tokens there is one entrance, for everyone. */
 function entrancesOf(

@@ -1,11 +1,13 @@
 /** What `npm start` runs: the engine directly on the http server, and behind it an Express app for everything else. */
 import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
 import type { Model } from './model/model.ts';
+import { answerOperator, type Operated } from './operation/endpoints.ts';
 import { createPages } from './pages/pages.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
@@ -24,6 +26,7 @@ export async function serve(settings: Settings): Promise<Serving> {
     const listener = await listen(answering(engine, settings), settings);
     const close = async (): Promise<boolean> => {
       engine.drain();
+      await sleep(settings.drainDelay);
       const inTime = await drain(listener, settings.shutdownTimeout);
       await engine.close();
       return inTime;
@@ -48,7 +51,14 @@ function refuseOpenDoor(settings: Settings): void {
 /** Records by the engine's handler, everything else behind it. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const app = createApp(engine, settings);
-  return (request, response) => engine.handler(request, response, () => app(request, response));
+  const operated: Operated = {
+    ...engine,
+    mayMeasure: (request) => engine.modelFor(request).types.size === engine.model.types.size,
+  };
+  return (request, response) =>
+    engine.handler(request, response, () => {
+      if (!answerOperator(operated, request, response)) app(request, response);
+    });
 }
 
 /** Whatever is no record. */

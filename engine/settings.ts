@@ -1,4 +1,5 @@
 /** The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways. */
+import { LOG_LEVELS, type LogLevel } from './log-levels.ts';
 import { StartError } from './start-error.ts';
 
 interface Setting<T> {
@@ -90,6 +91,37 @@ export const settingsTable = {
     description: 'Hours that the answer to a POST with an Idempotency-Key is kept for its retries.',
     ...wholeNumber(1, 8760),
   }),
+  logLevel: setting<LogLevel>({
+    name: 'LOG_LEVEL',
+    default: 'info',
+    description: 'What is logged at least, as JSON lines on standard error: debug, info, warn, error, silent.',
+    ...oneOf(LOG_LEVELS),
+  }),
+  accessLog: setting<boolean>({
+    name: 'ACCESS_LOG',
+    default: 'off',
+    description: 'on: a line for each request that is over, at level info.',
+    ...onOrOff(),
+  }),
+  slowStatement: setting<number>({
+    name: 'SLOW_STATEMENT_MS',
+    default: 'off',
+    description: 'Statements that take at least so many milliseconds are logged, at level warn.',
+    expected: 'off, or milliseconds from 1 to 60000',
+    parse: (text) => (text === 'off' ? Infinity : wholeNumber(1, 60_000).parse(text)),
+  }),
+  metrics: setting<boolean>({
+    name: 'METRICS',
+    default: 'off',
+    description: 'on: figures for Prometheus at /metrics.',
+    ...onOrOff(),
+  }),
+  drainDelay: setting({
+    name: 'DRAIN_DELAY',
+    default: '0',
+    description: 'Seconds between SIGTERM, when /health/ready begins to say 503, and the end of listening.',
+    ...seconds(),
+  }),
   slowReaderTimeout: setting({
     name: 'SLOW_READER_TIMEOUT',
     default: '30',
@@ -132,6 +164,21 @@ function originsOf(text: string): readonly string[] | undefined {
   if (text === 'none') return [];
   const origins = text.split(',').map((origin) => origin.trim());
   return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
+}
+
+function oneOf<T extends string>(words: readonly T[]): Pick<Setting<T>, 'expected' | 'parse'> {
+  return {
+    expected: `one of ${words.join(', ')}`,
+    parse: (text) => words.find((word) => word === text),
+  };
+}
+
+function onOrOff(): Pick<Setting<boolean>, 'expected' | 'parse'> {
+  const values: ReadonlyMap<string, boolean> = new Map([
+    ['on', true],
+    ['off', false],
+  ]);
+  return { expected: 'on or off', parse: (text) => values.get(text) };
 }
 
 function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {

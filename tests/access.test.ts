@@ -181,7 +181,6 @@ describe('a file of tokens', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   test('is followed: tokens come and go without a restart, and a faulty file changes nothing', async () => {
-    const log = jest.spyOn(console, 'error').mockImplementation();
     writeFileSync(file, lineOf('reader'));
     const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
     const status = async (name: Name): Promise<number> =>
@@ -194,7 +193,6 @@ describe('a file of tokens', () => {
     await sleep(1500);
     expect([await status('reader'), await status('root')]).toEqual([401, 200]);
     await own.close();
-    log.mockRestore();
   });
 });
 
@@ -204,7 +202,6 @@ test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens 
 });
 
 test('records token makes one that works', async () => {
-  const print = jest.spyOn(console, 'log').mockImplementation();
   process.env['SCHEMA_DIR'] = SCHEMA;
   await tokenCommand.run(['made', '--write', 'Purchase', '--json']);
   await expect(tokenCommand.run(['made', '--write', 'Purchse'])).rejects.toThrow('did you mean "Purchase"');

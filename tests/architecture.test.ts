@@ -8,7 +8,18 @@ const ENGINE = 'engine';
 
 /** A stage may import those before it, and itself. What stands in engine/ itself is ranked by its name. */
 const RANKS: readonly (readonly string[])[] = [
-  ['json.ts', 'names.ts', 'diagnostic.ts', 'problem.ts', 'start-error.ts', 'settings.ts', 'package.ts', 'awaitable.ts'],
+  [
+    'json.ts',
+    'names.ts',
+    'diagnostic.ts',
+    'problem.ts',
+    'start-error.ts',
+    'log-levels.ts',
+    'settings.ts',
+    'log.ts',
+    'package.ts',
+    'awaitable.ts',
+  ],
   ['field-types'],
   ['ajv.ts'],
   ['descriptor'],
@@ -17,7 +28,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['storage', 'validation', 'suite', 'diff', 'describe'],
   ['check.ts', 'openapi'],
   ['http'],
-  ['access'],
+  ['access', 'operation'],
   ['pages'],
   ['engine.ts'],
   ['listener.ts', 'serve.ts', 'index.ts'],

@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { ClientGone } from './content.ts';
 import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
 import { acceptedType } from './negotiation.ts';
+import { type Observe, watchRequest } from './observe.ts';
 import { problemAnswer } from './problem-answer.ts';
 import { findRoute, knownPaths, pathProblem, ROOT, type Route, type Routes } from './routes.ts';
 import { type Delivery, send, type SendOptions } from './send.ts';
@@ -18,6 +19,8 @@ export type HandlerOptions = SendOptions &
   EnvelopeOptions & {
     /** Whether requests need a token: browsers send none when they ask in front whether they may. */
     readonly guarded: boolean;
+    /** Told of each request when it is over; undefined where nobody wants to know. */
+    readonly observe: Observe | undefined;
   };
 
 /** The routes that a client has. Throws a Problem where it has none. */
@@ -27,11 +30,16 @@ const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 
 export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Handler {
   const envelopeOf = createEnvelopes(options);
+  const { observe } = options;
   return (request, response, next) => {
     const target = targetOf(request);
     const inside = target.path.startsWith(ROOT) || target.path === '/api';
     if (inside || next === undefined) {
-      const exchange = { request, response, envelope: envelopeOf(request) };
+      const exchange: Delivery = { request, response, envelope: envelopeOf(request) };
+      if (observe) {
+        const { requestId } = exchange.envelope;
+        watchRequest({ request, response, path: fullPath(target), requestId, labelOf: () => exchange.label }, observe);
+      }
       void respond(routesOf, exchange, target, options);
     } else next();
   };
@@ -39,26 +47,28 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
 
 async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Promise<void> {
   try {
-    await andThen(answer(routesOf, delivery.request, target, options), (found) => send(delivery, found, options));
+    await andThen(answer(routesOf, delivery, target, options), (found) => send(delivery, found, options));
   } catch (error) {
     if (error instanceof ClientGone) return;
-    await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId), options);
+    await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId, options.log), options);
   }
 }
 
 /** Throws a Problem for whatever the request lacks. */
 function answer(
   routesOf: RoutesOf,
-  request: IncomingMessage,
+  delivery: Delivery,
   target: Target,
   { guarded }: HandlerOptions,
 ): Awaitable<Answer> {
+  const { request } = delivery;
   if (guarded && isPreflight(request)) return PREFLIGHT;
   const routes = routesOf(request);
   if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
   const { route, identifier } = findRoute(routes, target.path);
   if (request.method === 'OPTIONS') return route.options;
-  const { serve, mediaTypes } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
+  const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
+  delivery.label = label;
   const mediaType = acceptedType(request.headers.accept, mediaTypes);
   return serve({ request, target, identifier, mediaType });
 }

@@ -1,4 +1,5 @@
 /** The one place where an error becomes an answer (RFC 9457). */
+import type { Log } from '../log.ts';
 import { type Fault, Problem, type ProblemCode, problemKinds } from '../problem.ts';
 import { type Answer, PROBLEM_TYPE } from './answer.ts';
 
@@ -9,9 +10,9 @@ export const MAX_ERRORS = 100;
 const RETRY_AFTER: { readonly [code in ProblemCode]?: string } = { 'storage-busy': '1' };
 
 /** `instance` is the path of the request. What is not a Problem is a fault of the service: it is logged, not told. */
-export function problemAnswer(error: unknown, instance: string, requestId: string): Answer {
+export function problemAnswer(error: unknown, instance: string, requestId: string, log: Log): Answer {
   if (error instanceof Problem) return render(error, instance);
-  console.error(`Request ${requestId}:`, error);
+  log.error({ requestId, err: error }, 'a request failed');
   return render(new Problem('internal-error', 'The service could not answer; its log says why'), instance);
 }
 

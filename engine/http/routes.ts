@@ -7,6 +7,7 @@ import { type Answer, JSON_TYPE } from './answer.ts';
 import type { Operation } from './exchange.ts';
 import { LIST_FORMATS } from './list-formats.ts';
 import { PATCH_BODY } from './negotiation.ts';
+import type { Label } from './observe.ts';
 import { create } from './operations/create.ts';
 import { remove } from './operations/delete.ts';
 import { get } from './operations/get.ts';
@@ -18,6 +19,7 @@ export const ROOT = '/api/';
 
 export interface Offer {
   readonly serve: Operation;
+  readonly label: Label;
   /** Media types of its answers. */
   readonly mediaTypes: readonly string[];
 }
@@ -85,8 +87,14 @@ function routeOf(service: Service, path: keyof Pair, withheldOperations: Operati
     here.filter(([name]) => has(withheldOperations, name)).flatMap(([, { methods }]) => methods),
   );
   const offers = new Map(
-    bound.flatMap(([, { methods, mediaTypes, serve }]) =>
-      methods.map((method) => [method, { serve: serve(service, method), mediaTypes }] as const),
+    bound.flatMap(([operation, { methods, mediaTypes, serve }]) =>
+      methods.map(
+        (method) =>
+          [
+            method,
+            { serve: serve(service, method), mediaTypes, label: { type: service.type.name, operation } },
+          ] as const,
+      ),
     ),
   );
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');

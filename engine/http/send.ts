@@ -5,6 +5,7 @@ import type { Answer } from './answer.ts';
 import { type Coded, coded } from './compression.ts';
 import type { Envelope } from './envelope.ts';
 import { linger } from './linger.ts';
+import type { Label } from './observe.ts';
 import { sendPieces, type StreamOptions } from './stream.ts';
 
 export interface SendOptions extends StreamOptions {
@@ -17,6 +18,8 @@ export interface Delivery {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly envelope: Envelope;
+  /** Which operation it is, once that is known. */
+  label?: Label;
 }
 
 /** Never fails: where the answer cannot be sent to its end, the connection is closed. */

@@ -1,16 +1,18 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
 import type { ServerResponse } from 'node:http';
+import type { Log } from '../log.ts';
 import type { Delivery } from './send.ts';
 
 export interface StreamOptions {
   /** Milliseconds that a reader may let a streamed answer stand still. */
   readonly slowReaderTimeout: number;
+  readonly log: Log;
 }
 
 export async function sendPieces(
   { request, response, envelope }: Delivery,
   pieces: AsyncIterable<string | Buffer>,
-  { slowReaderTimeout }: StreamOptions,
+  { slowReaderTimeout, log }: StreamOptions,
 ): Promise<void> {
   try {
     for await (const piece of pieces) {
@@ -22,7 +24,7 @@ export async function sendPieces(
     response.end();
   } catch (error) {
     // The status is sent: only a broken connection can still say that the answer is not whole.
-    console.error(`Request ${envelope.requestId}:`, error);
+    log.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
     response.destroy();
   }
 }

@@ -1,15 +1,20 @@
 /** Opens the database that a URL names, brings it to the Model, and answers the store of its records. */
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
+import type { Statement } from './driver.ts';
 import { prepare } from './prepare.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import type { Store } from './store.ts';
+import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites } from './write/writes.ts';
 
+const PING: Statement = { sql: 'select 1' };
+
 /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
-export async function openStorage(model: Model, url: string): Promise<Store> {
-  const driver = await databaseAt(url).open();
+export async function openStorage(model: Model, url: string, onStatement?: OnStatement): Promise<Store> {
+  const opened = await databaseAt(url).open();
+  const driver = onStatement ? timedDriver(opened, onStatement) : opened;
   try {
     const reads = createReads(driver);
     const writes = createWrites(driver, reads);
@@ -26,6 +31,7 @@ export async function openStorage(model: Model, url: string): Promise<Store> {
       createOnce: writes.createOnce,
       update: writes.update,
       delete: writes.delete,
+      ready: async () => void (await driver.value(PING, [])),
       close: () => driver.close(),
     };
   } catch (error) {

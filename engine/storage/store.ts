@@ -84,5 +84,7 @@ export interface Store {
     readonly identifier: number;
     readonly precondition?: Precondition;
   }): Promise<Written>;
+  /** Rejects where records cannot be read. */
+  ready(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,0 +1,68 @@
+/** What operators ask: does it live, is it ready, how does it do. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Metrics } from './metrics.ts';
+
+export interface Operated {
+  /** undefined where the settings want none. */
+  readonly metrics: Metrics | undefined;
+  /** Rejects where records cannot be read. */
+  ready(): Promise<void>;
+  readonly isDraining: () => boolean;
+  /** Whether the client may see figures of every type. */
+  readonly mayMeasure: (request: IncomingMessage) => boolean;
+}
+
+interface Said {
+  readonly status: number;
+  readonly text: string;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Endpoint = (operated: Operated, request: IncomingMessage) => Promise<Said>;
+
+const MAX_WAIT_MS = 2000;
+
+const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+  ['/health/live', async () => ({ status: 200, text: 'live\n' })],
+  ['/health/ready', readiness],
+  [
+    '/metrics',
+    async ({ metrics, mayMeasure }, request) => {
+      if (metrics === undefined) return { status: 404, text: 'METRICS is off\n' };
+      return mayMeasure(request)
+        ? { status: 200, text: await metrics.text(), type: metrics.contentType }
+        : {
+            status: 401,
+            text: 'Needs a token that may read every type\n',
+            headers: { 'WWW-Authenticate': 'Bearer' },
+          };
+    },
+  ],
+]);
+
+async function readiness({ isDraining, ready }: Operated): Promise<Said> {
+  if (isDraining()) return { status: 503, text: 'stopping\n' };
+  const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT_MS).unref());
+  const isReady = await Promise.race([ready(), late]).then(
+    () => true,
+    () => false,
+  );
+  return isReady ? { status: 200, text: 'ready\n' } : { status: 503, text: 'the database does not answer\n' };
+}
+
+/** Whether it was one of these that was asked for. */
+export function answerOperator(operated: Operated, request: IncomingMessage, response: ServerResponse): boolean {
+  const endpoint = endpoints.get((request.url ?? '').split('?', 1)[0] ?? '');
+  if (endpoint === undefined) return false;
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.writeHead(405, { Allow: 'GET, HEAD' }).end();
+    return true;
+  }
+  void endpoint(operated, request).then(({ status, text, type = 'text/plain; charset=utf-8', headers }) => {
+    if (operated.isDraining()) response.shouldKeepAlive = false;
+    const common = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store' };
+    response.writeHead(status, { ...common, 'X-Content-Type-Options': 'nosniff', ...headers }).end(text);
+  });
+  return true;
+}

@@ -1,0 +1,56 @@
+/** A driver whose statements are timed. */
+import { andThen, type Awaitable } from '../awaitable.ts';
+import type { Driver, Reader, Snapshot, Statement, Values, Writer } from './driver.ts';
+
+export type OnStatement = (sql: string, milliseconds: number) => void;
+
+export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
+  const readers = new WeakMap<Reader, Reader>();
+  const writers = new WeakMap<Writer, Writer>();
+  return {
+    ...driver,
+    ...timedReads(driver, onStatement),
+    read: (work) => driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement)))),
+    write: (work) => driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement)))),
+    snapshot: () => andThen(driver.snapshot(), (snapshot) => timedSnapshot(snapshot, onStatement)),
+  };
+}
+
+/** The same wrapper for the same connection. */
+function kept<T extends object>(all: WeakMap<T, T>, one: T, make: () => T): T {
+  const known = all.get(one) ?? make();
+  all.set(one, known);
+  return known;
+}
+
+type Run<T> = (statement: Statement, values: Values) => Awaitable<T>;
+
+function timed<T>(run: Run<T>, onStatement: OnStatement): Run<T> {
+  return (statement, values) => {
+    const started = performance.now();
+    const result = run(statement, values);
+    if (!(result instanceof Promise)) {
+      onStatement(statement.sql, performance.now() - started);
+      return result;
+    }
+    return result.finally(() => onStatement(statement.sql, performance.now() - started));
+  };
+}
+
+const timedReads = (reader: Reader, onStatement: OnStatement): Reader => ({
+  get: timed((statement, values) => reader.get(statement, values), onStatement),
+  all: timed((statement, values) => reader.all(statement, values), onStatement),
+  value: timed((statement, values) => reader.value(statement, values), onStatement),
+  column: timed((statement, values) => reader.column(statement, values), onStatement),
+});
+
+const timedWrites = (writer: Writer, onStatement: OnStatement): Writer => ({
+  ...writer,
+  ...timedReads(writer, onStatement),
+  run: timed((statement, values) => writer.run(statement, values), onStatement),
+});
+
+const timedSnapshot = (snapshot: Snapshot, onStatement: OnStatement): Snapshot => ({
+  ...snapshot,
+  ...timedReads(snapshot, onStatement),
+});

@@ -1,0 +1,224 @@
+/** What operators rely on: health, figures, the log, and restarts that nobody notices. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeError } from '../engine/log.ts';
+import { type Compiled, compile, type Environment, type Running } from './support/compiled.ts';
+import { exchange } from './support/exchange.ts';
+import { startTestServer, type TestServer } from './support/server.ts';
+import { createToken, tokenLine } from '../engine/access/tokens.ts';
+
+const SCHEMA = 'tests/fixtures/access';
+const HEADERS = { 'content-type': 'application/json' };
+
+let directory: string;
+let compiled: Compiled;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'operation-'));
+  compiled = await compile();
+});
+afterAll(async () => {
+  await compiled.remove();
+  rmSync(directory, { recursive: true });
+});
+
+const start = (environment: Environment = {}): Running =>
+  compiled.run('server.js', [], {
+    PORT: '0',
+    SCHEMA_DIR: SCHEMA,
+    DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
+    ...environment,
+  });
+
+async function urlOf({ child, out, err }: Running): Promise<string> {
+  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
+  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
+  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
+  return url;
+}
+
+describe('a service with figures', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: SCHEMA, settings: { metrics: true } });
+  });
+  afterAll(() => server.close());
+
+  test.each([
+    ['GET /health/live', 200, 'live\n'],
+    ['GET /health/ready', 200, 'ready\n'],
+    ['HEAD /health/ready', 200, ''],
+    ['POST /health/live', 405, ''],
+  ])('%s', async (title, status, text) => {
+    expect(await exchange(server.url, title)).toMatchObject({ status, text });
+  });
+
+  test('counts requests by type, operation and status, and times them and their statements', async () => {
+    await exchange(server.url, 'POST /api/memos', { headers: HEADERS, body: '{}' });
+    await exchange(server.url, 'GET /api/memos/1');
+    await exchange(server.url, 'GET /api/memos/2');
+    await exchange(server.url, 'GET /api/nothing');
+    await sleep(20);
+    const { text, headers } = await exchange(server.url, 'GET /metrics');
+    expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="create",status="201"} 1');
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="200"} 1');
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="404"} 1');
+    expect(text).toContain('records_http_requests_total{type="",operation="",status="404"} 1');
+    expect(text).toContain('records_http_request_duration_seconds_count{type="Memo",operation="get"} 2');
+    expect(text).toMatch(/records_database_statement_duration_seconds_count [1-9]/);
+    expect(text).toMatch(/nodejs_eventloop_lag_seconds/);
+  });
+});
+
+test('without METRICS there are none', async () => {
+  const server = await startTestServer({ schemaDirectory: SCHEMA });
+  expect((await exchange(server.url, 'GET /metrics')).status).toBe(404);
+  await server.close();
+});
+
+test('figures name every type: they need a token that reads every type; health needs none', async () => {
+  const tokens = { all: createToken(), some: createToken() };
+  const lines = [
+    tokenLine({ name: 'all', read: 'all', write: new Set() }, tokens.all),
+    tokenLine({ name: 'some', read: new Set(['Memo']), write: new Set() }, tokens.some),
+  ];
+  const server = await startTestServer({
+    schemaDirectory: SCHEMA,
+    settings: { metrics: true, tokens: lines.join(';') },
+  });
+  const status = async (title: string, token?: string): Promise<number> =>
+    (await exchange(server.url, title, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }))
+      .status;
+  expect([
+    await status('GET /metrics'),
+    await status('GET /metrics', tokens.some),
+    await status('GET /metrics', tokens.all),
+    await status('GET /health/ready'),
+  ]).toEqual([401, 401, 200, 200]);
+  await server.close();
+});
+
+test('the log has a line for each request and each slow statement, without values, queries and tokens', async () => {
+  const token = createToken();
+  const service = start({
+    ACCESS_LOG: 'on',
+    SLOW_STATEMENT_MS: '1',
+    TOKENS: tokenLine({ name: 'client', read: 'all', write: 'all' }, token),
+  });
+  const url = await urlOf(service);
+  const headers = { ...HEADERS, authorization: `Bearer ${token}`, 'x-request-id': 'mine' };
+  const words = Array.from({ length: 300 }, () => ({ word: 'value-of-a-record' }));
+  const body = JSON.stringify({ code: 'value-of-a-record', stickers: words });
+  expect((await exchange(url, 'POST /api/purchases', { headers, body })).status).toBe(201);
+  await exchange(url, 'GET /api/purchases?_cnd[code]=value-of-a-record', { headers });
+  await exchange(url, 'GET /api/purchases', { headers: { authorization: 'Bearer wrong-token' } });
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+  const lines = service
+    .err()
+    .trim()
+    .split('\n')
+    .map((line): Record<string, unknown> => JSON.parse(line));
+  expect(lines.filter(({ msg }) => msg === 'request')).toEqual([
+    expect.objectContaining({
+      level: 'info',
+      method: 'POST',
+      path: '/api/purchases',
+      status: 201,
+      requestId: 'mine',
+      type: 'Purchase',
+      operation: 'create',
+    }),
+    expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 200, operation: 'list' }),
+    expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 401 }),
+  ]);
+  expect(service.err() + service.out()).not.toMatch(new RegExp(`value-of-a-record|wrong-token|${token}`));
+});
+
+test.each([
+  ['an error of the engine', new Error('said'), 'said'],
+  [
+    'a refusal of PostgreSQL',
+    Object.assign(new Error('Key (email)=(ada@example.com)'), { code: '23505', detail: 'ada@example.com' }),
+    'the database refused a statement',
+  ],
+  ['a cause', new Error('said', { cause: Object.assign(new Error('ada@example.com'), { code: '22P02' }) }), 'said'],
+])('%s is logged without values', (_, error, message) => {
+  const described = describeError(error);
+  expect(described).toMatchObject({ message, stack: expect.stringContaining('operation.test') });
+  expect(JSON.stringify(described)).not.toContain('ada@example.com');
+});
+
+/** Asks each instance whether it is ready, and sends each request to one that is. */
+class Balancer {
+  readonly instances: string[] = [];
+  private ready: readonly string[] = [];
+  private turn = 0;
+  private readonly timer = setInterval(() => void this.look(), 20);
+
+  async look(): Promise<void> {
+    const asked = this.instances.map(async (url) => {
+      const status = await exchange(url, 'GET /health/ready').then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      return status === 200 ? [url] : [];
+    });
+    this.ready = (await Promise.all(asked)).flat();
+  }
+
+  next(): string {
+    const url = this.ready[this.turn++ % this.ready.length];
+    if (url === undefined) throw new Error('no instance is ready');
+    return url;
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+}
+
+test('a rolling restart of two instances fails no request', async () => {
+  const environment = { DRAIN_DELAY: '0.4', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
+  const balancer = new Balancer();
+  const all: Running[] = [];
+  const launch = async (): Promise<readonly [Running, string]> => {
+    const service = start(environment);
+    all.push(service);
+    const url = await urlOf(service);
+    balancer.instances.push(url);
+    await balancer.look();
+    return [service, url];
+  };
+  const running = [await launch(), await launch()];
+  let stopped = false;
+  const answers = new Map<string, number>();
+  const client = async (): Promise<void> => {
+    while (!stopped) {
+      const url = balancer.next();
+      const write = await exchange(url, 'POST /api/memos', { headers: HEADERS, body: '{"text":"x"}' }).catch(String);
+      const read = await exchange(balancer.next(), 'GET /api/memos/1').catch(String);
+      for (const one of [write, read]) {
+        const key = typeof one === 'string' ? one : String(one.status);
+        answers.set(key, (answers.get(key) ?? 0) + 1);
+      }
+    }
+  };
+  const clients = [client(), client(), client()];
+  for (const [service, url] of running) {
+    await launch();
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    balancer.instances.splice(balancer.instances.indexOf(url), 1);
+  }
+  stopped = true;
+  await Promise.all(clients);
+  balancer.close();
+  expect([...answers.keys()].toSorted()).toEqual(['200', '201']);
+  expect(answers.get('201')).toBeGreaterThan(20);
+  for (const { child } of all) child.kill('SIGTERM');
+  await Promise.all(all.map(({ ended }) => ended));
+}, 60_000);
