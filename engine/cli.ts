@@ -60,6 +60,14 @@ export const commands = {
     description: 'Read the records of an export into an empty database: FILE.',
     load: async () => (await import('./commands/import.ts')).importRecords,
   },
+  backup: {
+    description: 'Copy the database to FILE while the service runs, and look through the copy.',
+    load: async () => (await import('./commands/backup.ts')).backup,
+  },
+  restore: {
+    description: 'Put a backup in the place of the database, which is kept beside it: FILE.',
+    load: async () => (await import('./commands/restore.ts')).restoreBackup,
+  },
 } as const satisfies Record<string, Entry>;
 
 const table: ReadonlyMap<string, Entry> = new Map(Object.entries(commands));

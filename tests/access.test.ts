@@ -202,6 +202,7 @@ test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens 
 });
 
 test('records token makes one that works', async () => {
+  const print = jest.spyOn(console, 'log').mockImplementation();
   process.env['SCHEMA_DIR'] = SCHEMA;
   await tokenCommand.run(['made', '--write', 'Purchase', '--json']);
   await expect(tokenCommand.run(['made', '--write', 'Purchse'])).rejects.toThrow('did you mean "Purchase"');

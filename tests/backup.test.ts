@@ -1,0 +1,102 @@
+/** Backups while clients write, and what restores them. */
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { backUp, restore, verify } from '../engine/storage/sqlite/backup.ts';
+import { exchange } from './support/exchange.ts';
+import { startTestServer, type TestServer } from './support/server.ts';
+import { type Assembly, WriteLoad } from './support/write-load.ts';
+
+const SCHEMA = 'tests/fixtures/durability';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'backup-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const at = (name: string): string => join(directory, name);
+
+const startOn = (name: string): Promise<TestServer> =>
+  startTestServer({ schemaDirectory: SCHEMA, settings: { databaseUrl: `sqlite:${at(name)}` } });
+
+const recordsOf = async (server: TestServer): Promise<readonly Assembly[]> =>
+  JSON.parse((await exchange(server.url, 'GET /api/assemblies')).text) as Assembly[];
+
+test('a backup under load is one state of the database: restored, no record is there in part', async () => {
+  const server = await startOn('live.db');
+  const load = new WriteLoad();
+  const running = load.run(server.url, 6);
+  await sleep(200);
+  const acknowledged = [...load.known].filter(([, { acknowledged: state }]) => state !== 'gone').map(([id]) => id);
+  const { rows } = await backUp(at('live.db'), at('copy.db'));
+  expect(rows).toBeGreaterThan(0);
+  await sleep(100);
+  await server.close();
+  await running;
+  const restored = await restore(at('copy.db'), at('live.db'));
+  expect(existsSync(restored.former ?? '')).toBe(true);
+  const again = await startOn('live.db');
+  const records = await recordsOf(again);
+  expect(
+    records.filter(
+      ({ stamp, parts, box }) => parts.length !== 3 || [...parts, box].some((one) => one?.stamp !== stamp),
+    ),
+  ).toEqual([]);
+  const there = new Set(records.map(({ id }) => id));
+  const stillThere = acknowledged.filter((id) => load.known.get(id)?.acknowledged !== 'gone');
+  expect(stillThere.filter((id) => !there.has(id))).toEqual([]);
+  await again.close();
+});
+
+describe('nothing is replaced', () => {
+  let contents: Buffer;
+  beforeAll(async () => {
+    const server = await startOn('kept.db');
+    await exchange(server.url, 'POST /api/boxes', {
+      headers: { 'content-type': 'application/json' },
+      body: '{"stamp":1}',
+    });
+    await server.close();
+    contents = readFileSync(at('kept.db'));
+    await backUp(at('kept.db'), at('good.db'));
+    writeFileSync(at('text'), 'no database at all, but long enough to be looked at as one'.repeat(20));
+    const other = new Database(at('foreign.db'));
+    other.exec('create table other (a)');
+    other.close();
+    copyFileSync(at('good.db'), at('damaged.db'));
+    const bytes = readFileSync(at('good.db'));
+    bytes.fill(0xff, 4096 * 2, 4096 * 5);
+    writeFileSync(at('damaged.db'), bytes);
+  });
+
+  test.each([
+    ['missing', /There is no file/],
+    ['text', /cannot be read as an SQLite database/],
+    ['foreign.db', /no database of this engine/],
+    ['damaged.db', /is damaged|cannot be read/],
+  ])('by %s', async (name, message) => {
+    await expect(restore(at(name), at('kept.db'))).rejects.toThrow(message);
+    expect(readFileSync(at('kept.db')).equals(contents)).toBe(true);
+  });
+
+  test('while the service runs', async () => {
+    const server = await startOn('kept.db');
+    await expect(restore(at('good.db'), at('kept.db'))).rejects.toThrow('is in use');
+    await server.close();
+  });
+
+  test('by a backup onto a file that is there', async () => {
+    await expect(backUp(at('kept.db'), at('text'))).rejects.toThrow('is there already');
+    expect(verify(at('good.db')).rows).toBeGreaterThan(0);
+  });
+});
+
+test('a damaged database is replaced, and kept', async () => {
+  writeFileSync(at('broken.db'), 'x'.repeat(5000));
+  const { former } = await restore(at('good.db'), at('broken.db'));
+  expect(readFileSync(former ?? '', 'utf8')).toBe('x'.repeat(5000));
+  expect(verify(at('broken.db')).rows).toBeGreaterThan(0);
+});
