@@ -1,5 +1,5 @@
 /** The commands that maintainers use, on the command line: check, diff, new, describe, dev; and the manual's way from nothing. */
-import { copyFileSync, cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../engine/diff/change.ts';
@@ -539,7 +539,7 @@ describe('from nothing to a served type, by the manual', () => {
       expect(await project.run('new', type)).toMatchObject({ code: 0 });
       const text = files.find((one) => one.startsWith(`type: ${type}\n`)) ?? '';
       const file = join(project.directory, `${type.toLowerCase()}.yaml`);
-      copyFileSync(file, `${file}.bak`);
+      expect(readFileSync(file, 'utf8')).toContain(`\ntype: ${type}\n`);
       writeFileSync(file, text);
     }
     expect(await project.run('check')).toMatchObject({ code: 0 });

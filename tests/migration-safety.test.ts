@@ -155,6 +155,18 @@ describe('the start', () => {
     await running.ended;
   });
 
+  test('of several processes at once on a database that is not there yet: all serve', async () => {
+    for (let round = 0; round < 2; round++) {
+      const project = await createProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` });
+      projects.push(project);
+      const all = [1, 2, 3, 4].map(() => compiled.run('server.js', [], project.environment));
+      const urls = await Promise.all(all.map(started));
+      for (const url of urls) expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ title: 'A' });
+      for (const running of all) running.child.kill('SIGTERM');
+      expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
+    }
+  });
+
   test('of several processes at once: one changes the tables, all serve', async () => {
     const project = await projectOf({ 'book.yaml': BOOKS }, fill);
     project.write({ 'book.yaml': REBUILT });

@@ -18,7 +18,7 @@ export function openSqlite(file: string): Driver {
   mkdirSync(dirname(file), { recursive: true });
   const writer = connect(file, false);
   writer.execute(
-    'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off',
+    'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off',
   );
   const reader = connect(file, true);
   const commits = createGroupCommit(writer);
@@ -64,7 +64,8 @@ async function define(
   statements: readonly string[],
   work: (writer: Writer) => Awaitable<void>,
 ): Promise<void> {
-  connection.execute('begin immediate');
+  // Instances that start together wait for each other.
+  connection.execute('pragma busy_timeout = 5000; begin immediate; pragma busy_timeout = 0');
   try {
     for (const sql of statements) connection.execute(sql);
     await work(connection);
