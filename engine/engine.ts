@@ -1,6 +1,6 @@
 /** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { type Access, isGuarded, openAccess, type Reports } from './access/access.ts';
+import { type Access, clientOf, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { createEntrances, type Entrance } from './access/entrances.ts';
 import { refusingLinks } from './access/refuse-links.ts';
 import type { Restricted } from './access/restrict.ts';
@@ -9,6 +9,7 @@ import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentReader } from './http/content.ts';
 import { createHandler, type Handler } from './http/handler.ts';
+import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
 import { createRoutes, ROOT } from './http/routes.ts';
 import type { Service } from './http/service.ts';
 import type { Model, RecordType } from './model/model.ts';
@@ -17,8 +18,9 @@ import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './operation/metrics.ts';
 import { requestObserver, statementObserver } from './operation/observers.ts';
-import type { Settings } from './settings.ts';
+import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
+import { limitStreams } from './storage/limited-streams.ts';
 import { openStorage } from './storage/open.ts';
 import { createValidators } from './validation/compile.ts';
 
@@ -51,7 +53,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const log = createLog(settings);
   const metrics = settings.metrics ? createMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
-  const store = await openStorage(model, settings.databaseUrl, statementObserver(settings, log, metrics));
+  const opened = await openStorage(model, settings.databaseUrl, statementObserver(settings, log, metrics));
+  const store = limitStreams(opened, settings.maxStreams);
   const readContent = contentReader(settings.bodyLimit);
   const { idempotencyHours } = settings;
   const entrance = ({ model: seen, withheld, readOnly }: Restricted, scope: string): Entrance => {
@@ -63,6 +66,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       store,
       readContent,
       scope,
+      limits: settings,
       idempotencyHours,
       queries: queriesOf(type),
       validators: refusingLinks(validatorsOf(type), type, readOnly),
@@ -77,6 +81,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       log,
       observe: requestObserver(settings, log, metrics),
       guarded: access !== undefined,
+      rateLimit: rateLimitOf(settings, access),
       isDraining: () => draining,
     }),
     model,
@@ -91,6 +96,12 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       await store.close();
     },
   };
+}
+
+/** An engine inside of an application does not know its host, and leaves limits to whoever does. */
+function rateLimitOf({ rateLimit }: EngineSettings, access: Access | undefined): RateLimit | undefined {
+  if (rateLimit === AUTO_RATE || rateLimit === Infinity) return undefined;
+  return createRateLimit(rateLimit, (request) => clientOf(request, access));
 }
 
 type EntranceOf = (request: IncomingMessage) => Entrance;

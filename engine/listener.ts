@@ -1,11 +1,12 @@
 /** The http server: it refuses large bodies before they are sent, says why it cannot listen, and ends without loss. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
+import { answerClientError } from './client-errors.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
-export type ListenerSettings = Pick<Settings, 'host' | 'port' | 'bodyLimit'>;
+export type ListenerSettings = Pick<Settings, 'host' | 'port' | 'bodyLimit' | 'requestTimeout'>;
 
 export interface Listener {
   readonly server: Server;
@@ -15,12 +16,13 @@ export interface Listener {
 
 /** Longer than proxies and clients keep theirs: who closes first should be the one that sends. */
 const KEEP_ALIVE_MS = 75_000;
+/** How often connections are looked through for those that take too long. */
+const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, serve).on(
-    'checkContinue',
-    continuing(serve, settings.bodyLimit),
-  );
+  const server = createServer(patience(settings), serve)
+    .on('checkContinue', continuing(serve, settings.bodyLimit))
+    .on('clientError', answerClientError);
   const sockets = openSockets(server);
   server.listen(settings.port, settings.host);
   try {
@@ -30,6 +32,14 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
   }
   return { server, sockets };
 }
+
+/** How long a client may take to send. */
+const patience = ({ requestTimeout }: ListenerSettings): ServerOptions => ({
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  requestTimeout,
+  headersTimeout: requestTimeout / 3,
+  connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, requestTimeout / 6)),
+});
 
 function openSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();

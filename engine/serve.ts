@@ -9,7 +9,7 @@ import { VERSION } from './package.ts';
 import type { Model } from './model/model.ts';
 import { answerOperator, type Operated } from './operation/endpoints.ts';
 import { createPages } from './pages/pages.ts';
-import type { Settings } from './settings.ts';
+import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
 export interface Serving {
@@ -21,7 +21,7 @@ export interface Serving {
 
 export async function serve(settings: Settings): Promise<Serving> {
   refuseOpenDoor(settings);
-  const engine = await startEngine(settings);
+  const engine = await startEngine({ ...settings, rateLimit: rateOf(settings) });
   try {
     const listener = await listen(answering(engine, settings), settings);
     const close = async (): Promise<boolean> => {
@@ -37,6 +37,14 @@ export async function serve(settings: Settings): Promise<Serving> {
     throw error;
   }
 }
+
+/** Enough for a person and a program, and too little to guess or to drain. */
+const OPEN_RATE = 1200;
+
+const rateOf = ({ rateLimit, host }: Settings): number => {
+  if (rateLimit !== AUTO_RATE) return rateLimit;
+  return LOOPBACK.test(host) ? Infinity : OPEN_RATE;
+};
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 

@@ -63,6 +63,43 @@ export const settingsTable = {
     description: 'Bytes that a request body may have.',
     ...wholeNumber(1, 256 * 1024 * 1024),
   }),
+  bodyKeys: setting({
+    name: 'BODY_KEYS',
+    default: '20000',
+    description: 'Keys that a request body may have, at all levels; of these there are at most 64.',
+    ...wholeNumber(1, 10_000_000),
+  }),
+  bodyItems: setting({
+    name: 'BODY_ITEMS',
+    default: '10000',
+    description: 'Items that an array in a request body may have.',
+    ...wholeNumber(1, 10_000_000),
+  }),
+  urlLimit: setting({
+    name: 'URL_LIMIT',
+    default: '8000',
+    description: 'Characters that a URL may have.',
+    ...wholeNumber(100, 16_000),
+  }),
+  rateLimit: setting<number>({
+    name: 'RATE_LIMIT',
+    default: 'auto',
+    description: 'Requests a minute for each token, or address; auto: off on loopback, else 1200.',
+    expected: 'auto, off, or an integer from 1 to 1000000',
+    parse: (text) => RATES.get(text) ?? wholeNumber(1, 1_000_000).parse(text),
+  }),
+  maxStreams: setting({
+    name: 'MAX_STREAMS',
+    default: '64',
+    description: 'Whole lists that are read at the same time; more are answered 503.',
+    ...wholeNumber(1, 100_000),
+  }),
+  requestTimeout: setting({
+    name: 'REQUEST_TIMEOUT',
+    default: '60',
+    description: 'Seconds that a request may take to arrive, its body included; the head has a third of it.',
+    ...seconds(),
+  }),
   tokens: setting<string>({
     name: 'TOKENS',
     default: 'none',
@@ -157,6 +194,13 @@ export function readSettings(environment: Environment): Settings {
 
 const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>
   `${name} is ${secret ? 'not valid' : `"${environment[name]}"`}; expected ${expected}`;
+
+/** `auto` is found out once the host is known. */
+export const AUTO_RATE = -1;
+const RATES: ReadonlyMap<string, number> = new Map([
+  ['auto', AUTO_RATE],
+  ['off', Infinity],
+]);
 
 const ORIGIN = /^https?:\/\/[^\s/,*]+$/;
 

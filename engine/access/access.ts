@@ -45,6 +45,17 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
   };
 }
 
+/** Who asks, as far as that is known: a token's name, else an address. Unknown tokens are as good as none. */
+export function clientOf(request: IncomingMessage, access: Access | undefined): string {
+  const address = request.socket.remoteAddress ?? '';
+  if (access === undefined || request.headers.authorization === undefined) return address;
+  try {
+    return `token ${access.grantOf(request).name}`;
+  } catch {
+    return address;
+  }
+}
+
 function allGrants(tokens: string, file: string): readonly Grant[] {
   const text = file === '' ? '' : readTokens(file);
   const { grants, faults } = parseGrants(`${tokens}\n${text}`);

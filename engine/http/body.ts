@@ -1,19 +1,23 @@
 /** From bytes to an object that may be validated: JSON in UTF-8, each key once, not too deep, clean strings. */
 import { isObject, type JsonObject } from '../json.ts';
 import { faultyRequest, Problem } from '../problem.ts';
+import { type BodyLimits, refuseTooMuch } from './body-limits.ts';
 import type { Content } from './content.ts';
 import { inspect, MAX_DEPTH } from './inspect.ts';
 import { textFault } from './json-fault.ts';
 import { stringEnd } from './json-string.ts';
 
-export function parseBody(content: Content): JsonObject {
-  return 'parsed' in content ? inspected(content.parsed, true).value : parseText(decode(content));
+/** Without `limits` there are none. */
+export function parseBody(content: Content, limits: BodyLimits = UNLIMITED): JsonObject {
+  return 'parsed' in content ? inspected(content.parsed, true, limits).value : parseText(decode(content), limits);
 }
 
-function parseText(text: string): JsonObject {
+const UNLIMITED: BodyLimits = { bodyKeys: Infinity, bodyItems: Infinity };
+
+function parseText(text: string, limits: BodyLimits): JsonObject {
   const parsed = parse(text);
   // Only an escape can bring a lone surrogate or U+0000 into a string: neither is UTF-8, or JSON, as it stands.
-  const { value, keys } = inspected(parsed, text.includes('\\u'));
+  const { value, keys } = inspected(parsed, text.includes('\\u'), limits);
   if (keys !== countKeys(text)) throw textProblem(text);
   return value;
 }
@@ -37,9 +41,14 @@ function parse(text: string): unknown {
   }
 }
 
-function inspected(parsed: unknown, checkStrings: boolean): { readonly value: JsonObject; readonly keys: number } {
-  const { faults, keys, tooDeep } = inspect(parsed, checkStrings);
+function inspected(
+  parsed: unknown,
+  checkStrings: boolean,
+  limits: BodyLimits,
+): { readonly value: JsonObject; readonly keys: number } {
+  const { faults, keys, items, tooDeep } = inspect(parsed, checkStrings);
   if (tooDeep) throw jsonProblem(`The body is nested deeper than ${MAX_DEPTH} levels`);
+  refuseTooMuch({ bodyKeys: keys, bodyItems: items }, limits);
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   if (isObject(parsed)) return { value: parsed, keys };
   const message = `The body must be a JSON object, not ${kindOf(parsed)}`;

@@ -12,6 +12,8 @@ export interface Envelope {
 export interface EnvelopeOptions {
   /** Origins whose pages may use the service. */
   readonly corsOrigins: readonly string[];
+  /** Whether answers differ by token. */
+  readonly guarded?: boolean;
 }
 
 /** Request headers that decide about answers. */
@@ -19,10 +21,18 @@ const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
 /** An identifier of a request that may stand in a log. */
 const SANE_ID = /^[\w.:/+=-]{1,128}$/;
 
-export function createEnvelopes({ corsOrigins }: EnvelopeOptions): (request: IncomingMessage) => Envelope {
+export function createEnvelopes({
+  corsOrigins,
+  guarded = false,
+}: EnvelopeOptions): (request: IncomingMessage) => Envelope {
   const cors = createCors(corsOrigins);
   // Caches ask again each time.
-  const common = ['Cache-Control', 'no-cache', 'Vary', [...VARY, ...(cors.varies ? ['Origin'] : [])].join(', ')];
+  const common = [
+    'Cache-Control',
+    'no-cache',
+    'Vary',
+    [...VARY, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', '),
+  ];
   return (request) => {
     const requestId = requestIdOf(request);
     return { requestId, headers: [...common, 'X-Request-Id', requestId, ...cors.headersOf(request)] };

@@ -1,6 +1,7 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
+import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { ClientGone } from './content.ts';
@@ -8,6 +9,7 @@ import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
 import { acceptedType } from './negotiation.ts';
 import { type Observe, watchRequest } from './observe.ts';
 import { problemAnswer } from './problem-answer.ts';
+import type { RateLimit } from './rate-limit.ts';
 import { findRoute, knownPaths, pathProblem, ROOT, type Route, type Routes } from './routes.ts';
 import { type Delivery, send, type SendOptions } from './send.ts';
 import { fullPath, type Target, targetOf } from './target.ts';
@@ -19,6 +21,11 @@ export type HandlerOptions = SendOptions &
   EnvelopeOptions & {
     /** Whether requests need a token: browsers send none when they ask in front whether they may. */
     readonly guarded: boolean;
+    readonly log: Log;
+    /** Characters that a URL may have. */
+    readonly urlLimit: number;
+    /** undefined where clients may ask as often as they like. */
+    readonly rateLimit: RateLimit | undefined;
     /** Told of each request when it is over; undefined where nobody wants to know. */
     readonly observe: Observe | undefined;
   };
@@ -47,6 +54,8 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
 
 async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Promise<void> {
   try {
+    const { rateLimit } = options;
+    if (rateLimit) withHeaders(delivery, await rateLimit(delivery.request));
     await andThen(answer(routesOf, delivery, target, options), (found) => send(delivery, found, options));
   } catch (error) {
     if (error instanceof ClientGone) return;
@@ -54,14 +63,20 @@ async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, o
   }
 }
 
+function withHeaders(delivery: Delivery, lines: readonly string[]): void {
+  const { envelope } = delivery;
+  delivery.envelope = { ...envelope, headers: [...envelope.headers, ...lines] };
+}
+
 /** Throws a Problem for whatever the request lacks. */
 function answer(
   routesOf: RoutesOf,
   delivery: Delivery,
   target: Target,
-  { guarded }: HandlerOptions,
+  { guarded, urlLimit }: HandlerOptions,
 ): Awaitable<Answer> {
   const { request } = delivery;
+  refuseLong(request, urlLimit);
   if (guarded && isPreflight(request)) return PREFLIGHT;
   const routes = routesOf(request);
   if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
@@ -71,6 +86,11 @@ function answer(
   delivery.label = label;
   const mediaType = acceptedType(request.headers.accept, mediaTypes);
   return serve({ request, target, identifier, mediaType });
+}
+
+function refuseLong({ url = '' }: IncomingMessage, limit: number): void {
+  if (url.length > limit)
+    throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${limit} are taken`);
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage): boolean =>

@@ -6,6 +6,8 @@ export const MAX_DEPTH = 64;
 
 export interface Inspection {
   readonly keys: number;
+  /** Of the longest array. */
+  readonly items: number;
   readonly tooDeep: boolean;
   readonly faults: readonly Fault[];
 }
@@ -15,12 +17,13 @@ interface Walk {
   readonly path: (string | number)[];
   readonly faults: Fault[];
   keys: number;
+  items: number;
   tooDeep: boolean;
 }
 
 /** `checkStrings` false: the strings are known to be well-formed. */
 export function inspect(value: unknown, checkStrings: boolean): Inspection {
-  const walk: Walk = { checkStrings, path: [], faults: [], keys: 0, tooDeep: false };
+  const walk: Walk = { checkStrings, path: [], faults: [], keys: 0, items: 0, tooDeep: false };
   visit(value, walk);
   return walk;
 }
@@ -33,8 +36,13 @@ function visit(value: unknown, walk: Walk): void {
 
 function visitContainer(value: object, walk: Walk): void {
   if (walk.path.length >= MAX_DEPTH) walk.tooDeep = true;
-  else if (Array.isArray(value)) for (const [index, item] of value.entries()) visitStep(index, item, walk);
+  else if (Array.isArray(value)) visitItems(value, walk);
   else for (const key of Object.keys(value)) visitMember(key, Reflect.get(value, key), walk);
+}
+
+function visitItems(value: readonly unknown[], walk: Walk): void {
+  walk.items = Math.max(walk.items, value.length);
+  for (const [index, item] of value.entries()) visitStep(index, item, walk);
 }
 
 function visitStep(step: string | number, value: unknown, walk: Walk): void {

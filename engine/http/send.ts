@@ -17,7 +17,7 @@ export interface SendOptions extends StreamOptions {
 export interface Delivery {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly envelope: Envelope;
+  envelope: Envelope;
   /** Which operation it is, once that is known. */
   label?: Label;
 }

@@ -5,6 +5,7 @@ import { faultyRequest } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Store } from '../storage/store.ts';
 import type { TypeValidators, Validator } from '../validation/validators.ts';
+import type { BodyLimits } from './body-limits.ts';
 import type { ReadContent } from './content.ts';
 
 export interface Service {
@@ -15,6 +16,7 @@ export interface Service {
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
   readonly readContent: ReadContent;
+  readonly limits: BodyLimits;
   /** Whose keys of creates these are: clients with other rights have others. */
   readonly scope: string;
   /** How long the answer to a create is kept for its retries. */

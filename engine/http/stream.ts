@@ -6,7 +6,7 @@ import type { Delivery } from './send.ts';
 export interface StreamOptions {
   /** Milliseconds that a reader may let a streamed answer stand still. */
   readonly slowReaderTimeout: number;
-  readonly log: Log;
+  readonly log?: Log;
 }
 
 export async function sendPieces(
@@ -24,7 +24,7 @@ export async function sendPieces(
     response.end();
   } catch (error) {
     // The status is sent: only a broken connection can still say that the answer is not whole.
-    log.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
+    log?.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
     response.destroy();
   }
 }

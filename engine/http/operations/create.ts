@@ -9,13 +9,13 @@ import { requireValid, type Service } from '../service.ts';
 import type { Written } from '../../storage/store.ts';
 
 export function create(service: Service): Operation {
-  const { type, store, queries, validators, readContent } = service;
+  const { type, store, queries, validators, readContent, limits } = service;
   return async (exchange) => {
     const { request, target } = exchange;
     const content = await readContent(request, RECORD_BODY);
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
-    const body = parseBody(content);
+    const body = parseBody(content, limits);
     requireValid(validators.create(view.variant), body);
     refuseIfMatch(request);
     const wanted = { type, body, mergePatch: false, view };

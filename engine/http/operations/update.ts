@@ -7,14 +7,14 @@ import { preconditionOf } from '../preconditions.ts';
 import { tagHeader, writeAnswer } from '../record-answer.ts';
 import { requireValid, type Service } from '../service.ts';
 
-export function update({ type, store, queries, validators, readContent }: Service, method: string): Operation {
+export function update({ type, store, queries, validators, readContent, limits }: Service, method: string): Operation {
   const mergePatch = method === 'PATCH';
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
   return async ({ request, target, identifier: text }) => {
     const content = await readContent(request, bodyTypes);
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
-    const body = parseBody(content);
+    const body = parseBody(content, limits);
     requireValid(validators.update(view.variant), body);
     const precondition = preconditionOf(request, type.preconditions);
     const written = await store.update({ type, identifier, body, mergePatch, view, ...precondition });
