@@ -254,6 +254,21 @@ describe('apply', () => {
 });
 
 describe('tables that somebody else changed', () => {
+  onSqlite('a view that needs what is dropped', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    const database = new Database(fileOf(project.database));
+    database.exec('create view titles as select title from books');
+    database.close();
+    const before = await contents(project);
+    project.write({ 'book.yaml': 'type: Book\nfields:\n  pages: { type: integer, default: 0 }\n' });
+    const { code, err } = await project.run('apply', '--allow', 'drop-field:Book.title');
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^SQLite refused "alter table .*error in view titles.*Nothing was changed\.$/),
+    ]);
+    expect(await contents(project)).toBe(before);
+  });
+
   const drifted = [
     ['alter table books add column shelf text', 'column shelf is there besides'],
     ['drop index books_title_index', 'index books_title_index is missing'],
@@ -264,8 +279,7 @@ describe('tables that somebody else changed', () => {
 
   const indexed = BOOKS.replace('maxLength: 100', 'maxLength: 100, index: true');
 
-  test.each(drifted)('%s', async (sql, says) => {
-    if (databaseKind !== 'sqlite') return;
+  onSqlite.each(drifted)('%s', async (sql, says) => {
     const project = await projectOf({ 'book.yaml': indexed, 'other.yaml': 'type: Other' }, fill);
     const database = new Database(fileOf(project.database));
     database.exec(sql);

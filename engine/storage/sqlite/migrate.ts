@@ -31,12 +31,23 @@ async function carryOut(connection: Connection, file: string, migration: Migrati
   await migration.before(connection);
   const copy = migration.backup ? await backup(file) : undefined;
   for (const [index, statements] of migration.statements.entries()) {
-    for (const sql of statements) connection.execute(sql);
+    for (const sql of statements) make(connection, sql);
     await migration.made(index);
   }
   await migration.after(connection);
   refuseBroken(connection);
   return copy;
+}
+
+/** What somebody else added to the file, a view for instance, may be in the way. */
+function make(connection: Connection, sql: string): void {
+  try {
+    connection.execute(sql);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`SQLite refused "${sql}": ${reason}. Nothing was changed.`, { cause: error });
+  }
 }
 
 function refuseBroken({ all }: Connection): void {
