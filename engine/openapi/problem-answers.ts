@@ -9,7 +9,16 @@ import { ref } from './refs.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
 
-const ANY = ['invalid-query', 'not-acceptable', 'internal-error', 'storage-busy'] as const;
+const ANY = [
+  'invalid-query',
+  'unauthorized',
+  'forbidden',
+  'not-acceptable',
+  'uri-too-long',
+  'rate-limited',
+  'internal-error',
+  'storage-busy',
+] as const;
 const ONE = ['invalid-identifier', 'record-not-found', 'path-not-found'] as const;
 const WRITING = ['precondition-failed', 'storage-full'] as const;
 const BODY = [
@@ -45,6 +54,7 @@ function problemCodes(operation: Operation, type: RecordType): readonly ProblemC
 
 const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'storage-busy': ['Retry-After'],
+  'rate-limited': ['Retry-After'],
   'unsupported-media-type': ['Accept', 'Accept-Patch'],
 };
 
