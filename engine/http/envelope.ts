@@ -32,6 +32,9 @@ export function createEnvelopes({
     'no-cache',
     'Vary',
     [...VARY, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', '),
+    // No browser takes an answer for something else than it says.
+    'X-Content-Type-Options',
+    'nosniff',
   ];
   return (request) => {
     const requestId = requestIdOf(request);
