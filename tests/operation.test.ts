@@ -194,10 +194,10 @@ test('a rolling restart of two instances fails no request', async () => {
     return [service, url];
   };
   const running = [await launch(), await launch()];
-  let stopped = false;
+  const state = { stopped: false };
   const answers = new Map<string, number>();
   const client = async (): Promise<void> => {
-    while (!stopped) {
+    while (!state.stopped) {
       const url = balancer.next();
       const write = await exchange(url, 'POST /api/memos', { headers: HEADERS, body: '{"text":"x"}' }).catch(String);
       const read = await exchange(balancer.next(), 'GET /api/memos/1').catch(String);
@@ -214,7 +214,7 @@ test('a rolling restart of two instances fails no request', async () => {
     expect(await service.ended).toBe(0);
     balancer.instances.splice(balancer.instances.indexOf(url), 1);
   }
-  stopped = true;
+  state.stopped = true;
   await Promise.all(clients);
   balancer.close();
   expect([...answers.keys()].toSorted()).toEqual(['200', '201']);
