@@ -59,10 +59,21 @@ export function answerOperator(operated: Operated, request: IncomingMessage, res
     response.writeHead(405, { Allow: 'GET, HEAD' }).end();
     return true;
   }
-  void endpoint(operated, request).then(({ status, text, type = 'text/plain; charset=utf-8', headers }) => {
-    if (operated.isDraining()) response.shouldKeepAlive = false;
-    const common = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store' };
-    response.writeHead(status, { ...common, 'X-Content-Type-Options': 'nosniff', ...headers }).end(text);
-  });
+  void answer(endpoint, operated, request, response);
   return true;
+}
+
+const FAILED: Said = { status: 500, text: 'failed\n' };
+
+async function answer(
+  endpoint: Endpoint,
+  operated: Operated,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const said = await endpoint(operated, request).catch(() => FAILED);
+  const { status, text, type = 'text/plain; charset=utf-8', headers } = said;
+  if (operated.isDraining()) response.shouldKeepAlive = false;
+  const common = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store' };
+  response.writeHead(status, { ...common, 'X-Content-Type-Options': 'nosniff', ...headers }).end(text);
 }
