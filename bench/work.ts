@@ -42,7 +42,8 @@ const rowOf = (n: number, rows: number): number => 1 + ((n * 7919) % rows);
 /** Rows in the second half are changed; whoever reads beside that reads the first. */
 const readRow = (n: number, rows: number): number => rowOf(n, Math.floor(rows / 2));
 const changedRow = (n: number, rows: number): number => Math.floor(rows / 2) + readRow(n, rows);
-const PAGES = 10;
+/** Lists begin at one of the first pages: how far offsets cost is a question of its own. */
+const PAGES = 3;
 
 const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 

@@ -4,6 +4,7 @@ import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import type { Complain } from './faults.ts';
 import type { Cursor, ListQuery, Path } from './list-query.ts';
+import { perQuery } from './per-query.ts';
 
 /** A longer one would break the header or the URL that carries it. */
 export const MAX_CURSOR_LENGTH = 2048;
@@ -49,13 +50,13 @@ function readContent(text: string): readonly JsonValue[] | undefined {
 }
 
 /** The same for every list with these records in this order, whatever is shown of them. */
-function binding({ view, order, filters }: BoundTo): string {
+const binding = perQuery(({ view, order, filters }: BoundTo): string => {
   const terms = order.map(({ path, descending }) => [path.name, descending]);
   const conditions = filters
     .map(({ path, operator, value }) => JSON.stringify([path.name, operator, value]))
     .toSorted();
   return hash('sha256', JSON.stringify([view.type.name, terms, conditions]), 'base64url').slice(0, BINDING_LENGTH);
-}
+});
 
 /** Whatever a filter could say and the database could hold: a forged value must not reach the database. */
 function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {

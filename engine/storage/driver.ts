@@ -22,6 +22,8 @@ export interface Reader {
   all(statement: Statement, values: Values): Awaitable<readonly Row[]>;
   /** The first column of the first row, or undefined. */
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
+  /** What a statement counts; it may be remembered for as long as nothing is written. */
+  count(statement: Statement, values: Values): Awaitable<number>;
   /** The first column of every row. */
   column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
 }
@@ -73,8 +75,8 @@ export interface Dialect extends Alterations {
   readonly optional: (json: string, from: string) => string;
   /** JSON text of a value that may be null. */
   readonly nullable: (json: string) => string;
-  /** An expression's text before another's. */
-  readonly prefixed: (prefix: string, text: string) => string;
+  /** What follows the order of a list. Bound: limit, offset. */
+  readonly limit: string;
   /** The LIMIT that is none. */
   readonly unlimited: SqlValue;
   /** Null comes before every value ascending and after it descending. `present`: it is never null. */

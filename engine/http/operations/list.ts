@@ -1,4 +1,5 @@
 /** GET of many records: a page where there is a limit, else the whole list; as JSON, or one of the other formats. */
+import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Answer } from '../answer.ts';
 import { pageTag } from '../entity-tag.ts';
@@ -33,16 +34,17 @@ function formatOf(mediaType: string): ListFormat {
   return format;
 }
 
-async function pageAnswer(
+function pageAnswer(
   { type, path, store }: Service,
   { request, target }: Exchange,
   { query, format, preferences: { uncounted, applied } }: Wanted,
-): Promise<Answer> {
-  const page = await store.page(query, !uncounted);
-  const body = format.whole(page.body, query.view);
-  const links = pageLinks(target.base + path, target.query, query, page);
-  const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
-  return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
+): Awaitable<Answer> {
+  return andThen(store.page(query, !uncounted), (page) => {
+    const body = format.whole(page.body, query.view);
+    const links = pageLinks(target.base + path, target.query, query, page);
+    const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
+    return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
+  });
 }
 
 async function wholeAnswer(

@@ -44,8 +44,8 @@ export const postgresDialect: Dialect = {
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
   optional: (json, from) => `coalesce((select ${json} from ${from}), 'null')`,
   nullable: (json) => `coalesce(${json}, 'null')`,
-  prefixed: (prefix, text) => `concat(${prefix}, ${text})`,
   ...postgresAlterations({ quote, literal }),
+  limit: 'limit ? offset ?',
   unlimited: null,
   orderBy: (expression, descending, present) => {
     const nulls = present ? '' : descending ? ' nulls last' : ' nulls first';

@@ -23,6 +23,7 @@ export function readerOf(ask: Ask): Reader {
     get: async (statement, values) => (await ask(statement, values)).rows[0],
     all: async (statement, values) => (await ask(statement, values)).rows,
     value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
+    count: async (statement, values) => Number((await ask(statement, values)).rows[0]?.[0]),
     column: async (statement, values) => (await ask(statement, values)).rows.map(([value = null]) => value),
   };
 }

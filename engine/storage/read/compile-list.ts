@@ -11,9 +11,9 @@ import { createSource, type PathSql, ROOT, type Source } from './paths.ts';
 import { recordJson } from './views.ts';
 
 export interface CompiledList {
-  /** The records' JSON texts, each behind its identifier in digits. Bound: `values`, limit, offset. */
+  /** The records' JSON texts. Bound: `values`, limit, offset. */
   readonly page: Statement;
-  /** The records' JSON texts. Bound as the page. */
+  /** The same, in an order of which the database need not be reminded at the end. Bound as the page. */
   readonly stream: Statement;
   /** How many records match the filters. Bound: `filterValues`. */
   readonly count: Statement;
@@ -46,6 +46,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const count = select(counted, 'count(*)', filterCondition(query, counted, dialect), dialect);
 
   const source = createSource(type, dialect);
+  const filterPaths = query.filters.map(({ path }) => source.path(path));
   const paths = order.map(({ path }) => source.path(path));
   const where = and([filterCondition(query, source, dialect), cursorCondition(query, paths)]);
   const backwards = cursor?.direction === 'before';
@@ -55,11 +56,10 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
       .map((path, index) => dialect.orderBy(expression(index, path), terms[index] ?? false, path.present))
       .join(', ');
   const ordered = (columns: string): Knex.QueryBuilder =>
-    select(source, columns, where, dialect)
-      .orderByRaw(orderedBy((_, { comparable }) => comparable))
-      .limit(1)
-      .offset(1);
-  const identified = dialect.prefixed(identifier, json);
+    select(source, columns, where, dialect).orderByRaw(
+      `${orderedBy((_, { comparable }) => comparable)} ${dialect.limit}`,
+      [1, 1],
+    );
   // Where the database has to sort, it sorts identifiers, and builds the JSON of the page alone.
   const direct = servedByIndex(query);
 
@@ -81,14 +81,14 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   );
 
   return {
-    page: compiled(direct ? ordered(identified) : late(identified, true)),
+    page: compiled(direct ? ordered(json) : late(json, true)),
     stream: compiled(direct ? ordered(json) : late(json, false)),
     count: compiled(count),
     identifiers: compiled(ordered(identifier)),
     boundary: compiled(boundary),
     decodeBoundary: (row) => stored.map((path, index) => path.decode(row[index] ?? null)),
-    filterValues: (asked) => filterCondition(asked, source, dialect).values,
-    values: (asked) => [...filterCondition(asked, source, dialect).values, ...cursorCondition(asked, paths).values],
+    filterValues: (asked) => filterValues(asked, filterPaths),
+    values: (asked) => [...filterValues(asked, filterPaths), ...cursorCondition(asked, paths).values],
   };
 }
 
@@ -113,13 +113,19 @@ function and(conditions: readonly Condition[]): Condition {
 const filterCondition = ({ filters }: ListQuery, source: Source, dialect: Dialect): Condition =>
   and(filters.map((filter) => oneFilter(filter, source.path(filter.path), dialect)));
 
-function oneFilter(filter: Filter, path: PathSql, dialect: Dialect): Condition {
-  const { condition, operands } = operators[filter.operator];
-  return {
-    sql: condition(path.comparable, operandCount(filter), dialect.like),
-    values: operands(filter.value).map((value) => path.operand(value)),
-  };
-}
+const oneFilter = (filter: Filter, path: PathSql, dialect: Dialect): Condition => ({
+  sql: operators[filter.operator].condition(path.comparable, operandCount(filter), dialect.like),
+  values: operandsOf(filter, path),
+});
+
+const operandsOf = ({ operator, value }: Filter, path: PathSql): readonly SqlValue[] =>
+  operators[operator].operands(value).map((operand) => path.operand(operand));
+
+const filterValues = ({ filters }: ListQuery, paths: readonly PathSql[]): readonly SqlValue[] =>
+  filters.flatMap((filter, index) => {
+    const path = paths[index];
+    return path ? operandsOf(filter, path) : [];
+  });
 
 /** Undefined as a condition where the query has no cursor. */
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]): Condition {

@@ -1,11 +1,12 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JsonValue } from '../../json.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
+import { perQuery } from '../../query/per-query.ts';
 import type { Dialect, Driver, Reader, Snapshot, Statement } from '../driver.ts';
-import type { Page, Store } from '../store.ts';
-import { type CompiledList, compileList, shapeOf } from './compile-list.ts';
+import type { Store } from '../store.ts';
+import { compileList, shapeOf } from './compile-list.ts';
 import { createDeepLimit, type DeepLimit } from './deep-limit.ts';
+import { type BoundList, type LimitedList, readPage, readTotal } from './page.ts';
 import { ROOT } from './paths.ts';
 import { createShapeCache } from './shape-cache.ts';
 import { recordJson } from './views.ts';
@@ -20,8 +21,6 @@ interface CompiledView {
   readonly limit: DeepLimit | undefined;
 }
 
-type LimitedList = CompiledList & { readonly limit: DeepLimit | undefined };
-
 export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
   const views = createShapeCache((view: View) => compileView(view, dialect));
@@ -29,8 +28,11 @@ export function createReads(driver: Driver): Reads {
     const list = compileList(query, dialect);
     return { ...list, limit: createDeepLimit(query.view, list.identifiers, dialect) };
   });
-  const viewOf = (view: View): CompiledView => views(`${view.type.name}|${view.key}`, view);
-  const listOf = (query: ListQuery): LimitedList => lists(shapeOf(query), query);
+  const viewOf = perQuery((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
+  const boundOf = perQuery((query: ListQuery): BoundList => {
+    const list = lists(shapeOf(query), query);
+    return { list, values: list.values(query), filterValues: list.filterValues(query) };
+  });
 
   async function record(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
@@ -45,19 +47,16 @@ export function createReads(driver: Driver): Reads {
       if (limit) return driver.read((reader) => record(reader, view, identifier));
       return driver.value(statement, [identifier]) as string | undefined;
     },
-    page: (query, counted) => driver.read((reader) => readPage(reader, query, listOf(query), counted)),
-    count: async (query) => {
-      const list = listOf(query);
-      return Number(await driver.value(list.count, list.filterValues(query)));
-    },
+    page: (query, counted) => driver.read((reader) => readPage(reader, query, boundOf(query), counted)),
+    count: (query) => readTotal(driver, boundOf(query)),
     stream: async (query, counted) => {
-      const list = listOf(query);
+      const bound = boundOf(query);
       const snapshot = await driver.snapshot();
       try {
-        const total = await readTotal(snapshot, query, list, counted);
-        const values = [...list.values(query), dialect.unlimited, query.offset];
-        await list.limit?.(snapshot, values);
-        return { total, chunks: jsonArray(snapshot, list.stream, values) };
+        const total = counted ? await readTotal(snapshot, bound) : undefined;
+        const values = [...bound.values, dialect.unlimited, query.offset];
+        await bound.list.limit?.(snapshot, values);
+        return { total, chunks: jsonArray(snapshot, bound.list.stream, values) };
       } catch (error) {
         await snapshot.close();
         throw error;
@@ -73,50 +72,6 @@ function compileView(view: View, dialect: Dialect): CompiledView {
   record.from(dialect.knex.raw(table)).whereRaw(identified, [0]);
   const identifiers = { sql: 'select cast(? as bigint)' };
   return { record: { sql: record.toSQL().toNative().sql }, limit: createDeepLimit(view, identifiers, dialect) };
-}
-
-async function readTotal(
-  reader: Reader,
-  query: ListQuery,
-  list: CompiledList,
-  counted: boolean,
-): Promise<number | undefined> {
-  return counted ? Number(await reader.value(list.count, list.filterValues(query))) : undefined;
-}
-
-async function readPage(reader: Reader, query: ListQuery, list: LimitedList, counted: boolean): Promise<Page> {
-  const { limit = 0, offset, cursor } = query;
-  const values = list.values(query);
-  await list.limit?.(reader, [...values, limit, offset]);
-  // One record more than asked for tells whether there is a next page.
-  const rows = (await reader.column(list.page, [...values, limit + 1, offset])) as readonly string[];
-  const more = rows.length > limit;
-  const shown = more ? rows.slice(0, limit) : rows;
-  const backwards = cursor?.direction === 'before';
-  const records = backwards ? shown.toReversed() : shown;
-  const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
-  const hasNext = backwards || more;
-  return {
-    body: `[${records.map(withoutIdentifier).join(',')}]`,
-    total: await readTotal(reader, query, list, counted),
-    first: hasPrevious ? await boundary(reader, list, records[0]) : undefined,
-    last: hasNext ? await boundary(reader, list, records.at(-1)) : undefined,
-    hasPrevious,
-    hasNext,
-  };
-}
-
-// Rows are `12{"id":12,…}`: an identifier in a column of its own would cost a third more for each row.
-const withoutIdentifier = (row: string): string => row.slice(row.indexOf('{'));
-
-async function boundary(
-  reader: Reader,
-  list: CompiledList,
-  row: string | undefined,
-): Promise<readonly JsonValue[] | undefined> {
-  if (row === undefined) return undefined;
-  const values = await reader.get(list.boundary, [Number.parseInt(row, 10)]);
-  return values && list.decodeBoundary(values);
 }
 
 async function* jsonArray(

@@ -17,6 +17,8 @@ type Shape = 'row' | 'value' | 'run';
 export interface Connection extends Writer {
   readonly database: Database.Database;
   iterate(statement: Statement, values: Values): IterableIterator<SqlValue>;
+  /** Prepared once, for what is run again and again and answers nothing. */
+  command(statement: Statement): void;
   execute(sql: string): void;
   close(): void;
 }
@@ -44,6 +46,7 @@ export function connect(file: string, readonly: boolean): Connection {
     get: translated((statement, values) => prepare(statement, 'row').get(...values) as Row | undefined),
     all: translated((statement, values) => prepare(statement, 'row').all(...values) as Row[]),
     value: translated((statement, values) => prepare(statement, 'value').get(...values) as SqlValue | undefined),
+    count: translated((statement, values) => Number(prepare(statement, 'value').get(...values))),
     column: translated((statement, values) => prepare(statement, 'value').all(...values) as SqlValue[]),
     run: translated((statement, values) => {
       const { changes, lastInsertRowid } = prepare(statement, 'run').run(...values);
@@ -52,6 +55,7 @@ export function connect(file: string, readonly: boolean): Connection {
     iterate: translated(
       (statement, values) => prepare(statement, 'value').iterate(...values) as IterableIterator<SqlValue>,
     ),
+    command: translated((statement: Statement) => void prepare(statement, 'run').run()),
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),
   };

@@ -39,12 +39,13 @@ export const sqliteDialect: Dialect = {
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
   optional: (json, from) => `coalesce((select ${json} from ${from}), 'null')`,
   nullable: (json) => `coalesce(${json}, 'null')`,
-  prefixed: (prefix, text) => `concat(${prefix}, ${text})`,
   ...sqliteAlterations({ quote, literal }),
+  // Where a limit or a pattern is nothing but a parameter, SQLite plans, and parses, the statement anew for each value.
+  limit: 'limit ? + 0 offset ? + 0',
   unlimited: -1,
   // The identifier ends every index of its own accord, and null comes first in it.
   indexed: (expressions) => expressions,
-  like: 'like',
+  like: `like '' ||`,
   joined: { words: 'cross join', inOrder: true },
   integer: 'integer',
   identifier: (builder, column) => void builder.increments(column),

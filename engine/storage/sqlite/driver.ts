@@ -2,12 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Awaitable, Driver, Reader, Snapshot, Statement, Values, Writer } from '../driver.ts';
+import type { Awaitable, Driver, Snapshot, Statement, Values, Writer } from '../driver.ts';
 import { type Connection, connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
+import { createTurnReader } from './turn-reader.ts';
 
 const BATCH = 256;
 const TABLES: Statement = {
@@ -20,8 +21,18 @@ export function openSqlite(file: string): Driver {
   writer.execute(
     'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off',
   );
-  const reader = connect(file, true);
-  const commits = createGroupCommit(writer);
+  const readings = connect(file, true);
+  const reader = createTurnReader(readings);
+  const commits = createGroupCommit(writer, reader.refresh);
+
+  const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
+    reader.refresh();
+    try {
+      return await work();
+    } finally {
+      reader.refresh();
+    }
+  };
 
   return {
     dialect: sqliteDialect,
@@ -29,33 +40,22 @@ export function openSqlite(file: string): Driver {
     all: reader.all,
     value: reader.value,
     column: reader.column,
-    read: sharedTransaction(reader),
+    count: reader.count,
+    // It waits for nothing but this connection, and so ends within the turn in which it began.
+    read: (work) => work(reader),
     write: commits.write,
-    define: (statements, work) => define(writer, statements, work),
+    define: (statements, work) => apart(() => define(writer, statements, work)),
     // Whoever defines first, holds the file; the next one finds what was made.
     exclusively: async (work) => work(),
     tables: () => reader.column(TABLES, []),
-    migrate: (migration) => migrate(file, migration),
-    drift: (tables) => findDrift(reader.database, tables),
+    migrate: (migration) => apart(() => migrate(file, migration)),
+    drift: (tables) => findDrift(readings.database, tables),
     snapshot: () => openSnapshot(file),
     close: async () => {
       await commits.drained();
       reader.close();
       writer.close();
     },
-  };
-}
-
-/** Reads on one connection that overlap, within one turn, share one transaction. */
-function sharedTransaction(connection: Connection): <T>(work: (reader: Reader) => Awaitable<T>) => Promise<T> {
-  let readers = 0;
-  return async (work) => {
-    if (readers++ === 0) connection.execute('begin');
-    try {
-      return await work(connection);
-    } finally {
-      if (--readers === 0) connection.execute('commit');
-    }
   };
 }
 
@@ -89,6 +89,7 @@ function openSnapshot(file: string): Snapshot {
     all: connection.all,
     value: connection.value,
     column: connection.column,
+    count: connection.count,
     batches: (statement, values) => batches(connection, statement, values),
     close,
   };

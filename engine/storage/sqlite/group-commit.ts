@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
-import type { Awaitable, Writer } from '../driver.ts';
+import type { Awaitable, Statement, Writer } from '../driver.ts';
 import type { Connection } from './connection.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;
@@ -24,13 +24,21 @@ const MAX_TIME = 20;
 const BUSY_TIMEOUT = 5_000;
 const BUSY_STEP = 10;
 
+const BEGIN: Statement = { sql: 'begin immediate' };
+const COMMIT: Statement = { sql: 'commit' };
+const ROLLBACK: Statement = { sql: 'rollback' };
+const SAVEPOINT: Statement = { sql: 'savepoint job' };
+const RELEASE: Statement = { sql: 'release job' };
+const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
+
 export interface GroupCommit {
   write<T>(work: Work<T>): Promise<T>;
   /** Resolves when every write that was begun is answered. */
   drained(): Promise<void>;
 }
 
-export function createGroupCommit(connection: Connection): GroupCommit {
+/** `refresh` ends what this process reads: before a transaction, for checkpoints, and after it, for those who read what was written. */
+export function createGroupCommit(connection: Connection, refresh: () => void): GroupCommit {
   const queue: Job[] = [];
   let draining: Promise<void> | undefined;
 
@@ -58,11 +66,13 @@ export function createGroupCommit(connection: Connection): GroupCommit {
   async function commitGroup(): Promise<void> {
     const group: Job[] = [];
     try {
+      refresh();
       await begin();
       await runGroup(group);
-      connection.execute('commit');
+      connection.command(COMMIT);
+      refresh();
     } catch (error) {
-      if (connection.database.inTransaction) connection.execute('rollback');
+      if (connection.database.inTransaction) connection.command(ROLLBACK);
       for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
       return;
     }
@@ -86,22 +96,22 @@ export function createGroupCommit(connection: Connection): GroupCommit {
 
   /** One that fails takes back what it did; its neighbours go on, unless SQLite has given up the whole transaction. */
   async function isolated(job: Job): Promise<void> {
-    connection.execute('savepoint job');
+    connection.command(SAVEPOINT);
     try {
       await job.run();
-      connection.execute('release job');
+      connection.command(RELEASE);
     } catch (error) {
       [job.failed, job.error] = [true, error];
       if (!connection.database.inTransaction) throw error;
-      connection.execute('rollback to job');
-      connection.execute('release job');
+      connection.command(ROLLBACK_TO);
+      connection.command(RELEASE);
     }
   }
 
   async function begin(): Promise<void> {
     for (const end = performance.now() + BUSY_TIMEOUT; ;) {
       try {
-        return connection.execute('begin immediate');
+        return connection.command(BEGIN);
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
         if (!isBusy || performance.now() > end) throw error;

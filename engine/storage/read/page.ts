@@ -1,0 +1,87 @@
+/** A page of a list: its records in one text, the total, and the order values at its ends, all from one snapshot. */
+import { andThen, type Awaitable, together } from '../../awaitable.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { JsonValue } from '../../json.ts';
+import type { ListQuery } from '../../query/list-query.ts';
+import type { Reader } from '../driver.ts';
+import type { Page } from '../store.ts';
+import type { CompiledList } from './compile-list.ts';
+import type { DeepLimit } from './deep-limit.ts';
+
+export type LimitedList = CompiledList & { readonly limit: DeepLimit | undefined };
+
+/** A list with the values of one query. */
+export interface BoundList {
+  readonly list: LimitedList;
+  readonly values: readonly SqlValue[];
+  readonly filterValues: readonly SqlValue[];
+}
+
+export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
+  reader.count(list.count, filterValues);
+
+export function readPage(reader: Reader, query: ListQuery, bound: BoundList, counted: boolean): Awaitable<Page> {
+  const { limit = 0, offset } = query;
+  const { list, values } = bound;
+  const checked = list.limit?.(reader, [...values, limit, offset]);
+  // One record more than asked for tells whether there is a next page.
+  const rows = andThen(checked, () => reader.column(list.page, [...values, limit + 1, offset]));
+  return andThen(rows, (records) => describe(reader, query, bound, counted, records as readonly string[]));
+}
+
+function describe(
+  reader: Reader,
+  query: ListQuery,
+  bound: BoundList,
+  counted: boolean,
+  rows: readonly string[],
+): Awaitable<Page> {
+  const { limit = 0, offset, cursor } = query;
+  const more = rows.length > limit;
+  const shown = more ? rows.slice(0, limit) : rows;
+  const backwards = cursor?.direction === 'before';
+  const records = backwards ? shown.toReversed() : shown;
+  const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
+  const hasNext = backwards || more;
+  const parts = together<[number | undefined, OrderValues, OrderValues]>([
+    counted ? readTotal(reader, bound) : undefined,
+    hasPrevious ? orderValues(reader, query, bound, records, 0) : undefined,
+    hasNext ? orderValues(reader, query, bound, records, -1) : undefined,
+  ]);
+  const body = `[${records.join(',')}]`;
+  return andThen(parts, ([total, first, last]) => ({ body, total, first, last, hasPrevious, hasNext }));
+}
+
+type OrderValues = readonly JsonValue[] | undefined;
+
+/** Of the first record, or the last. */
+function orderValues(
+  reader: Reader,
+  query: ListQuery,
+  bound: BoundList,
+  records: readonly string[],
+  place: 0 | -1,
+): Awaitable<OrderValues> {
+  const record = records.at(place);
+  if (record === undefined) return undefined;
+  const { list } = bound;
+  const identifier = query.view.type.identifier.inRecord
+    ? identifierOf(record)
+    : hiddenIdentifier(reader, query, bound, place);
+  const row = andThen(identifier, (found) => reader.get(list.boundary, [found]));
+  return andThen(row, (values) => values && list.decodeBoundary(values));
+}
+
+/** The first key of a record is its identifier; a column for it would cost a fifth more for each row. */
+const identifierOf = (record: string): number => Number.parseInt(record.slice(record.indexOf(':') + 1), 10);
+
+function hiddenIdentifier(
+  reader: Reader,
+  { limit = 0, offset, cursor }: ListQuery,
+  { list, values }: BoundList,
+  place: 0 | -1,
+): Awaitable<number> {
+  const identifiers = reader.column(list.identifiers, [...values, limit, offset]);
+  const end = cursor?.direction === 'before' ? -1 - place : place;
+  return andThen(identifiers, (found) => Number(found.at(end)));
+}
