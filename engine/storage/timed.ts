@@ -42,6 +42,7 @@ const timedReads = (reader: Reader, onStatement: OnStatement): Reader => ({
   all: timed((statement, values) => reader.all(statement, values), onStatement),
   value: timed((statement, values) => reader.value(statement, values), onStatement),
   column: timed((statement, values) => reader.column(statement, values), onStatement),
+  count: timed((statement, values) => reader.count(statement, values), onStatement),
 });
 
 const timedWrites = (writer: Writer, onStatement: OnStatement): Writer => ({
