@@ -6,8 +6,10 @@ import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
+import { createLog } from './log.ts';
 import type { Model } from './model/model.ts';
 import { answerOperator, type Operated } from './operation/endpoints.ts';
+import { answerFaults } from './pages/faults.ts';
 import { createPages } from './pages/pages.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
@@ -77,6 +79,7 @@ function createApp({ handler, modelFor }: Engine, settings: Settings): Express {
   app.use((request, response, next) => pagesFor(modelFor(request))(request, response, next));
   // Without a `next` the handler answers that there is nothing here.
   app.use((request, response) => handler(request, response));
+  app.use(answerFaults(createLog(settings)));
   return app;
 }
 

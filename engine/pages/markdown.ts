@@ -64,14 +64,16 @@ function tableOf(text: string): string {
   return `<table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
+const CODE = /^`[^`]+`$/;
+
 /** Code first: nothing inside of it means anything. */
 const inline = (text: string): string =>
   text
     .split(/(`[^`]+`)/)
-    .map((part) => (part.startsWith('`') ? `<code>${escaped(part.slice(1, -1))}</code>` : prose(escaped(part))))
+    .map((part) => (CODE.test(part) ? `<code>${escaped(part.slice(1, -1))}</code>` : prose(escaped(part))))
     .join('');
 
 const prose = (text: string): string =>
   text
     .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
-    .replaceAll(/\[([^\]]+)\]\(([^)\s]+)\)/g, '<a href="$2">$1</a>');
+    .replaceAll(/\[([^\]]+)\]\(((?:https?:|(?!\w+:))[^)\s]+)\)/g, '<a href="$2">$1</a>');

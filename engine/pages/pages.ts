@@ -6,6 +6,7 @@ import type { RequestHandler } from 'express';
 import { stringify } from 'yaml';
 import { createDocument } from '../openapi/document.ts';
 import { secured } from '../openapi/secured.ts';
+import { Problem } from '../problem.ts';
 import { diagramOf } from './diagram.ts';
 import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE } from './docs-page.ts';
 import { draw } from './draw.ts';
@@ -63,6 +64,9 @@ function contents(options: PagesOptions): Readonly<Record<string, TextPage>> {
 
 const METHODS = 'GET, HEAD';
 
+const refusedMethod = (method: string): Problem =>
+  new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, { headers: { Allow: METHODS } });
+
 /** What is not among the pages is handed on. */
 export function createPages(options: PagesOptions): RequestHandler {
   const pages: ReadonlyMap<string, Send> = new Map(
@@ -72,6 +76,6 @@ export function createPages(options: PagesOptions): RequestHandler {
     const send = pages.get(request.path);
     if (send === undefined) next();
     else if (METHODS.split(', ').includes(request.method)) await send(request, response);
-    else response.writeHead(405, { Allow: METHODS }).end();
+    else throw refusedMethod(request.method);
   };
 }
