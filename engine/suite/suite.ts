@@ -6,6 +6,7 @@ import { conflicts } from './cases/conflicts.ts';
 import { errors } from './cases/errors.ts';
 import { fields } from './cases/fields.ts';
 import { filters } from './cases/filters.ts';
+import { formats } from './cases/formats.ts';
 import { identifiers } from './cases/identifiers.ts';
 import { lists } from './cases/lists.ts';
 import { operations } from './cases/operations.ts';
@@ -36,6 +37,7 @@ const generators: readonly Generator[] = [
   errors,
   preconditions,
   preferences,
+  formats,
 ];
 
 /** Where the values of samples start: two replays on one database must not share any. */
