@@ -48,6 +48,12 @@ html.dark-mode .back a { color: #6cc8b6; }
 /* There is one server: the one that this page comes from. */
 .swagger-ui .scheme-container { display: none; }
 .swagger-ui .info { margin: 1.5rem 0 2rem; }
+/* Where there is little room, what a type is stands below its name. */
+@media (max-width: 640px) {
+  .swagger-ui .opblock-tag { flex-wrap: wrap; }
+  .swagger-ui .opblock-tag small { order: 3; flex-basis: 100%; padding: 0.4rem 0 0; }
+  .swagger-ui .opblock-tag a { flex: 1; }
+}
 /* Filters are short. */
 .swagger-ui .parameters-col_description textarea { min-height: 0; height: 4.5em; max-width: 340px; }
 a:focus-visible, button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }

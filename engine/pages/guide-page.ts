@@ -7,9 +7,9 @@ export const guidePage = (title: string, markdown: string): string =>
   layout({
     title: `Guide for client authors – ${title}`,
     head: html`<link rel="stylesheet" href="style.css" />`,
-    body: html`<header>
+    body: html`<header class="guide">
         <p class="version"><a href="..">${title}</a></p>
       </header>
       <main class="guide">${markdownToHtml(markdown)}</main>
-      <footer><a href="../docs">Interactive reference</a></footer>`,
+      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
   });

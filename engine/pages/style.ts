@@ -56,8 +56,7 @@ figure { margin: 0; }
 .diagram .edge text { fill: var(--quiet); }
 figcaption { color: var(--quiet); font-size: 0.88rem; margin-top: 0.6rem; }
 .guide { max-width: 46rem; }
-.guide pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.9rem 1.1rem; overflow-x: auto; }
-.guide pre code { overflow-wrap: normal; }
+.guide pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.9rem 1.1rem; white-space: pre-wrap; }
 .guide h3 { margin-top: 1.8rem; }
 .guide table { border-collapse: collapse; display: block; overflow-x: auto; margin-top: 0.8rem; }
 .guide th, .guide td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); padding: 0.35rem 0.9rem 0.35rem 0; }
