@@ -64,13 +64,23 @@ function writerOf(connection: Connection, savepoints: boolean): Writer {
       throw translate(causeOf(error));
     }
   };
-  const run = savepoints ? savedRun : plainRun;
+  const run = savepoints ? oneByOne(savedRun) : plainRun;
   return {
     ...readerOf(ask),
     run: async (statement, values) => {
       const { changes, rows } = await run(statement, values);
       return { changes, identifier: Number(rows[0]?.[0] ?? 0) };
     },
+  };
+}
+
+/** Savepoints of statements that are under way at once would be taken for each other. */
+function oneByOne(ask: Ask): Ask {
+  let last: Promise<unknown> = Promise.resolve();
+  return (statement, values) => {
+    const mine = last.then(() => ask(statement, values));
+    last = mine.catch(() => undefined);
+    return mine;
   };
 }
 

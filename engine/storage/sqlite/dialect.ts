@@ -59,8 +59,8 @@ export const sqliteDialect: Dialect = {
   sequence: {
     read: (table) => `select seq from sqlite_sequence where name = ${literal(table)}`,
     move: (table, _column, last) => [
-      `update sqlite_sequence set seq = max(seq, ${last}) where name = ${literal(table)} returning seq`,
-      `insert into sqlite_sequence (name, seq) select ${literal(table)}, ${last} where not exists (select 1 from sqlite_sequence where name = ${literal(table)}) returning seq`,
+      `update sqlite_sequence set seq = max(seq, ${last}) where name = ${literal(table)}`,
+      `insert into sqlite_sequence (name, seq) select ${literal(table)}, ${last} where not exists (select 1 from sqlite_sequence where name = ${literal(table)})`,
     ],
   },
   locks: false,

@@ -136,5 +136,5 @@ async function importPair({ model, tables, writer }: Import, { pair, left, right
 
 async function moveSequence(job: Import, name: string, last: number): Promise<void> {
   const { table, identifier } = typeOf(job, name);
-  for (const sql of job.dialect.sequence.move(table, identifier.column, last)) await job.writer.get({ sql }, []);
+  for (const sql of job.dialect.sequence.move(table, identifier.column, last)) await job.writer.run({ sql }, []);
 }

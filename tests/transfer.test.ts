@@ -1,0 +1,162 @@
+/** `export` and `import`: every record, its identifier and its relations, from each database to each. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { serve } from '../engine/serve.ts';
+import { readSettings } from '../engine/settings.ts';
+import { ask } from './support/ask.ts';
+import { createDatabase, type DatabaseKind, POSTGRES_URL, type TestDatabase } from './support/databases.ts';
+import { loadModel } from './support/model.ts';
+import { type Ran, runCommand } from './support/project.ts';
+
+const kinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
+if (POSTGRES_URL === '') it.todo('the ways from and to PostgreSQL need a server: npm run test:postgres');
+
+const ways = kinds.flatMap((from) => kinds.map((to) => [from, to] as const));
+let directory: string;
+let databases: TestDatabase[];
+const file = (): string => join(directory, 'records.ndjson');
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'transfer-'));
+  databases = [];
+});
+afterEach(async () => {
+  rmSync(directory, { recursive: true });
+  await Promise.all(databases.map((database) => database.remove()));
+});
+
+async function empty(kind: DatabaseKind): Promise<TestDatabase> {
+  const made = await createDatabase(kind);
+  databases.push(made);
+  return made;
+}
+
+const run = (command: 'export' | 'import', { url }: TestDatabase, SCHEMA_DIR = 'schema'): Promise<Ran> =>
+  runCommand(command, [file()], { DATABASE_URL: url, SCHEMA_DIR });
+
+async function serving<T>(
+  { url: databaseUrl }: TestDatabase,
+  work: (url: string) => Promise<T>,
+  schemaDirectory = 'schema',
+) {
+  const { url, close } = await serve({
+    ...readSettings({}),
+    port: 0,
+    databaseUrl,
+    schemaDirectory,
+    shutdownTimeout: 1000,
+  });
+  try {
+    return await work(url);
+  } finally {
+    await close();
+  }
+}
+
+/** Every list, with its relations. */
+async function everything(url: string, schemaDirectory = 'schema'): Promise<readonly unknown[]> {
+  const types = [...loadModel(schemaDirectory).types.values()].filter(({ operations }) => operations.has('list'));
+  return Promise.all(types.map(async ({ path }) => (await ask(url, `GET /api/${encodeURIComponent(path)}`)).body));
+}
+
+async function fill(url: string): Promise<void> {
+  const zone = { zone_name: 'Größe "1"', zone_elements: [{ b: 1, a: [null, 1.5] }, { '': '' }] };
+  const { body } = await ask(url, 'POST /api/shipping-markups', {
+    min_weight: '1.50',
+    zone,
+    shipping_method: { code: 'x' },
+  });
+  const { zone: made } = body as { zone: { zone_id: number } };
+  await ask(url, 'POST /api/shipping-markups', { zone: { zone_id: made.zone_id } });
+  await ask(url, 'POST /api/global-tabs', { custom_tab: {}, providers: [{ code: 'Core' }] });
+  await ask(url, 'POST /api/sales-tax-rates', { membership: { coupons: [{ n: 1 }, { n: 2 }] }, tax: {} });
+  await ask(url, 'POST /api/content-images', { cloudicons: [{ z: 1, a: 2 }, 'é', 1e21] });
+  await ask(url, 'POST /api/tax-classes', { id: 700 });
+  await ask(url, 'DELETE /api/tax-classes/700');
+  await ask(url, 'DELETE /api/notifications/2');
+}
+
+describe.each(ways)('from %s to %s', (from, to) => {
+  it('every record arrives, identifiers are not used again, deleted seeds stay deleted', async () => {
+    const [source, target] = [await empty(from), await empty(to)];
+    const before = await serving(source, async (url) => {
+      await fill(url);
+      return everything(url);
+    });
+    expect(await run('export', source)).toMatchObject({ code: 0, err: '' });
+    const written = readFileSync(file(), 'utf8');
+    expect(await run('import', target)).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(/^\d+ lines read/),
+    });
+    await serving(target, async (url) => {
+      expect(await everything(url)).toEqual(before);
+      expect((await ask(url, 'GET /api/sales-tax-rates/1?include=membership.coupons')).body).toMatchObject({
+        membership: { coupons: [{ n: 1 }, { n: 2 }] },
+      });
+      expect((await ask(url, 'POST /api/tax-classes', {})).body).toMatchObject({ id: 701 });
+    });
+    expect(await run('export', target)).toMatchObject({ code: 0 });
+    expect(readFileSync(file(), 'utf8').split('\n').length).toBeGreaterThanOrEqual(written.split('\n').length);
+  });
+
+  it('records of one type that lead to each other arrive', async () => {
+    const schema = 'tests/fixtures/schemas/self-reference';
+    const [type] = [...loadModel(schema).types.values()];
+    const relation = [...(type?.relations.values() ?? [])].find(({ kind }) => kind === 'belongsTo')?.name ?? '';
+    const path = `/api/${type?.path}`;
+    const [source, target] = [await empty(from), await empty(to)];
+    const before = await serving(
+      source,
+      async (url) => {
+        const key = type?.identifier.name ?? '';
+        for (const id of [1, 2]) expect((await ask(url, `POST ${path}`, { [key]: id })).status).toBe(201);
+        expect((await ask(url, `PUT ${path}/1`, { [relation]: { [key]: 2 } })).status).toBe(200);
+        return everything(url, schema);
+      },
+      schema,
+    );
+    expect(await run('export', source, schema)).toMatchObject({ code: 0, err: '' });
+    expect(await run('import', target, schema)).toMatchObject({ code: 0, err: '' });
+    expect(await serving(target, (url) => everything(url, schema), schema)).toEqual(before);
+  });
+});
+
+describe.each(kinds)('into %s', (kind) => {
+  it.each([
+    ['a database that has records', (text: string) => text, true, 'has records of'],
+    [
+      'half of an export',
+      (text: string) => text.slice(0, text.length / 2).replace(/[^\n]*$/, ''),
+      false,
+      'it is not whole',
+    ],
+    ['something else', () => '{"a":1}\n', false, 'not that of an export'],
+    ['no JSON', (text: string) => text.replace('\n', '\n{,\n'), false, 'Line 2 is not JSON'],
+    [
+      'a type that is gone',
+      (text: string) => text.replace('"type":"Notification"', '"type":"Gone"'),
+      false,
+      'records of Gone',
+    ],
+    [
+      'a record twice',
+      (text: string) => text.replace(/^([^\n]*\n)([^\n]*\n)/, '$1$2$2'),
+      false,
+      'breaks a unique constraint',
+    ],
+  ])('%s is refused, and nothing is changed', async (_, spoil, filled, message) => {
+    const source = await empty(kind);
+    await serving(source, fill);
+    await run('export', source);
+    writeFileSync(file(), spoil(readFileSync(file(), 'utf8')));
+    const target = filled ? source : await empty(kind);
+    expect(await run('import', target)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    if (!filled)
+      await serving(target, async (url) => expect((await ask(url, 'GET /api/global-tabs')).body).toEqual([]));
+    expect(readdirSync(directory)).toEqual(['records.ndjson']);
+  });
+});
