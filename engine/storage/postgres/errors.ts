@@ -55,6 +55,9 @@ export function isConnectionLost(error: unknown): boolean {
   return GONE.has(code) || code.startsWith('08') || NETWORK.test(code) || MESSAGES.test(messageOf(error));
 }
 
+/** An earlier statement of the transaction failed. */
+export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';
+
 /** The whole transaction was given up, and may go well when it is repeated. */
 export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error));
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
 import { ConstraintError } from '../driver.ts';
 import type { Answered, Connection } from './connection.ts';
-import { isConnectionLost, isRepeatable, translate } from './errors.ts';
+import { isAborted, isConnectionLost, isRepeatable, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 
 /** Each time a transaction is repeated, a neighbour has got on: many may have to wait for one row. */
@@ -51,7 +51,8 @@ function writerOf(connection: Connection, savepoints: boolean): Writer {
     try {
       return await ask(statement, values);
     } catch (error) {
-      throw isConstraint(error) ? new NeedsSavepoints() : error;
+      // Of statements that are under way at once, a later one may be heard of first.
+      throw isConstraint(error) || isAborted(causeOf(error)) ? new NeedsSavepoints() : error;
     }
   };
   const savedRun: Ask = async (statement, values) => {
