@@ -32,7 +32,7 @@ export async function importLines(model: Model, driver: Driver, source: Source, 
     const links: (() => Promise<unknown>)[] = [];
     const count = await readAll({ model, dialect, tables, writer, links }, source, progress);
     for (let from = 0; from < links.length; from += TOGETHER)
-      await Promise.all(links.slice(from, from + TOGETHER).map((link) => link()));
+      await all(links.slice(from, from + TOGETHER).map((link) => link()));
     return count;
   });
 }
@@ -58,16 +58,22 @@ async function readAll(job: Import, source: Source, progress: Progress): Promise
     done += 1;
     running.push(importLine(job, text, done + 1));
     if (running.length < TOGETHER) continue;
-    await Promise.all(running);
+    await all(running);
     running = [];
     progress(done, head.lines);
   }
-  await Promise.all(running);
+  await all(running);
   if (!head || done !== head.lines)
     throw new StartError(
       `The export ends after ${done} of ${head?.lines ?? 0} lines; it is not whole. Nothing was changed.`,
     );
   return done;
+}
+
+/** None may still be under way when the transaction is taken back. */
+async function all(running: readonly Promise<unknown>[]): Promise<void> {
+  const failed = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }
 
 function parse(text: string, line: number): unknown {
