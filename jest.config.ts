@@ -4,6 +4,8 @@ import type { Config } from 'jest';
 const config: Config = {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
+  // Linters and clients take as long as all the rest: `npm run test:openapi`.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/openapi', '<rootDir>/tests/clients/'],
   transform: {
     '\\.ts$': [
       '@swc/jest',
