@@ -38,7 +38,7 @@ export const settingsTable = {
   databaseUrl: setting<string>({
     name: 'DATABASE_URL',
     default: 'sqlite:data/records.db',
-    description: 'The database. The file and its folder are made where they are missing.',
+    description: 'The database: sqlite:FILE, made where it is missing, or postgres://USER:PASSWORD@HOST:PORT/DATABASE.',
     expected:
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     parse: (text) => (/^(sqlite:(?!:memory:)|postgres(ql)?:\/\/).+$/.test(text) ? text : undefined),
