@@ -3,6 +3,8 @@ import type { Config } from 'jest';
 
 const config: Config = {
   testEnvironment: 'node',
+  // Jest leaves one core out by default, which on two cores is half of them.
+  maxWorkers: '100%',
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
   // Linters and clients take as long as all the rest: `npm run test:openapi`.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/openapi', '<rootDir>/tests/clients/'],
