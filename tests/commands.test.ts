@@ -65,19 +65,6 @@ describe('check', () => {
     expect(JSON.parse(out)).toHaveLength(3);
     expect(JSON.parse(out)[0]).toMatchObject({ code: 'unknown-key', severity: 'error', line: 2, column: 1 });
   });
-
-  test('takes less than half a second for the shipped schema', async () => {
-    // Of the processor: other tests share the machine.
-    const timer = join(compiled.directory, 'timer.js');
-    writeFileSync(timer, `process.on('exit', () => console.error(process.cpuUsage()));`);
-    const running = compiled.run('engine/cli.js', ['check'], { NODE_OPTIONS: `--require=${timer}` });
-    expect([await running.ended, running.out()]).toEqual([
-      0,
-      expect.stringContaining('record types in schema, no fault'),
-    ]);
-    const [user = 0, system = 0] = [...running.err().matchAll(/\d+/g)].map(([microseconds]) => Number(microseconds));
-    expect((user + system) / 1000).toBeLessThan(500);
-  });
 });
 
 describe('the manual', () => {
