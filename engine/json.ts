@@ -15,7 +15,9 @@ export function pointer(path: readonly (string | number)[]): string {
 
 /** One step of a pointer, escaped: `~` as `~0`, `/` as `~1`. */
 export function escapeStep(step: string | number): string {
-  return String(step).replaceAll('~', '~0').replaceAll('/', '~1');
+  const text = String(step);
+  // Hardly any needs it, and each write asks for each of its keys.
+  return /[~/]/.test(text) ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
 /** The steps of a pointer: `/a~1b/0` as `['a/b', '0']`. */

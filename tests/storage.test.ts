@@ -88,9 +88,9 @@ describe('reads', () => {
         const snapshot = await inner.snapshot();
         return {
           ...noted(snapshot),
-          batches: (statement, values) => {
+          texts: (statement, values) => {
             statements.push(statement.sql);
-            return snapshot.batches(statement, values);
+            return snapshot.texts(statement, values);
           },
         };
       },

@@ -35,9 +35,21 @@ export interface Writer extends Reader {
 
 /** A snapshot that outlives the turn, for lists that are streamed. */
 export interface Snapshot extends Reader {
-  /** The first column of every row, in batches, read as they are asked for. */
-  batches(statement: Statement, values: Values): AsyncIterable<readonly SqlValue[]>;
+  /** The texts in the first column of every row, joined by commas, in pieces that are read as they are asked for. */
+  texts(statement: Statement, values: Values): AsyncIterable<string>;
   close(): Awaitable<void>;
+}
+
+/** What tells how much work a list is. */
+export interface ListWork {
+  /** The greatest identifier of its table. */
+  readonly newest: Statement;
+  readonly rows: Statement;
+  readonly values: Values;
+  readonly filters: number;
+  readonly offset: number;
+  /** The count that is wanted, if any. */
+  readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;
 }
 
 /**
@@ -48,6 +60,12 @@ export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
   /** Runs the work on one snapshot. */
   read<T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** The same for work that may look at many rows: beside the other requests, where the database is not a server of its own. */
+  scan<T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** Whether a list is for `scan`. */
+  isHeavy(list: ListWork): boolean;
+  /** Whether a table has so few rows that all are read at once. */
+  isSmall(newest: Statement): Awaitable<boolean>;
   /** Runs the work in a transaction and answers when it is on disk. What the work throws undoes what it did, and nothing else. */
   write<T>(work: (writer: Writer) => Awaitable<T>): Promise<T>;
   /** Runs the work while no other process that asks for this runs its own. */

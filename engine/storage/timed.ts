@@ -11,6 +11,7 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
     ...driver,
     ...timedReads(driver, onStatement),
     read: (work) => driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement)))),
+    scan: (work) => driver.scan((reader) => work(timedReads(reader, onStatement))),
     write: (work) => driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement)))),
     snapshot: () => andThen(driver.snapshot(), (snapshot) => timedSnapshot(snapshot, onStatement)),
   };

@@ -1,5 +1,4 @@
 /** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
-import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Snapshot, Statement, Values } from '../driver.ts';
 import type { Connection } from './connection.ts';
 import { translate } from './errors.ts';
@@ -21,7 +20,7 @@ export async function openSnapshot(connections: Connections): Promise<Snapshot> 
   const ask = translated(connection);
   return {
     ...readerOf(ask),
-    batches: (statement, values) => batches(ask, statement, values),
+    texts: (statement, values) => texts(ask, statement, values),
     close,
   };
 }
@@ -59,15 +58,11 @@ const translated =
     }
   };
 
-async function* batches(
-  ask: Connection['query'],
-  { sql }: Statement,
-  values: Values,
-): AsyncGenerator<readonly SqlValue[]> {
+async function* texts(ask: Connection['query'], { sql }: Statement, values: Values): AsyncGenerator<string> {
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, false);
   for (;;) {
     const { rows } = await ask(FETCH, [], false);
-    if (rows.length > 0) yield rows.map(([value = null]) => value);
+    if (rows.length > 0) yield rows.map(([value]) => value).join(',');
     if (rows.length < BATCH) return;
   }
 }

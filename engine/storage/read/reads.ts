@@ -1,8 +1,8 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
-import type { SqlValue } from '../../field-types/field-type.ts';
+import type { RecordType } from '../../model/model.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { perQuery } from '../../query/per-query.ts';
-import type { Dialect, Driver, Reader, Snapshot, Statement } from '../driver.ts';
+import type { Dialect, Driver, ListWork, Reader, Statement } from '../driver.ts';
 import type { Store } from '../store.ts';
 import { compileList, shapeOf } from './compile-list.ts';
 import { createDeepLimit, type DeepLimit } from './deep-limit.ts';
@@ -10,6 +10,7 @@ import { type BoundList, type LimitedList, readPage, readTotal } from './page.ts
 import { ROOT } from './paths.ts';
 import { createShapeCache } from './shape-cache.ts';
 import { recordJson } from './views.ts';
+import { readWhole } from './whole-list.ts';
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
@@ -34,6 +35,8 @@ export function createReads(driver: Driver): Reads {
     return { list, values: list.values(query), filterValues: list.filterValues(query) };
   });
 
+  const newestOf = perQuery((type: RecordType) => newestIn(type, dialect));
+
   async function record(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
     if (limit) await limit(reader, [identifier]);
@@ -47,23 +50,31 @@ export function createReads(driver: Driver): Reads {
       if (limit) return driver.read((reader) => record(reader, view, identifier));
       return driver.value(statement, [identifier]) as string | undefined;
     },
-    page: (query, counted) => driver.read((reader) => readPage(reader, query, boundOf(query), counted)),
-    count: (query) => readTotal(driver, boundOf(query)),
-    stream: async (query, counted) => {
+    page: (query, counted) => {
       const bound = boundOf(query);
-      const snapshot = await driver.snapshot();
-      try {
-        const total = counted ? await readTotal(snapshot, bound) : undefined;
-        const values = [...bound.values, dialect.unlimited, query.offset];
-        await bound.list.limit?.(snapshot, values);
-        return { total, chunks: jsonArray(snapshot, bound.list.stream, values) };
-      } catch (error) {
-        await snapshot.close();
-        throw error;
-      }
+      const run = driver.isHeavy(workOf(query, bound, counted)) ? driver.scan : driver.read;
+      return run((reader) => readPage(reader, query, bound, counted));
     },
+    count: (query) => readTotal(driver, boundOf(query)),
+    stream: (query, counted) => readWhole(driver, query, boundOf(query), newestOf(query.view.type), counted),
   };
+
+  function workOf({ view, filters, limit = 0, offset }: ListQuery, bound: BoundList, counted: boolean): ListWork {
+    const { list, values, filterValues } = bound;
+    return {
+      newest: newestOf(view.type),
+      rows: list.page,
+      values: [...values, limit, offset],
+      filters: filters.length,
+      offset,
+      counted: counted ? { statement: list.count, values: filterValues } : undefined,
+    };
+  }
 }
+
+const newestIn = ({ table, identifier }: RecordType, { quote }: Dialect): Statement => ({
+  sql: `select coalesce(max(${quote(identifier.column)}), 0) from ${quote(table)}`,
+});
 
 function compileView(view: View, dialect: Dialect): CompiledView {
   const table = `${dialect.quote(view.type.table)} as ${ROOT}`;
@@ -72,21 +83,4 @@ function compileView(view: View, dialect: Dialect): CompiledView {
   record.from(dialect.knex.raw(table)).whereRaw(identified, [0]);
   const identifiers = { sql: 'select cast(? as bigint)' };
   return { record: { sql: record.toSQL().toNative().sql }, limit: createDeepLimit(view, identifiers, dialect) };
-}
-
-async function* jsonArray(
-  snapshot: Snapshot,
-  statement: Statement,
-  values: readonly SqlValue[],
-): AsyncGenerator<string> {
-  try {
-    let separator = '[';
-    for await (const batch of snapshot.batches(statement, values)) {
-      yield `${separator}${batch.join(',')}`;
-      separator = ',';
-    }
-    yield separator === '[' ? '[]' : ']';
-  } finally {
-    await snapshot.close();
-  }
 }

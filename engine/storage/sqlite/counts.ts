@@ -1,34 +1,63 @@
 /** Counts that a connection remembers until another one commits. It never writes itself: that would go unnoticed. */
-import type { Reader, Statement, Values } from '../driver.ts';
+import type { Statement, Values } from '../driver.ts';
 import type { Connection } from './connection.ts';
 
-/** Another number after each commit of another connection, be it of this process or not. */
+export interface Counts {
+  count(statement: Statement, values: Values): number;
+  /** Whether the count is there. */
+  has(statement: Statement, values: Values): boolean;
+  /** Another number after each commit of another connection, be it of this process or not. */
+  version(): unknown;
+  /** Remembers what was counted elsewhere, while the version stayed the same. */
+  remember(statement: Statement, values: Values, count: number): void;
+  /** The version may be another one from now on. */
+  expire(): void;
+}
+
 const VERSION: Statement = { sql: 'pragma data_version' };
 /** Of one statement with different values. */
 const MAX_COUNTS = 100;
 
-type Counts = Map<string, number>;
+export function rememberingCounts(reader: Connection): Counts {
+  let known = new WeakMap<Statement, Map<string, number>>();
+  let seen: unknown;
+  let isSure = false;
 
-export function rememberingCounts(reader: Connection): Reader['count'] {
-  let version: unknown;
-  let known = new WeakMap<Statement, Counts>();
-
-  function countsOf(statement: Statement): Counts {
+  function version(): unknown {
+    if (isSure) return seen;
     const now = reader.value(VERSION, []);
-    if (now !== version) known = new WeakMap();
-    version = now;
+    if (now !== seen) known = new WeakMap();
+    [seen, isSure] = [now, true];
+    return now;
+  }
+
+  function of(statement: Statement): Map<string, number> {
+    version();
     const counts = known.get(statement) ?? new Map<string, number>();
     known.set(statement, counts);
     return counts;
   }
 
-  return (statement: Statement, values: Values) => {
-    const counts = countsOf(statement);
-    const key = values.length === 0 ? '' : JSON.stringify(values);
-    const remembered = counts.get(key);
+  function remember(statement: Statement, values: Values, counted: number): void {
+    const counts = of(statement);
+    if (counts.size < MAX_COUNTS) counts.set(keyOf(values), counted);
+  }
+
+  function count(statement: Statement, values: Values): number {
+    const remembered = of(statement).get(keyOf(values));
     if (remembered !== undefined) return remembered;
     const fresh = Number(reader.value(statement, values));
-    if (counts.size < MAX_COUNTS) counts.set(key, fresh);
+    remember(statement, values, fresh);
     return fresh;
+  }
+
+  return {
+    count,
+    has: (statement, values) => of(statement).has(keyOf(values)),
+    version,
+    remember,
+    expire: () => void (isSure = false),
   };
 }
+
+const keyOf = (values: Values): string => (values.length === 0 ? '' : JSON.stringify(values));

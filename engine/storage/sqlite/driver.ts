@@ -1,16 +1,18 @@
-/** SQLite behind the driver's interface: one connection writes, one reads, and each streamed list has one of its own. */
+/** SQLite behind the driver's interface: one connection writes, one reads, and a thread looks at many rows. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Awaitable, Driver, Snapshot, Statement, Values, Writer } from '../driver.ts';
+import type { Awaitable, Driver, Reader, Statement, Writer } from '../driver.ts';
 import { type Connection, connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
-import { createTurnReader } from './turn-reader.ts';
+import { createScanner } from './scanner.ts';
+import { createTurnReader, type TurnReader } from './turn-reader.ts';
+import { createScales } from './weight.ts';
 
-const BATCH = 256;
+/** Rows of a table that are read at once; more are streamed. */
+const MAX_SMALL = 1000;
 const TABLES: Statement = {
   sql: `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
 };
@@ -23,6 +25,7 @@ export function openSqlite(file: string): Driver {
   );
   const readings = connect(file, true);
   const reader = createTurnReader(readings);
+  const scanner = createScanner(file);
   const commits = createGroupCommit(writer, reader.refresh);
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
@@ -50,14 +53,31 @@ export function openSqlite(file: string): Driver {
     tables: () => reader.column(TABLES, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     drift: (tables) => findDrift(readings.database, tables),
-    snapshot: () => openSnapshot(file),
+    scan: (work) => {
+      const adopt = reader.watch();
+      return scanner.scan((session) => work(adoptingCounts(session, adopt)));
+    },
+    isHeavy: createScales(reader, readings.database),
+    isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
+    snapshot: scanner.snapshot,
     close: async () => {
       await commits.drained();
+      await scanner.close();
       reader.close();
       writer.close();
     },
   };
 }
+
+/** What a scan has counted need not be counted again. */
+const adoptingCounts = (session: Reader, adopt: ReturnType<TurnReader['watch']>): Reader => ({
+  ...session,
+  count: async (statement, values) => {
+    const count = await session.count(statement, values);
+    adopt(statement, values, count);
+    return count;
+  },
+});
 
 async function define(
   connection: Connection,
@@ -74,38 +94,4 @@ async function define(
     if (connection.database.inTransaction) connection.execute('rollback');
     throw error;
   }
-}
-
-function openSnapshot(file: string): Snapshot {
-  const connection = connect(file, true);
-  connection.execute('begin');
-  let open = true;
-  const close = (): void => {
-    if (open) connection.close();
-    open = false;
-  };
-  return {
-    get: connection.get,
-    all: connection.all,
-    value: connection.value,
-    column: connection.column,
-    count: connection.count,
-    batches: (statement, values) => batches(connection, statement, values),
-    close,
-  };
-}
-
-async function* batches(
-  connection: Connection,
-  statement: Statement,
-  values: Values,
-): AsyncGenerator<readonly SqlValue[]> {
-  let batch: SqlValue[] = [];
-  for (const value of connection.iterate(statement, values)) {
-    batch.push(value);
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }

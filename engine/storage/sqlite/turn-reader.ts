@@ -2,7 +2,7 @@
  * The connection that answers requests. What is read within one turn of the event loop shares one snapshot: to begin
  * and to end one costs as much as to read a record.
  */
-import type { Reader, Statement } from '../driver.ts';
+import type { Reader, Statement, Values } from '../driver.ts';
 import type { Connection } from './connection.ts';
 import { rememberingCounts } from './counts.ts';
 
@@ -10,13 +10,17 @@ const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
 
 export interface TurnReader extends Reader {
+  count(statement: Statement, values: Values): number;
+  isCounted(statement: Statement, values: Values): boolean;
+  /** Answers how to take over what another connection counts from now on: it holds where nothing is committed meanwhile. */
+  watch(): (statement: Statement, values: Values, count: number) => void;
   /** Ends the snapshot: whoever reads from now on sees what was committed, and no checkpoint waits for those who have read. */
   refresh(): void;
   close(): void;
 }
 
 export function createTurnReader(connection: Connection): TurnReader {
-  const count = rememberingCounts(connection);
+  const counts = rememberingCounts(connection);
   let open = false;
 
   function begin(): void {
@@ -29,6 +33,7 @@ export function createTurnReader(connection: Connection): TurnReader {
   function end(): void {
     if (!open) return;
     open = false;
+    counts.expire();
     // An error may have ended it.
     if (connection.database.inTransaction) connection.command(COMMIT);
   }
@@ -39,17 +44,29 @@ export function createTurnReader(connection: Connection): TurnReader {
       begin();
       return ask(...args);
     };
-  const reader: Reader = {
-    get: within(connection.get),
-    all: within(connection.all),
-    value: within(connection.value),
-    column: within(connection.column),
-    count: within(count),
-  };
+  const version = within(counts.version);
+
+  function watch(): (statement: Statement, values: Values, count: number) => void {
+    const before = version();
+    return (statement, values, count) => {
+      end();
+      if (version() === before) counts.remember(statement, values, count);
+    };
+  }
 
   const close = (): void => {
     end();
     connection.close();
   };
-  return { ...reader, refresh: end, close };
+  return {
+    get: within(connection.get),
+    all: within(connection.all),
+    value: within(connection.value),
+    column: within(connection.column),
+    count: within(counts.count),
+    isCounted: within(counts.has),
+    watch,
+    refresh: end,
+    close,
+  };
 }

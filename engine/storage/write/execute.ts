@@ -5,7 +5,7 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict, restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
 import { openKeysOf } from './resolve-record.ts';
-import { type Assigned, type Node, type Pair, refuse, type Session, storedValue, throwRefusals } from './session.ts';
+import { type Node, type Pair, refuse, type Session, storedValue, throwRefusals } from './session.ts';
 
 type Change = readonly [column: string, value: SqlValue | Node];
 
@@ -113,13 +113,11 @@ async function insert(session: Session, node: Node): Promise<void> {
   for (const { value } of node.assigned.values()) if (isNode(value)) await insert(session, value);
   const given = node.identifier;
   const { statement, columns } = given === undefined ? node.table.insert : node.table.insertGiven;
-  const byName = new Map<string, Assigned | undefined>(node.assigned);
-  const defaults = new Map(node.table.columns.map((column) => [column.name, column.default]));
   const values = columns.map((name): SqlValue => {
     if (name === node.type.identifier.column) return given ?? null;
     if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
-    const assigned = byName.get(name);
-    return (assigned ? valueOf(assigned.value) : defaults.get(name)) ?? null;
+    const assigned = node.assigned.get(name);
+    return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
   });
   const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
   node.identifier = identifier;

@@ -1,4 +1,5 @@
 /** Statements over one table, compiled when they are first wanted and kept. */
+import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Index, JoinTable, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf } from '../columns.ts';
 import { indexed } from '../define.ts';
@@ -17,6 +18,8 @@ export interface Table {
   readonly type: RecordType;
   /** Without the identifier. */
   readonly columns: readonly Column[];
+  /** By column. */
+  readonly defaults: ReadonlyMap<string, SqlValue>;
   /** Where a column stands in `load`'s rows. */
   readonly position: ReadonlyMap<string, number>;
   /** All columns, in order. Bound: identifier. */
@@ -83,6 +86,7 @@ function createTable(type: RecordType, dialect: Dialect): Table {
   return {
     type,
     columns,
+    defaults: new Map(columns.map((column) => [column.name, column.default])),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
     lock: compiled(named().forUpdate()),
