@@ -374,6 +374,7 @@ onServer('a server that fails', () => {
   }
 
   it('cuts every connection: nobody notices', async () => {
+    await send('POST /api/tax-classes', {});
     await Promise.all([1, 2, 3].map(() => send('GET /api/tax-classes?_cnd[limit]=0&_cnd[limit]=5')));
     for (let round = 0; round < 5; round += 1) {
       await administer(
@@ -386,7 +387,7 @@ onServer('a server that fails', () => {
         send('GET /api/tax-classes/1'),
         send('POST /api/tax-classes', {}),
       ]);
-      expect(answers.map(({ status }) => status)).toEqual([200, round === 0 ? 404 : 200, 201]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 201]);
     }
   });
 
