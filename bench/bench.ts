@@ -5,14 +5,7 @@ import { compare } from './compare.ts';
 import { cautions, chooseCores } from './cores.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import { comparison } from './report/comparison.ts';
-
-/** What a command has found out: as text, as data, as a picture. */
-interface Report {
-  readonly text: string;
-  readonly data: unknown;
-  readonly chart: string;
-  readonly failed?: boolean;
-}
+import type { Report } from './report/report.ts';
 
 type Command = (options: Options) => Promise<Report>;
 

@@ -15,8 +15,9 @@ npm run bench -- gate         fails where this engine has become much dearer
     .join(', ')}
   --connections 1,16,64       how many at once
   --rounds 5                  of each contender and work
-  --seconds 1                 how long a round is, about
-  --rows 10000                records in the database
+  --seconds 1                 how long a round is, about; latency: each measurement, 10
+  --rows 10000                records in the database; scale: 10000,100000,1000000; latency: 1000000
+  --types 8,100,500           scale: record types
   --json                      print JSON
   --chart FILE                write a picture, as SVG`;
 
@@ -28,35 +29,56 @@ export interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly rows: readonly number[];
+  readonly types: readonly number[];
   readonly json: boolean;
   readonly chart: string | undefined;
 }
 
 export class UsageError extends Error {}
 
+const DEFAULTS = {
+  work: work.map(({ name }) => name).join(),
+  with: handWritten.map(({ name }) => name).join(),
+  connections: '1,16,64',
+  rounds: '5',
+  seconds: '1',
+  rows: '10000',
+  types: '8,100,500',
+};
+/** Of commands that want others. */
+const OWN_DEFAULTS: Readonly<Record<string, Partial<typeof DEFAULTS>>> = {
+  scale: { rows: '10000,100000,1000000' },
+  latency: { rows: '1000000', seconds: '10' },
+};
+const TEXT = { type: 'string' } as const;
+
 export function readOptions(args: readonly string[]): Options {
-  const { values, positionals } = parseArgs({
+  const { values: given, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
     options: {
-      work: { type: 'string', default: work.map(({ name }) => name).join() },
-      with: { type: 'string', default: handWritten.map(({ name }) => name).join() },
-      connections: { type: 'string', default: '1,16,64' },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '1' },
-      rows: { type: 'string', default: '10000' },
+      work: TEXT,
+      with: TEXT,
+      connections: TEXT,
+      rounds: TEXT,
+      seconds: TEXT,
+      rows: TEXT,
+      types: TEXT,
       json: { type: 'boolean', default: false },
-      chart: { type: 'string' },
+      chart: TEXT,
     },
   });
+  const [command = 'compare'] = positionals;
+  const values = { ...DEFAULTS, ...OWN_DEFAULTS[command], ...given };
   return {
-    command: positionals[0] ?? 'compare',
+    command,
     work: known('work', list(values.work), work),
     contenders: [engine.name, ...known('with', list(values.with), contenders)],
     connections: numbers('connections', values.connections),
     rounds: number('rounds', values.rounds),
     seconds: number('seconds', values.seconds),
     rows: numbers('rows', values.rows),
+    types: numbers('types', values.types),
     json: values.json,
     chart: values.chart,
   };
