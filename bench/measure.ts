@@ -55,7 +55,8 @@ interface Lane {
   amount: number;
 }
 
-const WARM_UP = 2000;
+/** Fewer, and the first rounds still run code that has not been compiled. */
+const WARM_UP = 5000;
 const MAX_AMOUNT = 40_000;
 
 export async function measure(servers: readonly Running[], setting: Setting): Promise<readonly Measured[]> {

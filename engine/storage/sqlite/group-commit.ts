@@ -55,12 +55,22 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      // The check phase comes after every socket that was ready has been read: their writes are in the queue by then.
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await gather();
       await commitGroup();
     }
     // In the same turn as the last look at the queue: a write that comes now begins a new drain.
     draining = undefined;
+  }
+
+  /**
+   * The check phase comes after every socket that was ready has been read: their writes are in the queue by then. As long
+   * as each turn brings more of them, the next one may: to share an fsync is worth more than to begin at once.
+   */
+  async function gather(): Promise<void> {
+    for (let before = 0; queue.length > before && queue.length < MAX_JOBS;) {
+      before = queue.length;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
   }
 
   async function commitGroup(): Promise<void> {
