@@ -30,7 +30,6 @@ export function chosenBy(
 ): JsonObject {
   const branches = Object.entries(choices).map(([value, definition]) => ({
     if: has(key, { const: value }),
-    // oxlint-disable-next-line no-thenable -- the keyword of JSON Schema; a schema is never awaited
     then: ref(definition),
   }));
   const unknown = { if: has(key, { enum: Object.keys(choices) }), else: ref(otherwise) };

@@ -4,7 +4,7 @@ export interface BoundedCache<T> {
   set(key: string, value: T): void;
 }
 
-export function createBoundedCache<T>(maxEntries: number, maxKeyLength: number): BoundedCache<T> {
+export function createBoundedCache<T>(maxEntries: number, maxKeyLength = Infinity): BoundedCache<T> {
   // A Map keeps its keys in the order in which they were set: the first is the one unused for longest.
   const entries = new Map<string, T>();
   return {

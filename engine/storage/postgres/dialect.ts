@@ -1,35 +1,10 @@
-/** PostgreSQL's words. JSON is put together as text, as the bodies are answered. */
+/** PostgreSQL's words. */
 import knex from 'knex';
-import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Dialect } from '../driver.ts';
+import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { postgresAlterations } from './alter.ts';
 
-/** PostgreSQL takes 100 arguments of one function (FUNC_MAX_ARGS). */
-const MAX_ARGUMENTS = 100;
-
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-const literal = (value: SqlValue): string =>
-  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
-
-function concat(parts: readonly string[]): string {
-  if (parts.length <= MAX_ARGUMENTS) return `concat(${parts.join(', ')})`;
-  const groups = Array.from({ length: Math.ceil(parts.length / MAX_ARGUMENTS) }, (_, index) =>
-    concat(parts.slice(index * MAX_ARGUMENTS, (index + 1) * MAX_ARGUMENTS)),
-  );
-  return concat(groups);
-}
-
-function object(entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined): string {
-  const open = openKeys === undefined ? undefined : `${openKeys}::text`;
-  if (entries.length === 0) return open ?? `'{}'::text`;
-  const parts = entries.flatMap(([key, json], index) => [
-    literal(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
-    json,
-  ]);
-  const end = open === undefined ? `'}'` : `case ${open} when '{}' then '}' else ',' || substr(${open}, 2) end`;
-  return concat([...parts, end]);
-}
 
 /** The sequence behind an identity column, whatever it is called. */
 const sequenceOf = (table: string, column: string): string =>
@@ -40,10 +15,10 @@ export const postgresDialect: Dialect = {
   knex: knex({ client: 'pg' }),
   quote,
   literal,
-  object,
+  object: (entries, openKeys) => jsonObject(entries, openKeys && `${openKeys}::text`),
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
-  optional: (json, from) => `coalesce((select ${json} from ${from}), 'null')`,
-  nullable: (json) => `coalesce(${json}, 'null')`,
+  optional: jsonOptional,
+  nullable: jsonNullable,
   ...postgresAlterations({ quote, literal }),
   limit: 'limit ? offset ?',
   unlimited: null,

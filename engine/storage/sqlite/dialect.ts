@@ -1,44 +1,20 @@
-/** SQLite's words. JSON is put together as text: no parsing between the levels, and no limit on arguments that matters. */
+/** SQLite's words. */
 import knex from 'knex';
-import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Dialect } from '../driver.ts';
+import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { sqliteAlterations } from './alter.ts';
 
-/** SQLite takes 1000 arguments of one function in this build, 127 in others. */
-const MAX_ARGUMENTS = 100;
-
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
-
-const literal = (value: SqlValue): string =>
-  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
-
-function concat(parts: readonly string[]): string {
-  if (parts.length <= MAX_ARGUMENTS) return `concat(${parts.join(', ')})`;
-  const groups = Array.from({ length: Math.ceil(parts.length / MAX_ARGUMENTS) }, (_, index) =>
-    concat(parts.slice(index * MAX_ARGUMENTS, (index + 1) * MAX_ARGUMENTS)),
-  );
-  return concat(groups);
-}
-
-function object(entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined): string {
-  if (entries.length === 0) return openKeys ?? `'{}'`;
-  const parts = entries.flatMap(([key, json], index) => [
-    literal(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
-    json,
-  ]);
-  const end = openKeys === undefined ? `'}'` : `iif(${openKeys} = '{}', '}', ',' || substr(${openKeys}, 2))`;
-  return concat([...parts, end]);
-}
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),
   quote,
   literal,
-  object,
+  object: jsonObject,
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
-  optional: (json, from) => `coalesce((select ${json} from ${from}), 'null')`,
-  nullable: (json) => `coalesce(${json}, 'null')`,
+  optional: jsonOptional,
+  nullable: jsonNullable,
   ...sqliteAlterations({ quote, literal }),
   // Where a limit or a pattern is nothing but a parameter, SQLite plans, and parses, the statement anew for each value.
   limit: 'limit ? + 0 offset ? + 0',

@@ -59,7 +59,7 @@ function sessionOf(id: number): Session {
 }
 
 /** The same statement is the same object, so that it is prepared once. */
-const statements = createBoundedCache<Statement>(1000, 1_000_000);
+const statements = createBoundedCache<Statement>(1000);
 
 function statementOf(sql: string): Statement {
   const statement = statements.get(sql) ?? { sql };
