@@ -27,23 +27,41 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
   );
 }
 
-/** SQLSTATE: messages of the database's server may hold the values of a statement. */
+/** Messages that may hold values: those of the database's server have an SQLSTATE, those of JSON.parse quote the text. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
+const messageOf = ({ name, message, code }: Error & { readonly code?: unknown }): string => {
+  if (typeof code === 'string' && SQLSTATE.test(code)) return 'the database refused a statement';
+  return name === 'SyntaxError' ? 'a text has another form than expected' : message;
+};
+
+export interface DescribedError {
+  readonly name?: string;
+  readonly message: string;
+  readonly code?: unknown;
+  /** Without the message. */
+  readonly stack?: string;
+  readonly cause?: DescribedError;
+}
 
 /** What went wrong and where, and why; never what somebody wrote. */
-export function describeError(error: unknown): object {
+export function describeError(error: unknown): DescribedError {
   // By its shape, not its class: errors may come from another realm.
   if (typeof error !== 'object' || error === null || !('stack' in error)) return { message: typeof error };
-  const { name, message, code, stack, cause } = error as Error & { readonly code?: unknown };
+  const { name, code, stack, cause } = error as Error & { readonly code?: unknown };
   const frames = String(stack)
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
-  const hidden = typeof code === 'string' && SQLSTATE.test(code);
   return {
     name,
-    message: hidden ? 'the database refused a statement' : message,
+    message: messageOf(error as Error),
     ...(code === undefined ? {} : { code }),
     stack: frames.join('\n'),
     ...(cause === undefined ? {} : { cause: describeError(cause) }),
   };
+}
+
+/** The same for people. */
+export function errorText(error: unknown): string {
+  const { name = 'Error', message, stack = '', cause } = describeError(error);
+  return [`${name}: ${message}`, stack, ...(cause === undefined ? [] : [`because of ${cause.message}`])].join('\n');
 }

@@ -1,13 +1,12 @@
 /** What an answer promises stays: through kills at random moments under load, and on a disk that is full. */
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { type Compiled, compile, type Running } from './support/compiled.ts';
+import { type Compiled, compile, type Running, urlOf } from './support/compiled.ts';
 import { exchange } from './support/exchange.ts';
 import { startTestServer } from './support/server.ts';
 import { type Assembly, WriteLoad } from './support/write-load.ts';
@@ -28,13 +27,6 @@ afterAll(async () => {
   await compiled.remove();
   rmSync(directory, { recursive: true });
 });
-
-async function urlOf({ child, out, err }: Running): Promise<string> {
-  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
-  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
-  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
-  return url;
-}
 
 /** What SQLite says of the file, and rows whose parent is gone. */
 function faultsOf(file: string): readonly unknown[] {

@@ -1,11 +1,10 @@
 /** What operators rely on: health, figures, the log, and restarts that nobody notices. */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError } from '../engine/log.ts';
-import { type Compiled, compile, type Environment, type Running } from './support/compiled.ts';
+import { type Compiled, compile, type Environment, type Running, urlOf } from './support/compiled.ts';
 import { exchange } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 import { createToken, tokenLine } from '../engine/access/tokens.ts';
@@ -31,13 +30,6 @@ const start = (environment: Environment = {}): Running =>
     DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
     ...environment,
   });
-
-async function urlOf({ child, out, err }: Running): Promise<string> {
-  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
-  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
-  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
-  return url;
-}
 
 describe('a service with figures', () => {
   let server: TestServer;

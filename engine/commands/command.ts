@@ -1,5 +1,6 @@
 /** What the command line can do: one file per command, and what all of them share. */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { errorText } from '../log.ts';
 import { StartError } from '../start-error.ts';
 
 export interface Command {
@@ -23,6 +24,11 @@ export function readFlags<Name extends string>(options: readonly string[], names
 
 /** Runs to the end of the process. */
 export function runProcess(run: () => Promise<number>): void {
+  // What Node itself would print of an error may hold values of records.
+  process.once('uncaughtException', (error) => {
+    console.error(errorText(error));
+    process.exit(1);
+  });
   void exitCode(run).then((code) => (process.exitCode = code));
 }
 
@@ -30,7 +36,7 @@ async function exitCode(run: () => Promise<number>): Promise<number> {
   try {
     return await run();
   } catch (error) {
-    console.error(error instanceof StartError ? error.message : error);
+    console.error(error instanceof StartError ? error.message : errorText(error));
     return 1;
   }
 }

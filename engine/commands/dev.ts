@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
+import { errorText } from '../log.ts';
 import { StartError } from '../start-error.ts';
 import { type Command, readFlags } from './command.ts';
 import { type Reloading, serveReloading } from './reloading.ts';
@@ -33,7 +34,7 @@ async function reload(serving: Reloading): Promise<void> {
     const { types } = serving.engine().model;
     console.log(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
   } catch (error) {
-    console.error(error instanceof StartError ? error.message : error);
+    console.error(error instanceof StartError ? error.message : errorText(error));
     console.error('The schema from before goes on being served.');
   }
 }

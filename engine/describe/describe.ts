@@ -55,6 +55,7 @@ function describeField(field: Field): JsonObject {
     nullable: field.nullable,
     default: field.default ?? (field.nullable && !field.required ? null : undefined),
     readOnly: field.readOnly,
+    sensitive: field.sensitive,
     unique: isComparable ? field.unique : undefined,
     index: isComparable ? field.index : undefined,
     ...Object.fromEntries(defaults),

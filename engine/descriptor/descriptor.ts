@@ -17,6 +17,7 @@ export interface FieldDescriptor {
   readonly required?: boolean;
   readonly nullable?: boolean;
   readonly readOnly?: boolean;
+  readonly sensitive?: boolean;
   readonly unique?: boolean;
   readonly index?: boolean;
   readonly renamedFrom?: string;
@@ -70,6 +71,7 @@ export const FIELD_WORDS = [
   'required',
   'nullable',
   'readOnly',
+  'sensitive',
   'unique',
   'index',
   'renamedFrom',

@@ -36,6 +36,10 @@ const common: JsonObject = {
     description: 'The name that the field had before. Databases that know it under that name keep its values.',
   },
   readOnly: flag(false, 'Whether requests may not change the field. They may repeat the value that is stored.'),
+  sensitive: flag(
+    false,
+    'Whether its values are confidential. No log and no message of an answer quotes them; OpenAPI marks the field with x-sensitive.',
+  ),
   examples: {
     type: 'array',
     items: {},

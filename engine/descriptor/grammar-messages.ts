@@ -118,9 +118,17 @@ function unknownKey(key: string, known: readonly string[], path: Path): GrammarF
       'key',
       `${owner(path)} takes no ${quoted(key)}: that is for ${anyOf(elsewhere)}`,
     );
-  const suggestion = didYouMean(key, known) || `; known keys: ${known.join(', ')}`;
+  const near = didYouMean(key, known);
+  const section = near === '' ? ofAnother(key, path) : undefined;
+  if (section !== undefined)
+    return finding('misplaced-key', at, 'key', `${owner(path)} takes no ${quoted(key)}: that is for ${section}`);
+  const suggestion = near || `; known keys: ${known.join(', ')}`;
   return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
 }
+
+/** The section whose members have this word, where those of the path's own do not. */
+const ofAnother = (key: string, [own]: Path): string | undefined =>
+  Object.keys(wordOwners).find((section) => section !== own && wordOwners[section]?.has(key));
 
 const kinds: Readonly<Record<string, string>> = {
   object: 'a mapping (keys with values)',

@@ -12,6 +12,8 @@ export interface Field extends Shape {
   readonly required: boolean;
   readonly nullable: boolean;
   readonly readOnly: boolean;
+  /** Its values stand in records, and nowhere else. */
+  readonly sensitive: boolean;
   readonly unique: boolean;
   readonly index: boolean;
   readonly renamedFrom: string | undefined;

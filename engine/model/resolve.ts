@@ -81,6 +81,7 @@ function resolveField(name: string, descriptor: FieldDescriptor): Field {
     required,
     nullable: descriptor.nullable ?? (!required && descriptor.default === undefined),
     readOnly: descriptor.readOnly ?? false,
+    sensitive: descriptor.sensitive ?? false,
     unique: descriptor.unique ?? false,
     index: descriptor.index ?? false,
     renamedFrom: descriptor.renamedFrom,

@@ -6,12 +6,13 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** A value of the field, as it is read and as it is written. */
 export function fieldSchema(field: Field, type: RecordType): JsonObject {
-  const { examples, readOnly, nullable } = field;
+  const { examples, readOnly, nullable, sensitive } = field;
   const schema = field.type.schema(field);
   return {
     ...(nullable ? withNull(schema) : withoutNull(schema)),
     description: fieldDescription(field, type),
     ...(readOnly ? { readOnly } : {}),
+    ...(sensitive ? { 'x-sensitive': true } : {}),
     ...(examples.length === 0 ? {} : { examples }),
   };
 }
@@ -30,13 +31,14 @@ export function withNull(schema: JsonObject): JsonObject {
 }
 
 function fieldDescription(field: Field, type: RecordType): string {
-  const { description, name, unique, readOnly } = field;
+  const { description, name, unique, readOnly, sensitive } = field;
   const expected = field.type.expected(field);
   const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
     description === '' ? `${capitalized(name)}: ${expected}` : description,
     ...(unique ? ['No two records have the same'] : []),
     ...(readOnly ? ['Set by the service; a body may repeat it, but not change it'] : []),
+    ...(sensitive ? ['Confidential: the service never logs it'] : []),
     ...(lacking.length === 0 ? [] : [`Not in variant ${lacking.map((variant) => variant.name).join(', ')}`]),
   ];
   return `${sentences.join('. ')}.`.replace(/\.\.$/, '.');

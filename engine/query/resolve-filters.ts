@@ -60,10 +60,10 @@ const READERS: Readonly<Record<Operator['wants'], Reader>> = {
     const values = texts?.flatMap((text) => parse(path, text, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },
-  flag: (parameters, _path, complain) => {
+  flag: (parameters, path, complain) => {
     const text = single(parameters, complain);
     if (text === 'true' || text === 'false') return text === 'true';
-    return text === undefined ? undefined : complain('invalid-value', `${quote(text)} is not true or false`);
+    return text === undefined ? undefined : complain('invalid-value', `${said(path, text)} is not true or false`);
   },
 };
 
@@ -75,13 +75,17 @@ function single([parameter, ...others]: readonly Parameter[], complain: Complain
   return parameter.value;
 }
 
-function parse({ name, field }: Path, text: string, complain: Complain): JsonValue | undefined {
+/** Problems are logged by clients and proxies. */
+const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'What was given' : quote(text));
+
+function parse(path: Path, text: string, complain: Complain): JsonValue | undefined {
+  const { name, field } = path;
   const { type, shape } = field ? { type: field.type, shape: field } : { type: integer, shape: NO_CONSTRAINTS };
   const value = type.parse(text);
   if (value !== undefined) return value;
   const hint = text === '' ? `; records without a value are found by _cnd[${name}][${operators.null.name}]=true` : '';
   return complain(
     'invalid-value',
-    `${quote(text)} cannot be a value of "${name}", expected ${type.expected(shape)}${hint}`,
+    `${said(path, text)} cannot be a value of "${name}", expected ${type.expected(shape)}${hint}`,
   );
 }

@@ -31,11 +31,29 @@ export async function compile(): Promise<Compiled> {
   const directory = await mkdtemp(join(tmpdir(), 'records-'));
   for (const name of ['node_modules', 'package.json']) await symlink(resolve(name), join(directory, name));
   await promisify(execFile)(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', directory]);
+  const all: Running[] = [];
   return {
     directory,
-    run: (file, options, environment) => run([join(directory, file), ...options], environment),
-    remove: () => rm(directory, { recursive: true }),
+    run: (file, options, environment) => {
+      const running = run([join(directory, file), ...options], environment);
+      all.push(running);
+      return running;
+    },
+    remove: async () => {
+      // Where a test failed, what it started would keep the others from ending.
+      for (const { child } of all) child.kill('SIGKILL');
+      await Promise.all(all.map(({ ended }) => ended));
+      await rm(directory, { recursive: true });
+    },
   };
+}
+
+/** Where a service says that it listens, once it does. */
+export async function urlOf({ child, out, err }: Running): Promise<string> {
+  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
+  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
+  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
+  return url;
 }
 
 function run(words: readonly string[], environment: Environment): Running {

@@ -56,7 +56,7 @@ async function readAll(job: Import, source: Source, progress: Progress): Promise
       continue;
     }
     done += 1;
-    running.push(importLine(job, text, done + 1));
+    running.push(begun(importLine(job, text, done + 1)));
     if (running.length < TOGETHER) continue;
     await all(running);
     running = [];
@@ -70,6 +70,12 @@ async function readAll(job: Import, source: Source, progress: Progress): Promise
   return done;
 }
 
+/** One that fails while others are begun is looked at with them. */
+function begun(work: Promise<unknown>): Promise<unknown> {
+  work.catch(() => undefined);
+  return work;
+}
+
 /** None may still be under way when the transaction is taken back. */
 async function all(running: readonly Promise<unknown>[]): Promise<void> {
   const failed = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected');
@@ -79,8 +85,9 @@ async function all(running: readonly Promise<unknown>[]): Promise<void> {
 function parse(text: string, line: number): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw new StartError(`Line ${line} is not JSON: ${String(error)}. Nothing was changed.`);
+  } catch {
+    // The error itself quotes the line, and with it values of records.
+    throw new StartError(`Line ${line} is not JSON. Nothing was changed.`);
   }
 }
 
@@ -99,10 +106,15 @@ async function importLine(job: Import, text: string, number: number): Promise<vo
     else await importRecord(job, line);
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new StartError(
-      `Line ${number} breaks a ${error.kind} constraint: ${text.slice(0, 200)}. Nothing was changed.`,
-    );
+    throw new StartError(`Line ${number} (${whatOf(line)}) breaks a ${error.kind} constraint. Nothing was changed.`);
   }
+}
+
+/** Without its values. */
+function whatOf(line: Line): string {
+  if ('pair' in line) return `connection ${line.pair} of ${line.left} and ${line.right}`;
+  if ('seed' in line) return `seed ${line.seed} ${line.identifier}`;
+  return 'sequence' in line ? `sequence of ${line.sequence}` : `${line.type} ${line.identifier}`;
 }
 
 function typeOf({ model }: Import, name: string): RecordType {

@@ -25,13 +25,13 @@ export async function once(writer: Writer, request: Once, work: () => Promise<Ke
 
 async function kept(writer: Writer, { key, hash }: Once): Promise<KeptAnswer> {
   const [knownHash, status, headers, body] = (await writer.get(READ, [key])) ?? [];
-  if (knownHash !== hash) throw reused(key);
+  if (knownHash !== hash) throw reused();
   const text = body === null || body === undefined ? undefined : String(body);
   return { status: Number(status), headers: JSON.parse(String(headers)), body: text };
 }
 
-function reused(key: string): Problem {
-  const message = `The key "${key}" was sent with another request before; a new request needs a key of its own`;
+function reused(): Problem {
+  const message = 'This Idempotency-Key was sent with another request before; a new request needs a key of its own';
   return new Problem('idempotency-conflict', message, {
     errors: [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }],
   });
