@@ -5,6 +5,7 @@ import { compare } from './compare.ts';
 import { cautions, chooseCores } from './cores.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import { comparison } from './report/comparison.ts';
+import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
 
 type Command = (options: Options) => Promise<Report>;
@@ -14,6 +15,7 @@ const commands: Readonly<Record<string, Command>> = {
     const measured = await compare(options, chooseCores());
     return { text: comparison(measured), data: measured, chart: '' };
   },
+  latency,
 };
 
 async function main(args: readonly string[]): Promise<number> {

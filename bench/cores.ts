@@ -6,6 +6,8 @@ import { loadavg } from 'node:os';
 export interface Cores {
   readonly server: number;
   readonly driver: number;
+  /** Every one that may be used. */
+  readonly all: readonly number[];
 }
 
 /** The first two that this process may use. */
@@ -16,7 +18,7 @@ export function chooseCores(): Cores {
     return Array.from({ length: last - first + 1 }, (_, index) => first + index);
   });
   const [server = 0, driver = server] = allowed;
-  return { server, driver };
+  return { server, driver, all: allowed };
 }
 
 const hasTaskset = ((): boolean => {
@@ -30,8 +32,8 @@ const hasTaskset = ((): boolean => {
 
 type Command = readonly [program: string, ...args: string[]];
 
-export const pinned = (core: number, command: Command): Command =>
-  hasTaskset ? ['taskset', '-c', String(core), ...command] : command;
+export const pinned = (cores: readonly number[], command: Command): Command =>
+  hasTaskset ? ['taskset', '-c', cores.join(), ...command] : command;
 
 /** Above this, others use the machine, and the figures say more about them. */
 const BUSY_LOAD = 0.5;

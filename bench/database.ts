@@ -45,17 +45,37 @@ const customerRow = ({ id, name, email, city, regular }: Customer): readonly Cel
 ];
 const warehouseRow = ({ id, name, city }: Warehouse): readonly Cell[] => [id, name, city];
 
-export async function createDatabase(file: string, rows: number, schemaDirectory: string): Promise<void> {
+export async function createDatabase(
+  file: string,
+  rows: number,
+  schemaDirectory: string,
+  purchases = rows,
+): Promise<void> {
   const engine = await createEngine({ databaseUrl: `sqlite:${file}`, schemaDirectory });
   await engine.close();
   const database = new Database(file);
   database.pragma('synchronous = off');
-  insert(database, 'customers', identifiers(CUSTOMERS), (id) => customerRow(customerOf(id)));
-  insert(database, 'warehouses', identifiers(WAREHOUSES), (id) => warehouseRow(warehouseOf(id)));
-  insert(database, 'items', identifiers(rows), (id) => itemRow(itemOf(id)));
-  insert(database, 'purchases', identifiers(rows), (id) => purchaseRow(purchaseOf(id)));
+  database.pragma('cache_size = -262144');
+  withoutIndexes(database, () => {
+    insert(database, 'customers', identifiers(CUSTOMERS), (id) => customerRow(customerOf(id)));
+    insert(database, 'warehouses', identifiers(WAREHOUSES), (id) => warehouseRow(warehouseOf(id)));
+    insert(database, 'items', identifiers(rows), (id) => itemRow(itemOf(id)));
+    insert(database, 'purchases', identifiers(purchases), (id) => purchaseRow(purchaseOf(id)));
+  });
   database.pragma('wal_checkpoint(truncate)');
   database.close();
+}
+
+/** A million rows are sorted at the end in half the time that it takes to keep them sorted. */
+function withoutIndexes(database: Database.Database, work: () => void): void {
+  const indexes = database
+    .prepare<[], { name: string; sql: string }>(
+      "select name, sql from sqlite_schema where type = 'index' and sql is not null",
+    )
+    .all();
+  for (const { name } of indexes) database.exec(`drop index "${name}"`);
+  work();
+  for (const { sql } of indexes) database.exec(sql);
 }
 
 export function copyDatabase(from: string, to: string): void {

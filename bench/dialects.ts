@@ -21,6 +21,8 @@ export interface Dialect {
   readonly update: 'PUT' | 'PATCH';
   /** Whether related records are answered. */
   readonly relations: boolean;
+  /** Whether a list without a limit is answered whole. */
+  readonly streams: boolean;
 }
 
 const same = (body: JsonValue): JsonValue => body;
@@ -54,6 +56,7 @@ export const dialects = {
     record: same,
     update: 'PUT',
     relations: true,
+    streams: true,
   },
   /** What is written by hand. */
   plain: {
@@ -63,6 +66,7 @@ export const dialects = {
     record: same,
     update: 'PUT',
     relations: true,
+    streams: false,
   },
   jsonServer: {
     path: (collection) => `/${collection}`,
@@ -72,6 +76,7 @@ export const dialects = {
     record: same,
     update: 'PATCH',
     relations: false,
+    streams: false,
   },
   feathers: {
     path: (collection) => `/${collection}`,
@@ -81,6 +86,7 @@ export const dialects = {
     record: withBooleans,
     update: 'PATCH',
     relations: false,
+    streams: false,
   },
   soul: {
     path: (collection) => `/api/tables/${collection}/rows`,
@@ -98,6 +104,7 @@ export const dialects = {
     },
     update: 'PUT',
     relations: false,
+    streams: false,
   },
 } satisfies Record<string, Dialect>;
 

@@ -109,7 +109,7 @@ async function oneRound(lane: Lane, setting: Setting): Promise<Sample> {
 async function drive(lane: Lane, world: World, { work, connections, driver, progress }: Setting): Promise<Outcome> {
   const { server, next: first, amount } = lane;
   const { name, dialect } = server.contender;
-  const outcome = await driver.run({ url: server.url, dialect, work: work.name, world, connections, first, amount });
+  const outcome = await driver.ask({ url: server.url, dialect, work: work.name, world, connections, first, amount });
   if (outcome.failures > 0) throw new Error(`${name}: ${outcome.failures} of ${amount} requests failed (${work.name})`);
   lane.next += amount;
   progress.step(`${work.name}, ${connections} connections, ${name}`);

@@ -25,10 +25,10 @@ export interface Memory {
   readonly peak: number;
 }
 
-export async function start(contender: Contender, file: string, core: number): Promise<Running> {
+export async function start(contender: Contender, file: string, cores: readonly number[]): Promise<Running> {
   const { program, environment } = contender;
   const began = performance.now();
-  const [command, ...args] = pinned(core, [process.execPath, program]);
+  const [command, ...args] = pinned(cores, [process.execPath, program]);
   const child = spawn(command, args, {
     env: { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${file}`, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -28,7 +28,7 @@ export async function onStage<T>(
       for (const contender of contenders) {
         const file = join(folder, `${contender.name}.db`);
         copyDatabase(original, file);
-        servers.push(await start(contender, file, cores.server));
+        servers.push(await start(contender, file, [cores.server]));
       }
       return await use({ servers, driver });
     } finally {

@@ -3,6 +3,7 @@ import autocannon from 'autocannon';
 import { dialects } from '../dialects.ts';
 import { percentile } from '../statistics.ts';
 import { type Request, work } from '../work.ts';
+import { assist } from './assistant.ts';
 import type { Job, Outcome } from './job.ts';
 
 type Prepared = autocannon.Prepared;
@@ -47,9 +48,4 @@ async function drive(job: Job): Promise<Outcome> {
   };
 }
 
-process.on('message', (job: Job) => {
-  drive(job).then(
-    (outcome) => process.send?.({ outcome }),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  );
-});
+assist(drive);
