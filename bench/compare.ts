@@ -17,7 +17,7 @@ export async function compare(options: Options, cores: Cores): Promise<readonly 
     const measured: Measured[] = [];
     for (const one of wanted)
       for (const connections of counts) {
-        const setting = { work: one, connections, plan: { rounds, seconds, rows }, driver, progress };
+        const setting = { work: one, connections, plan: { rounds, seconds }, driver, progress };
         measured.push(...(await measure(servers, setting)));
       }
     progress.end();

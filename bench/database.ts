@@ -1,7 +1,8 @@
 /** One database file for all: the engine makes its tables, the rows are put in here, each contender gets a copy. */
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { createEngine } from '../engine/index.ts';
+import type { Data } from './data.ts';
 import {
   type Customer,
   customerOf,
@@ -78,16 +79,13 @@ function withoutIndexes(database: Database.Database, work: () => void): void {
   for (const { sql } of indexes) database.exec(sql);
 }
 
-export function copyDatabase(from: string, to: string): void {
+/** A copy of a database that nobody has open. */
+export function copyDatabase(from: string, to: string, rows: number): Data {
   copyFileSync(from, to);
+  return { url: `sqlite:${to}`, rows, addItems: async (count) => addItems(to, count) };
 }
 
-export function removeDatabase(file: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
-}
-
-/** Puts items into a database that is being served, for what is to be deleted, and answers the first identifier. */
-export function addItems(file: string, count: number): number {
+function addItems(file: string, count: number): number {
   const database = new Database(file, { timeout: 5000 });
   const last = Number(database.prepare('select seq from sqlite_sequence where name = ?').pluck().get('items'));
   insert(

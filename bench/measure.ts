@@ -1,6 +1,5 @@
 /** Rounds: each contender in turn does some of the same work, again and again, while the others stand still. */
 import { checkAnswers, SAMPLES } from './checks.ts';
-import { addItems } from './database.ts';
 import { dialects } from './dialects.ts';
 import type { Driver } from './driver/driver.ts';
 import type { Outcome } from './driver/job.ts';
@@ -13,7 +12,6 @@ export interface Plan {
   readonly rounds: number;
   /** How long one round is to last, about. */
   readonly seconds: number;
-  readonly rows: number;
 }
 
 export interface Measured {
@@ -49,20 +47,23 @@ interface Sample {
 
 interface Lane {
   readonly server: Running;
+  /** What the work has to find out beforehand. */
+  readonly page: string | undefined;
   /** Requests are numbered, so that no two rounds send the same write. */
   next: number;
   /** Requests that fill a round. */
   amount: number;
 }
 
-/** Fewer, and the first rounds still run code that has not been compiled. */
+/** With fewer requests the first rounds would still run code that has not been compiled. Where they are slow, fewer have to do. */
 const WARM_UP = 5000;
+const WARM_UP_GROWTH = 4;
 const MAX_AMOUNT = 40_000;
 
 export async function measure(servers: readonly Running[], setting: Setting): Promise<readonly Measured[]> {
   const able = servers.filter((server) => offers(server, setting.work));
-  const lanes = able.map((server): Lane => ({ server, next: firstNumber(), amount: WARM_UP }));
-  for (const lane of lanes) await warmUp(lane, setting);
+  const lanes: Lane[] = [];
+  for (const server of able) lanes.push(await warmUp(server, setting));
   const samples = new Map(lanes.map((lane) => [lane, [] as Sample[]]));
   for (let round = 0; round < setting.plan.rounds; round += 1)
     for (const lane of rotated(lanes, round)) samples.get(lane)?.push(await oneRound(lane, setting));
@@ -88,34 +89,51 @@ const rotated = <T>(values: readonly T[], by: number): readonly T[] => {
   return [...values.slice(start), ...values.slice(0, start)];
 };
 
-/** The first answers are looked at; the rest of the requests make the server warm, and tell how many fill a round. */
-async function warmUp(lane: Lane, setting: Setting): Promise<void> {
-  const world = worldOf(lane, setting);
-  await checkAnswers(lane.server, setting.work, world, lane.next);
+/** The first answers are looked at; further requests make the server warm, and tell how many fill a round. */
+async function warmUp(server: Running, setting: Setting): Promise<Lane> {
+  const { work, connections, plan, progress } = setting;
+  const lane: Lane = { server, page: await work.page?.(server), next: firstNumber(), amount: connections };
+  await checkAnswers(server, work, await worldOf(lane, setting), lane.next);
   lane.next += SAMPLES;
-  const { seconds } = await drive(lane, world, setting);
-  const wanted = Math.round((lane.amount / seconds) * setting.plan.seconds);
-  lane.amount = Math.min(MAX_AMOUNT, Math.max(setting.connections, wanted));
+  let [warmed, spent, rate] = [0, 0, 0];
+  while (warmed < WARM_UP && spent < plan.seconds) {
+    const { seconds } = await drive(lane, setting);
+    warmed += lane.amount;
+    spent += seconds;
+    rate = lane.amount / seconds;
+    lane.amount = clamp(rate * plan.seconds, connections, lane.amount * WARM_UP_GROWTH);
+  }
+  lane.amount = clamp(rate * plan.seconds, connections, MAX_AMOUNT);
+  progress.step(`${work.name}, ${connections} connections, ${server.contender.name}, warm-up`);
+  return lane;
 }
+
+const clamp = (value: number, least: number, greatest: number): number =>
+  Math.round(Math.min(greatest, Math.max(least, value)));
 
 async function oneRound(lane: Lane, setting: Setting): Promise<Sample> {
   const { server, amount } = lane;
-  const world = worldOf(lane, setting);
+  const { work, connections, progress } = setting;
   const before = server.cpu();
-  const outcome = await drive(lane, world, setting);
-  return { cpu: (server.cpu() - before) / amount, rate: amount / outcome.seconds, outcome };
+  const outcome = await drive(lane, setting);
+  const cpu = (server.cpu() - before) / amount;
+  progress.step(`${work.name}, ${connections} connections, ${server.contender.name}`);
+  return { cpu, rate: amount / outcome.seconds, outcome };
 }
 
-async function drive(lane: Lane, world: World, { work, connections, driver, progress }: Setting): Promise<Outcome> {
+async function drive(lane: Lane, setting: Setting): Promise<Outcome> {
+  const { work, connections, driver } = setting;
   const { server, next: first, amount } = lane;
   const { name, dialect } = server.contender;
+  const world = await worldOf(lane, setting);
   const outcome = await driver.ask({ url: server.url, dialect, work: work.name, world, connections, first, amount });
   if (outcome.failures > 0) throw new Error(`${name}: ${outcome.failures} of ${amount} requests failed (${work.name})`);
   lane.next += amount;
-  progress.step(`${work.name}, ${connections} connections, ${name}`);
   return outcome;
 }
 
-function worldOf({ server, next, amount }: Lane, { work, plan: { rows } }: Setting): World {
-  return { rows, spare: work.consumes ? addItems(server.file, amount + SAMPLES) - next : 0 };
+async function worldOf({ server, page, next, amount }: Lane, { work }: Setting): Promise<World> {
+  const { rows, addItems } = server.data;
+  const spare = work.consumes ? (await addItems(amount + SAMPLES)) - next : 0;
+  return { rows, spare, page };
 }

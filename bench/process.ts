@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Contender } from './contenders.ts';
 import { pinned } from './cores.ts';
+import type { Data } from './data.ts';
 
 export interface Running {
   readonly contender: Contender;
-  /** The database file, which nobody else uses. */
-  readonly file: string;
+  readonly data: Data;
   /** Without a slash at its end. */
   readonly url: string;
   /** Milliseconds from the start of the process until it listened. */
@@ -25,12 +25,12 @@ export interface Memory {
   readonly peak: number;
 }
 
-export async function start(contender: Contender, file: string, cores: readonly number[]): Promise<Running> {
+export async function start(contender: Contender, data: Data, cores: readonly number[]): Promise<Running> {
   const { program, environment } = contender;
   const began = performance.now();
   const [command, ...args] = pinned(cores, [process.execPath, program]);
   const child = spawn(command, args, {
-    env: { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${file}`, ...environment },
+    env: { ...process.env, PORT: '0', DATABASE_URL: data.url, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await announced(child, contender.name);
@@ -41,7 +41,7 @@ export async function start(contender: Contender, file: string, cores: readonly 
     child.kill('SIGTERM');
     await once(child, 'exit');
   };
-  return { contender, file, url, startTime, cpu: () => cpuTime(pid), memory: () => memory(pid), stop };
+  return { contender, data, url, startTime, cpu: () => cpuTime(pid), memory: () => memory(pid), stop };
 }
 
 /** The address in the first line that holds one. */

@@ -26,9 +26,8 @@ export async function onStage<T>(
     const driver = startDriver(cores.driver);
     try {
       for (const contender of contenders) {
-        const file = join(folder, `${contender.name}.db`);
-        copyDatabase(original, file);
-        servers.push(await start(contender, file, [cores.server]));
+        const data = copyDatabase(original, join(folder, `${contender.name}.db`), rows);
+        servers.push(await start(contender, data, [cores.server]));
       }
       return await use({ servers, driver });
     } finally {

@@ -1,6 +1,7 @@
 /** The work that is measured: the n-th request of each kind, and what must be answered. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Dialect, ListOptions, Collection } from './dialects.ts';
+import type { Running } from './process.ts';
 import {
   CATEGORIES,
   categoryOf,
@@ -23,6 +24,8 @@ export interface World {
   readonly rows: number;
   /** Where each request uses up a record, the n-th takes the one with the identifier n more than this. */
   readonly spare: number;
+  /** The path of a page that the server itself has linked to. */
+  readonly page?: string | undefined;
 }
 
 export interface Work {
@@ -31,6 +34,8 @@ export interface Work {
   readonly relations: boolean;
   /** Whether each request uses up a record. */
   readonly consumes: boolean;
+  /** Finds the path of such a page. */
+  page?(server: Running): Promise<string>;
   request(dialect: Dialect, n: number, world: World): Request;
   readonly status: readonly number[];
   /** What the body must hold, read by the dialect; a record that is made may hold more. */

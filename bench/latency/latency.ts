@@ -58,9 +58,8 @@ export async function latency(options: Options): Promise<Report> {
       const all: Waited[] = [];
       for (const contender of chosen)
         for (const place of places) {
-          const file = join(folder, `${contender.name}, ${place.name}.db`);
-          copyDatabase(original, file);
-          const server = await start(contender, file, place.cores);
+          const data = copyDatabase(original, join(folder, `${contender.name}, ${place.name}.db`), rows);
+          const server = await start(contender, data, place.cores);
           all.push(...(await waits(server, place.name, scene)));
         }
       return all;

@@ -1,0 +1,9 @@
+/** What a contender serves: a database that nobody else uses, filled before it is started. */
+export interface Data {
+  /** As DATABASE_URL says it. */
+  readonly url: string;
+  /** Of items, and of purchases. */
+  readonly rows: number;
+  /** Puts items in while it is being served, for what is to be deleted, and answers the first identifier. */
+  addItems(count: number): Promise<number>;
+}
