@@ -2,6 +2,7 @@
 import type { TableDefinition } from '../applied-model.ts';
 import { SEPARATOR } from '../define.ts';
 import type { Writer } from '../driver.ts';
+import { compareObjects, type Objects } from '../compare-objects.ts';
 import type { Drift } from '../migration.ts';
 import type { Connections } from './pool.ts';
 import { writeIn } from './transaction.ts';
@@ -19,8 +20,6 @@ const INDEXES = {
   sql: `select relname::text, pg_get_indexdef(indexrelid) from pg_index join pg_class on pg_class.oid = indexrelid
     where indrelid = to_regclass(?) and not indisprimary`,
 };
-
-type Objects = ReadonlyMap<string, string>;
 
 /** What makes the scratch vanish. */
 class Enough extends Error {
@@ -60,7 +59,7 @@ async function make(writer: Writer, { create, indexes }: TableDefinition): Promi
 async function compareAll(writer: Writer, schema: string, tables: readonly string[]): Promise<readonly Drift[]> {
   const found: Drift[] = [];
   for (const table of tables) {
-    const differences = compare(await inspect(writer, SCRATCH, table), await inspect(writer, schema, table));
+    const differences = compareObjects(await inspect(writer, SCRATCH, table), await inspect(writer, schema, table));
     if (differences.length > 0) found.push({ table, differences });
   }
   return found;
@@ -75,14 +74,4 @@ async function inspect(writer: Writer, schema: string, table: string): Promise<O
     ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
     ...indexes.map(([name, sql]) => [`index ${name}`, plain(sql)] as const),
   ]);
-}
-
-function compare(expected: Objects, found: Objects): readonly string[] {
-  if (found.size === 0) return ['it is missing'];
-  const names = new Set([...expected.keys(), ...found.keys()]);
-  return [...names].flatMap((name) => {
-    if (!found.has(name)) return `${name} is missing`;
-    if (!expected.has(name)) return `${name} is there besides`;
-    return expected.get(name) === found.get(name) ? [] : `${name} is another one`;
-  });
 }

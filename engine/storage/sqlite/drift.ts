@@ -1,10 +1,8 @@
 /** The tables of a file against their DDL: what SQLite itself makes of it, in a database that lives for a moment. */
 import Database from 'better-sqlite3';
-import { isDeepStrictEqual } from 'node:util';
 import type { TableDefinition } from '../applied-model.ts';
+import { compareObjects, type Objects } from '../compare-objects.ts';
 import type { Drift } from '../migration.ts';
-
-type Objects = ReadonlyMap<string, unknown>;
 
 export function findDrift(
   file: Database.Database,
@@ -15,7 +13,7 @@ export function findDrift(
     scratch.pragma('foreign_keys = off');
     return Object.entries(tables).flatMap(([table, { create, indexes }]) => {
       for (const sql of [create, ...Object.values(indexes)]) scratch.exec(sql);
-      const differences = compare(inspect(scratch, table), inspect(file, table));
+      const differences = compareObjects(inspect(scratch, table), inspect(file, table));
       return differences.length === 0 ? [] : [{ table, differences }];
     });
   } finally {
@@ -44,13 +42,3 @@ function inspect(database: Database.Database, table: string): Objects {
 
 /** SQL without what renames rewrite: quotes, case, space. */
 const plain = (sql: string): string => sql.replaceAll(/[`"\s]/g, '').toLowerCase();
-
-function compare(expected: Objects, found: Objects): readonly string[] {
-  if (found.size === 0) return ['it is missing'];
-  const names = new Set([...expected.keys(), ...found.keys()]);
-  return [...names].flatMap((name) => {
-    if (!found.has(name)) return `${name} is missing`;
-    if (!expected.has(name)) return `${name} is there besides`;
-    return isDeepStrictEqual(expected.get(name), found.get(name)) ? [] : `${name} is another one`;
-  });
-}
