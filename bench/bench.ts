@@ -7,6 +7,7 @@ import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import { comparison } from './report/comparison.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
+import { scale } from './scale/scale.ts';
 
 type Command = (options: Options) => Promise<Report>;
 
@@ -16,6 +17,7 @@ const commands: Readonly<Record<string, Command>> = {
     return { text: comparison(measured), data: measured, chart: '' };
   },
   latency,
+  scale,
 };
 
 async function main(args: readonly string[]): Promise<number> {

@@ -4,6 +4,8 @@ export interface Data {
   readonly url: string;
   /** Of items, and of purchases. */
   readonly rows: number;
+  /** Record types, where there are many of the same kind. */
+  readonly types?: number;
   /** Puts items in while it is being served, for what is to be deleted, and answers the first identifier. */
   addItems(count: number): Promise<number>;
 }

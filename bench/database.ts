@@ -17,9 +17,9 @@ import {
   WAREHOUSES,
 } from './records.ts';
 
-type Cell = string | number | null;
+export type Cell = string | number | null;
 
-const itemRow = ({ id, code, name, category, quantity, price, active }: Item): readonly Cell[] => [
+export const itemRow = ({ id, code, name, category, quantity, price, active }: Item): readonly Cell[] => [
   id,
   code,
   name,
@@ -82,8 +82,14 @@ function withoutIndexes(database: Database.Database, work: () => void): void {
 /** A copy of a database that nobody has open. */
 export function copyDatabase(from: string, to: string, rows: number): Data {
   copyFileSync(from, to);
-  return { url: `sqlite:${to}`, rows, addItems: async (count) => addItems(to, count) };
+  return sqliteData(to, rows);
 }
+
+export const sqliteData = (file: string, rows: number): Data => ({
+  url: `sqlite:${file}`,
+  rows,
+  addItems: async (count) => addItems(file, count),
+});
 
 function addItems(file: string, count: number): number {
   const database = new Database(file, { timeout: 5000 });
@@ -98,7 +104,7 @@ function addItems(file: string, count: number): number {
   return last + 1;
 }
 
-function insert(
+export function insert(
   database: Database.Database,
   table: string,
   ids: readonly number[],

@@ -133,7 +133,7 @@ async function drive(lane: Lane, setting: Setting): Promise<Outcome> {
 }
 
 async function worldOf({ server, page, next, amount }: Lane, { work }: Setting): Promise<World> {
-  const { rows, addItems } = server.data;
+  const { rows, types, addItems } = server.data;
   const spare = work.consumes ? (await addItems(amount + SAMPLES)) - next : 0;
-  return { rows, spare, page };
+  return { rows, spare, types, page };
 }

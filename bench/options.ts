@@ -47,7 +47,7 @@ const DEFAULTS = {
 };
 /** Of commands that want others. */
 const OWN_DEFAULTS: Readonly<Record<string, Partial<typeof DEFAULTS>>> = {
-  scale: { rows: '10000,100000,1000000' },
+  scale: { rows: '10000,100000,1000000', connections: '16' },
   latency: { rows: '1000000', seconds: '10', with: 'fastify' },
 };
 const TEXT = { type: 'string' } as const;

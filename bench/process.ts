@@ -1,7 +1,7 @@
 /** A contender as a process of its own on one core, and what the operating system says of it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Contender } from './contenders.ts';
 import { pinned } from './cores.ts';
 import type { Data } from './data.ts';
@@ -16,6 +16,8 @@ export interface Running {
   /** CPU time of all its threads so far, in microseconds. */
   cpu(): number;
   memory(): Memory;
+  /** From now on the peak is that of what follows. */
+  forgetPeak(): void;
   stop(): Promise<void>;
 }
 
@@ -41,7 +43,16 @@ export async function start(contender: Contender, data: Data, cores: readonly nu
     child.kill('SIGTERM');
     await once(child, 'exit');
   };
-  return { contender, data, url, startTime, cpu: () => cpuTime(pid), memory: () => memory(pid), stop };
+  return {
+    contender,
+    data,
+    url,
+    startTime,
+    cpu: () => cpuTime(pid),
+    memory: () => memory(pid),
+    forgetPeak: () => writeFileSync(`/proc/${pid}/clear_refs`, '5'),
+    stop,
+  };
 }
 
 /** The address in the first line that holds one. */

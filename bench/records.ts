@@ -39,7 +39,10 @@ export const WAREHOUSES = 20;
 
 /** A prime above the number of rows: multiplied by it, identifiers stand in no order, and none comes twice. */
 const PRIME = 1_000_003;
-const scattered = (id: number): number => (id * 7919) % PRIME;
+const FACTOR = 7919;
+const INVERSE = 658_671;
+const scattered = (id: number): number => (id * FACTOR) % PRIME;
+const gathered = (place: number): number => (place * INVERSE) % PRIME;
 
 const CITIES = ['Aarhus', 'Berlin', 'Córdoba', 'Dublin', 'Espoo', 'Firenze', 'Gdańsk'] as const;
 const STATUSES = ['open', 'paid', 'sent', 'returned'] as const;
@@ -81,3 +84,13 @@ export const purchaseOf = (id: number): Purchase => ({
 
 /** The first `rows` identifiers. */
 export const identifiers = (rows: number): readonly number[] => Array.from({ length: rows }, (_, index) => index + 1);
+
+/** The first identifiers in the order of the items' names, and of the purchases' numbers; or the last, from the end. */
+export function firstByName(rows: number, count: number, fromEnd = false): readonly number[] {
+  const found: number[] = [];
+  for (let step = 1; step < PRIME && found.length < count; step += 1) {
+    const id = gathered(fromEnd ? PRIME - step : step);
+    if (id <= rows) found.push(id);
+  }
+  return found;
+}

@@ -22,18 +22,27 @@ export async function onStage<T>(
   return inFolder(async (folder) => {
     const original = join(folder, 'original.db');
     await createDatabase(original, rows, SCHEMA);
-    const servers: Running[] = [];
-    const driver = startDriver(cores.driver);
-    try {
-      for (const contender of contenders) {
-        const data = copyDatabase(original, join(folder, `${contender.name}.db`), rows);
-        servers.push(await start(contender, data, [cores.server]));
-      }
-      return await use({ servers, driver });
-    } finally {
-      await Promise.all([driver.stop(), ...servers.map((server) => server.stop())]);
-    }
+    const starts = contenders.map((contender) => () => {
+      const data = copyDatabase(original, join(folder, `${contender.name}.db`), rows);
+      return start(contender, data, [cores.server]);
+    });
+    return served(starts, cores, use);
   });
+}
+
+export async function served<T>(
+  starts: readonly (() => Promise<Running>)[],
+  cores: Cores,
+  use: (stage: Stage) => Promise<T>,
+): Promise<T> {
+  const servers: Running[] = [];
+  const driver = startDriver(cores.driver);
+  try {
+    for (const begin of starts) servers.push(await begin());
+    return await use({ servers, driver });
+  } finally {
+    await Promise.all([driver.stop(), ...servers.map((server) => server.stop())]);
+  }
 }
 
 /** A folder that is gone afterwards. */

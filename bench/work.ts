@@ -6,6 +6,7 @@ import {
   CATEGORIES,
   categoryOf,
   customerOf,
+  firstByName,
   identifiers,
   itemOf,
   purchaseOf,
@@ -24,6 +25,8 @@ export interface World {
   readonly rows: number;
   /** Where each request uses up a record, the n-th takes the one with the identifier n more than this. */
   readonly spare: number;
+  /** Record types, where there are many of the same kind. */
+  readonly types?: number | undefined;
   /** The path of a page that the server itself has linked to. */
   readonly page?: string | undefined;
 }
@@ -43,27 +46,21 @@ export interface Work {
 }
 
 /** Neighbouring requests ask for rows that lie far apart. */
-const rowOf = (n: number, rows: number): number => 1 + ((n * 7919) % rows);
+export const rowOf = (n: number, rows: number): number => 1 + ((n * 7919) % rows);
 /** Rows in the second half are changed; whoever reads beside that reads the first. */
 const readRow = (n: number, rows: number): number => rowOf(n, Math.floor(rows / 2));
 const changedRow = (n: number, rows: number): number => Math.floor(rows / 2) + readRow(n, rows);
 /** Lists begin at one of the first pages: how far offsets cost is a question of its own. */
 const PAGES = 3;
 
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
+export const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 
-const plain = { relations: false, consumes: false, status: [200] } as const;
+export const plain = { relations: false, consumes: false, status: [200] } as const;
 
 const list = (dialect: Dialect, collection: Collection, options: ListOptions): Request => ({
   method: 'GET',
   path: `${dialect.path(collection)}?${dialect.query(options)}`,
 });
-
-/** Codes in their order; both names and numbers sort as their identifiers' texts do. */
-const sorted = <T>(rows: number, record: (id: number) => T, key: (record: T) => string): readonly T[] =>
-  identifiers(rows)
-    .map(record)
-    .toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 
 const listWork = (limit: number): Work => ({
   ...plain,
@@ -71,7 +68,11 @@ const listWork = (limit: number): Work => ({
   request: (dialect, n) => list(dialect, 'items', { offset: (n % PAGES) * limit, limit, orderBy: 'name' }),
   expected: (n, { rows }) => {
     const offset = (n % PAGES) * limit;
-    return json(sorted(rows, itemOf, ({ name }) => name).slice(offset, offset + limit));
+    return json(
+      firstByName(rows, offset + limit)
+        .slice(offset)
+        .map(itemOf),
+    );
   },
 });
 
@@ -125,7 +126,11 @@ export const work: readonly Work[] = [
     request: (dialect, n) => list(dialect, 'purchases', { offset: (n % PAGES) * 20, limit: 20, orderBy: 'number' }),
     expected: (n, { rows }) => {
       const offset = (n % PAGES) * 20;
-      return json(sorted(rows, purchaseOf, ({ number }) => number).slice(offset, offset + 20));
+      return json(
+        firstByName(rows, offset + 20)
+          .slice(offset)
+          .map(purchaseOf),
+      );
     },
   },
   {

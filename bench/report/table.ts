@@ -18,5 +18,5 @@ const aligned = (cell: string, column: number, width: number): string =>
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '-';
   if (value >= 100) return Math.round(value).toLocaleString('en-US');
-  return value.toPrecision(value < 1 ? 2 : 3);
+  return value.toPrecision(value < 0.995 ? 2 : 3);
 }
