@@ -80,7 +80,17 @@ test('the two spellings of the document say the same', async () => {
   expect(json.info).toMatchObject({ title: '<b>Shop</b> & more', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
 });
 
-test.each(['/doc', '/docs/', '/docs/nothing', '/docs/../package.json', '/docs/%2e%2e/package.json', '/openapi'])(
+test.each([
+  ['/docs/', '/docs'],
+  ['/docs/clients/', '/docs/clients'],
+  ['/docs/?a=/b/', '/docs?a=/b/'],
+])('GET %s leads to %s, where its links are right', async (path, page) => {
+  const { status, headers } = await exchange(server.url, `GET ${path}`);
+  expect([status, new URL(headers.location ?? '', server.url + path).href]).toEqual([308, server.url + page]);
+  expect((await fetch(server.url + path)).status).toBe(200);
+});
+
+test.each(['/doc', '//', '/docs//', '/docs/nothing/', '/docs/nothing', '/docs/../package.json', '/docs/%2e%2e/package.json', '/openapi'])(
   'GET %s is 404',
   async (path) => {
     const { status, headers } = await exchange(server.url, `GET ${path}`);

@@ -114,17 +114,20 @@ export interface Found {
   readonly identifier: string;
 }
 
-/** `path` begins with the root. */
+/** `path` begins with the root. It is taken apart before its steps are decoded: an encoded slash separates nothing. */
 export function findRoute(routes: Routes, path: string): Found {
-  const name = decode(path.slice(ROOT.length));
-  const slash = name.indexOf('/');
-  const pair = routes.get(slash === -1 ? name : name.slice(0, slash));
-  if (pair === undefined) throw unknownPath(path, name, routes);
-  if (slash === -1) return { route: pair.collection, identifier: '' };
-  const identifier = name.slice(slash + 1);
-  if (identifier === '' || identifier.includes('/')) throw unknownPath(path, name, routes);
-  return { route: pair.item, identifier };
+  const steps = path
+    .slice(ROOT.length)
+    .split('/', MAX_STEPS + 1)
+    .map(decode);
+  const [name = '', identifier] = steps;
+  const pair = routes.get(name);
+  if (pair === undefined || identifier === '' || steps.length > MAX_STEPS) throw unknownPath(path, steps, routes);
+  return identifier === undefined ? { route: pair.collection, identifier: '' } : { route: pair.item, identifier };
 }
+
+/** Of a record: its type's, and its identifier. */
+const MAX_STEPS = 2;
 
 function decode(text: string): string {
   if (!text.includes('%')) return text;
@@ -135,8 +138,7 @@ function decode(text: string): string {
   }
 }
 
-function unknownPath(path: string, name: string, routes: Routes): Problem {
-  const [type = '', ...rest] = name.split('/');
+function unknownPath(path: string, [type = '', ...rest]: readonly string[], routes: Routes): Problem {
   const near = routes.has(type) ? type : nearest(type, routes.keys());
   if (near === undefined) return pathProblem(path, knownPaths(routes));
   const suggestion = rest.every((step) => step === '') ? ROOT + near : `${ROOT}${near}/{id}`;

@@ -11,6 +11,7 @@ import { diagramOf } from './diagram.ts';
 import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE } from './docs-page.ts';
 import { draw } from './draw.ts';
 import { guidePage } from './guide-page.ts';
+import { SECURITY_HEADERS } from './security.ts';
 import { type Service, startPage } from './start-page.ts';
 import { STYLE } from './style.ts';
 import { type Send, type TextPage, textSender } from './text-page.ts';
@@ -67,13 +68,21 @@ const METHODS = 'GET, HEAD';
 const refusedMethod = (method: string): Problem =>
   new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, { headers: { Allow: METHODS } });
 
+/** The page without the slash at the end of its path. The links of pages are relative: there they lead elsewhere. */
+const toPage: Send = async ({ url = '' }, response) => {
+  const [, name = '', query = ''] = /([^/?]+)\/(\?.*)?$/.exec(url) ?? [];
+  response.writeHead(308, { ...SECURITY_HEADERS, Location: `../${name}${query}`, 'Content-Length': 0 }).end();
+};
+
 /** What is not among the pages is handed on. */
 export function createPages(options: PagesOptions): RequestHandler {
   const pages: ReadonlyMap<string, Send> = new Map(
     Object.entries(contents(options)).map(([path, page]) => [path, textSender(page)]),
   );
+  const sendAt = (path: string): Send | undefined =>
+    pages.get(path) ?? (path.length > 2 && path.endsWith('/') && pages.has(path.slice(0, -1)) ? toPage : undefined);
   return async (request, response, next) => {
-    const send = pages.get(request.path);
+    const send = sendAt(request.path);
     if (send === undefined) next();
     else if (METHODS.split(', ').includes(request.method)) await send(request, response);
     else throw refusedMethod(request.method);

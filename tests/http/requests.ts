@@ -31,6 +31,9 @@ export const ROWS: Row[] = [
   ['GET /api/gadgets/1/name', {}, undefined, 404, 'path-not-found'],
   ['GET /api/%67adgets/%31', {}, undefined, 200, ''],
   ['GET /api/%gadgets', {}, undefined, 404, 'path-not-found'],
+  ['GET /api/gadgets/1%2F2', {}, undefined, 400, 'invalid-identifier'],
+  ['GET /api/gadgets%2F1', {}, undefined, 404, 'path-not-found'],
+  ['GET /api/gadgets/1/2/3', {}, undefined, 404, 'path-not-found'],
   ['GET http://elsewhere/api/gadgets/1', {}, undefined, 200, ''],
   ['GET /api/constructor', {}, undefined, 404, 'path-not-found'],
   // Methods

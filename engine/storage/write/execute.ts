@@ -54,9 +54,14 @@ function checkComplete(session: Session, node: Node): void {
   for (const { name, nullable, default: value, field, reference } of node.table.columns) {
     if (nullable || value !== null || node.assigned.has(name) || name === OPEN_COLUMN) continue;
     const key = field?.name ?? reference?.relation?.name ?? name;
+    if (isRefused(session, pointer(key))) continue;
     refuse(session, 'invalid-body', pointer(key), 'required', `"${key}" is required`);
   }
 }
+
+/** What was said and could not be used is not missing. */
+const isRefused = ({ refusals }: Session, pointer: string): boolean =>
+  refusals.some(({ fault }) => 'pointer' in fault && `${fault.pointer}/`.startsWith(`${pointer}/`));
 
 /** A body cannot link in one place what it deletes in another. */
 function checkUnnamed(session: Session, node: Node): void {

@@ -144,13 +144,20 @@ function inverseKeys(subject: Subject): Case[] {
 export function requiredKey(subject: Subject): Case[] {
   const { type, relation } = subject;
   if (!relation.required) return [];
-  return scene(subject, 'left out on create', (scenario) => {
+  return scene(subject, 'left out on create, or nobody', (scenario) => {
     const { [relation.name]: _, ...body } = fullBody(scenario, type);
     for (const sent of [body, { ...body, [relation.name]: null }]) {
       refused(scenario, { method: 'POST', path: collectionPath(type), body: sent }, 422, {
         pointers: [`/${relation.name}`],
       });
     }
+    const key = relation.target.identifier;
+    if (!key.inRecord) return;
+    const sent = { ...body, [relation.name]: { [key.name]: MISSING_ID } };
+    refused(scenario, { method: 'POST', path: collectionPath(type), body: sent }, 422, {
+      code: 'invalid-reference',
+      pointers: [`/${relation.name}/${key.name}`],
+    });
   });
 }
 
