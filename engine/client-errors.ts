@@ -10,7 +10,10 @@ interface Refusal {
 }
 
 const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
-  ['HPE_HEADER_OVERFLOW', { code: 'headers-too-large', detail: 'The headers of the request are larger than 16 KiB' }],
+  [
+    'HPE_HEADER_OVERFLOW',
+    { code: 'headers-too-large', detail: 'The headers of the request, with its URL, are too large' },
+  ],
   ['ERR_HTTP_REQUEST_TIMEOUT', { code: 'request-timeout', detail: 'The request did not arrive in time' }],
 ]);
 const MALFORMED: Refusal = { code: 'bad-request', detail: 'This is no valid HTTP request' };

@@ -58,7 +58,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const readContent = contentReader(settings.bodyLimit);
   const { idempotencyHours } = settings;
   const entrance = ({ model: seen, withheld, readOnly }: Restricted, scope: string): Entrance => {
-    const queriesOf = createQueryResolver(seen);
+    const queriesOf = createQueryResolver(seen, settings);
     const validatorsOf = seen === model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
       type,

@@ -6,7 +6,7 @@ import { answerClientError } from './client-errors.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
-export type ListenerSettings = Pick<Settings, 'host' | 'port' | 'bodyLimit' | 'requestTimeout'>;
+export type ListenerSettings = Pick<Settings, 'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout'>;
 
 export interface Listener {
   readonly server: Server;
@@ -20,7 +20,7 @@ const KEEP_ALIVE_MS = 75_000;
 const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
-  const server = createServer(patience(settings), serve)
+  const server = createServer({ ...patience(settings), maxHeaderSize: settings.headerLimit + 1 }, serve)
     .on('checkContinue', continuing(serve, settings.bodyLimit))
     .on('clientError', answerClientError);
   const sockets = openSockets(server);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { awaitReader } from './http/await-reader.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
 import { createLog } from './log.ts';
@@ -67,6 +68,7 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   };
   return (request, response) =>
     engine.handler(request, response, () => {
+      response.once('prefinish', () => awaitReader(request, response, settings.slowReaderTimeout));
       if (!answerOperator(operated, request, response)) app(request, response);
     });
 }

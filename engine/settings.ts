@@ -19,6 +19,8 @@ interface Setting<T> {
 const setting = <T>(properties: Setting<T>): Setting<T> => properties;
 
 const MAX_SECONDS = 86_400;
+/** Of those times that clients need: with none, nobody could be served. */
+const MIN_PATIENCE = 0.1;
 
 /** By the name that the engine uses. */
 export const settingsTable = {
@@ -66,8 +68,14 @@ export const settingsTable = {
   bodyKeys: setting({
     name: 'BODY_KEYS',
     default: '20000',
-    description: 'Keys that a request body may have, at all levels; of these there are at most 64.',
+    description: 'Keys that a request body may have, at all levels.',
     ...wholeNumber(1, 10_000_000),
+  }),
+  bodyDepth: setting({
+    name: 'BODY_DEPTH',
+    default: '64',
+    description: 'Levels of objects and arrays that a request body may have.',
+    ...wholeNumber(1, 1000),
   }),
   bodyItems: setting({
     name: 'BODY_ITEMS',
@@ -80,6 +88,24 @@ export const settingsTable = {
     default: '8000',
     description: 'Characters that a URL may have.',
     ...wholeNumber(100, 16_000),
+  }),
+  headerLimit: setting({
+    name: 'HEADER_LIMIT',
+    default: '16384',
+    description: 'Bytes that the head of a request may have, its URL included.',
+    ...wholeNumber(2048, 1024 * 1024),
+  }),
+  maxFilters: setting({
+    name: 'MAX_FILTERS',
+    default: '50',
+    description: 'Filters that a list request may have.',
+    ...wholeNumber(1, 200),
+  }),
+  maxIncludes: setting({
+    name: 'MAX_INCLUDES',
+    default: '100',
+    description: 'Relations that a request may show, at all levels.',
+    ...wholeNumber(1, 200),
   }),
   rateLimit: setting<number>({
     name: 'RATE_LIMIT',
@@ -98,7 +124,7 @@ export const settingsTable = {
     name: 'REQUEST_TIMEOUT',
     default: '60',
     description: 'Seconds that a request may take to arrive, its body included; the head has a third of it.',
-    ...seconds(),
+    ...seconds(MIN_PATIENCE),
   }),
   tokens: setting<string>({
     name: 'TOKENS',
@@ -162,8 +188,8 @@ export const settingsTable = {
   slowReaderTimeout: setting({
     name: 'SLOW_READER_TIMEOUT',
     default: '30',
-    description: 'Seconds that a client may leave a streamed answer unread before it is cut off.',
-    ...seconds(),
+    description: 'Seconds that a client may take for 64 KiB of an answer before it is cut off.',
+    ...seconds(MIN_PATIENCE),
   }),
   shutdownTimeout: setting({
     name: 'SHUTDOWN_TIMEOUT',
@@ -235,9 +261,12 @@ function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'e
   };
 }
 
-function seconds(): Pick<Setting<number>, 'expected' | 'parse'> {
+function seconds(minimum = 0): Pick<Setting<number>, 'expected' | 'parse'> {
   return {
-    expected: `seconds from 0 to ${MAX_SECONDS}`,
-    parse: (text) => (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_SECONDS ? Number(text) * 1000 : undefined),
+    expected: `seconds from ${minimum} to ${MAX_SECONDS}`,
+    parse: (text) => {
+      const value = Number(text);
+      return /^\d+(\.\d+)?$/.test(text) && value >= minimum && value <= MAX_SECONDS ? value * 1000 : undefined;
+    },
   };
 }

@@ -4,9 +4,11 @@ import { parseBody } from '../engine/http/body.ts';
 import { textFault } from '../engine/http/json-fault.ts';
 import { Problem } from '../engine/problem.ts';
 
+const LIMITS = { bodyDepth: 64, bodyKeys: 1000, bodyItems: 1000 };
+
 function read(bytes: Buffer): unknown {
   try {
-    return parseBody(bytes);
+    return parseBody(bytes, LIMITS);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const [first] = error.errors;
@@ -107,13 +109,13 @@ test('a body that a parser in front has read is looked through as well', () => {
     [deep, 400],
     [7, 422],
   ] as const) {
-    expect(() => parseBody({ parsed })).toThrow(expect.objectContaining({ status }));
+    expect(() => parseBody({ parsed }, LIMITS)).toThrow(expect.objectContaining({ status }));
   }
-  expect(parseBody({ parsed: { a: 'b' } })).toEqual({ a: 'b' });
+  expect(parseBody({ parsed: { a: 'b' } }, LIMITS)).toEqual({ a: 'b' });
 });
 
 test('all faults are told at once', () => {
-  expect(() => parseBody(Buffer.from('{"a":"\\u0000","b":"\\ud800"}'))).toThrow(
+  expect(() => parseBody(Buffer.from('{"a":"\\u0000","b":"\\ud800"}'), LIMITS)).toThrow(
     expect.objectContaining({
       errors: [expect.objectContaining({ pointer: '/a' }), expect.objectContaining({ pointer: '/b' })],
     }),

@@ -2,15 +2,18 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { patience } from '../engine/http/await-reader.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 
-const SCHEMA = 'tests/fixtures/http';
+const SCHEMA = 'tests/fixtures/limits';
 const HEADERS = { 'content-type': 'application/json' };
 
 let server: TestServer;
 beforeAll(async () => {
-  const settings = { bodyKeys: 20, bodyItems: 10, urlLimit: 500, requestTimeout: 600, maxStreams: 2 };
+  const body = { bodyLimit: 250_000, bodyKeys: 20, bodyItems: 10, bodyDepth: 5 };
+  const query = { urlLimit: 500, headerLimit: 4096, maxFilters: 3, maxIncludes: 2 };
+  const settings = { ...body, ...query, requestTimeout: 600, maxStreams: 2 };
   server = await startTestServer({ schemaDirectory: SCHEMA, settings });
 });
 afterAll(() => server.close());
@@ -22,42 +25,59 @@ const codeOf = ({ headers, text }: Exchanged): string =>
 
 const alive = async (): Promise<void> => expect((await exchange(server.url, 'GET /health/ready')).status).toBe(200);
 
-const keys = (count: number): string =>
-  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1])));
+const list = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+const keys = (count: number): string => JSON.stringify(Object.fromEntries(list(count).map((key) => [`k${key}`, 1])));
+const items = (count: number): string => JSON.stringify({ name: list(count) });
+const levels = (count: number): string => `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`;
+const bytes = (count: number): string => JSON.stringify({ a: 'x'.repeat(count - '{"a":""}'.length) });
+const url = (length: number): string => `/api/gadgets?${'a'.repeat(length - '/api/gadgets?'.length)}`;
+const FILTERS = ['[name]=a', '[name][ne]=b', '[name][like]=*', '[weight]=1'];
+const filters = (count: number): string =>
+  `/api/gadgets?${FILTERS.slice(0, count)
+    .map((filter) => `_cnd${filter}`)
+    .join('&')}`;
+
+/** Each setting: what is still taken at its value, and what is refused beyond it. */
+test.each([
+  ['BODY_LIMIT', 'POST /api/gadgets', bytes(250_000), 422, bytes(250_001), 413, 'content-too-large'],
+  ['BODY_KEYS', 'POST /api/gadgets', keys(20), 422, keys(21), 413, 'content-too-large'],
+  ['BODY_ITEMS', 'POST /api/gadgets', items(10), 422, items(11), 413, 'content-too-large'],
+  ['BODY_DEPTH', 'POST /api/gadgets', levels(5), 422, levels(6), 400, 'invalid-json'],
+] as const)('%s, at it and beyond', async (_, title, at, taken, beyond, refused, code) => {
+  const most = await exchange(server.url, title, { headers: HEADERS, body: at });
+  expect([most.status, codeOf(most)]).toEqual([taken, 'invalid-body']);
+  const more = await exchange(server.url, title, { headers: HEADERS, body: beyond });
+  expect([more.status, codeOf(more)]).toEqual([refused, code]);
+  await alive();
+});
 
 test.each([
-  ['20 keys', 'POST /api/gadgets', keys(20), 422, 'invalid-body'],
-  ['21 keys', 'POST /api/gadgets', keys(21), 413, 'content-too-large'],
+  ['URL_LIMIT', url(500), 400, url(501), 414, 'uri-too-long'],
+  ['MAX_FILTERS', filters(3), 200, filters(4), 400, 'invalid-query'],
   [
-    'an array of 11',
-    'POST /api/gadgets',
-    JSON.stringify({ name: Array.from({ length: 11 }, () => 1) }),
-    413,
-    'content-too-large',
-  ],
-  [
-    'an array of 10',
-    'POST /api/gadgets',
-    JSON.stringify({ name: Array.from({ length: 10 }, () => 1) }),
-    422,
-    'invalid-body',
-  ],
-  ['65 levels', 'POST /api/gadgets', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 400, 'invalid-json'],
-  ['a URL of 501', `GET /api/gadgets?${'a'.repeat(501 - '/api/gadgets?'.length)}`, undefined, 414, 'uri-too-long'],
-  ['a URL of 500', `GET /api/gadgets?${'a'.repeat(500 - '/api/gadgets?'.length)}`, undefined, 400, 'invalid-query'],
-  [
-    '51 filters',
-    `GET /api/gadgets?${Array.from({ length: 51 }, (_, at) => `_cnd[${at}]`)
-      .join('&')
-      .slice(0, 480)}`,
-    undefined,
+    'MAX_INCLUDES',
+    '/api/parcels?include=sender,labels',
+    200,
+    '/api/parcels?include=sender.parcels,labels',
     400,
     'invalid-query',
   ],
-])('%s', async (_, title, body, status, code) => {
-  const answer = await exchange(server.url, title, body === undefined ? {} : { headers: HEADERS, body });
-  expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+] as const)('%s, at it and beyond', async (_, at, taken, beyond, refused, code) => {
+  expect((await exchange(server.url, `GET ${at}`)).status).toBe(taken);
+  const more = await exchange(server.url, `GET ${beyond}`);
+  expect([more.status, codeOf(more)]).toEqual([refused, code]);
+  if (code === 'invalid-query') expect(more.text).toContain('too-many');
   await alive();
+});
+
+test('HEADER_LIMIT, at it and beyond', async () => {
+  const head = { host: 'x', connection: 'close' };
+  const own = '/health/live' + Object.entries(head).join('').replaceAll(',', '');
+  const get = (bytes: number): Promise<Exchanged> =>
+    exchange(server.url, 'GET /health/live', { headers: { ...head, a: 'a'.repeat(bytes - own.length - 1) } });
+  expect((await get(4096)).status).toBe(200);
+  const more = await get(4097);
+  expect([more.status, codeOf(more)]).toEqual([431, 'headers-too-large']);
 });
 
 /** What comes back for these bytes, until the connection is closed or a while is over. */
@@ -69,7 +89,7 @@ async function raw(bytes: string, wait = 3000): Promise<string> {
   socket.on('error', () => socket.destroy());
   await once(socket, 'connect');
   socket.write(bytes, 'latin1');
-  await Promise.race([once(socket, 'close'), sleep(wait)]);
+  await Promise.race([once(socket, 'close'), sleep(wait, undefined, { ref: false })]);
   socket.destroy();
   return text;
 }
@@ -153,9 +173,45 @@ describe('RATE_LIMIT', () => {
   });
 });
 
-test('more whole lists at a time than MAX_STREAMS are answered 503', async () => {
+/** Gadgets of 200 KB each: more of them than the buffers of a connection hold. */
+async function fill(url: string): Promise<void> {
   const body = JSON.stringify({ notes: 'x'.repeat(200_000) });
-  for (let made = 0; made < 60; made += 1) await exchange(server.url, 'POST /api/gadgets', { headers: HEADERS, body });
+  for (let made = 0; made < 60; made += 1) await exchange(url, 'POST /api/gadgets', { headers: HEADERS, body });
+}
+
+const PAGE = '/api/gadgets?_cnd[limit]=0&_cnd[limit]=60';
+
+test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', async () => {
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 100 } });
+  await fill(own.url);
+  const { hostname, port } = new URL(own.url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.pause();
+  await sleep(2000);
+  let received = 0;
+  socket.on('data', (piece: Buffer) => (received += piece.length)).resume();
+  await once(socket, 'close');
+  expect(received).toBeGreaterThan(0);
+  expect(received).toBeLessThan(60 * 200_000);
+  await own.close();
+});
+
+test.each([
+  [0, 1000, 1000],
+  [64 * 1024, 1000, 1000],
+  [64 * 1024 + 1, 1000, 2000],
+  [2 ** 40, 86_400_000, 2 ** 31 - 1],
+])('a reader of %d bytes, with %d ms for each 64 KiB, has %d ms', (length, timeout, most) => {
+  expect(patience(length, timeout)).toBe(most);
+});
+
+test('REQUEST_TIMEOUT: who sends nothing is cut off', async () => {
+  expect(await raw('')).toContain('urn:problem:request-timeout');
+});
+
+test('more whole lists at a time than MAX_STREAMS are answered 503', async () => {
+  await fill(server.url);
   const { hostname, port } = new URL(server.url);
   const readers = [0, 1].map(() => connect(Number(port), hostname));
   for (const socket of readers) {

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { checkSchema } from '../engine/check.ts';
 import { createQueryResolver, type TypeQueries } from '../engine/query/resolve.ts';
+import { readSettings } from '../engine/settings.ts';
 import type { Driver, Reader } from '../engine/storage/driver.ts';
 import { prepare } from '../engine/storage/prepare.ts';
 import { createReads, type Reads } from '../engine/storage/read/reads.ts';
@@ -66,7 +67,7 @@ beforeAll(async () => {
     snapshot: () => (ran.push('thread'), inner.snapshot()),
   };
   reads = createReads(driver);
-  const queries = createQueryResolver(schema.model);
+  const queries = createQueryResolver(schema.model, readSettings({}));
   queriesOf = (name) => {
     const type = schema.model.types.get(name);
     if (!type) throw new Error(name);

@@ -8,6 +8,7 @@ import { checkSchema } from '../engine/check.ts';
 import type { Model } from '../engine/model/model.ts';
 import type { TypeQueries } from '../engine/query/resolve.ts';
 import { createQueryResolver } from '../engine/query/resolve.ts';
+import { readSettings } from '../engine/settings.ts';
 import type { Driver, Reader } from '../engine/storage/driver.ts';
 import { openStorage } from '../engine/storage/open.ts';
 import { prepare } from '../engine/storage/prepare.ts';
@@ -54,7 +55,7 @@ function schema(files: Readonly<Record<string, string>>): Model {
 const queries = (name: string): TypeQueries => {
   const type = model.types.get(name);
   if (!type) throw new Error(name);
-  return createQueryResolver(model)(type);
+  return createQueryResolver(model, readSettings({}))(type);
 };
 
 beforeEach(() => {

@@ -2,13 +2,15 @@
 import { Problem } from '../problem.ts';
 
 export interface BodyLimits {
+  /** Levels of objects and arrays. */
+  readonly bodyDepth: number;
   /** Keys, at all levels. */
   readonly bodyKeys: number;
   /** Items of one array. */
   readonly bodyItems: number;
 }
 
-export function refuseTooMuch(found: BodyLimits, limits: BodyLimits): void {
+export function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: BodyLimits): void {
   if (found.bodyKeys > limits.bodyKeys) throw tooMuch(`${found.bodyKeys} keys`, limits.bodyKeys);
   if (found.bodyItems > limits.bodyItems) throw tooMuch(`an array of ${found.bodyItems} items`, limits.bodyItems);
 }

@@ -3,22 +3,19 @@ import { isObject, type JsonObject } from '../json.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import { type BodyLimits, refuseTooMuch } from './body-limits.ts';
 import type { Content } from './content.ts';
-import { inspect, MAX_DEPTH } from './inspect.ts';
+import { inspect } from './inspect.ts';
 import { textFault } from './json-fault.ts';
 import { stringEnd } from './json-string.ts';
 
-/** Without `limits` there are none. */
-export function parseBody(content: Content, limits: BodyLimits = UNLIMITED): JsonObject {
+export function parseBody(content: Content, limits: BodyLimits): JsonObject {
   return 'parsed' in content ? inspected(content.parsed, true, limits).value : parseText(decode(content), limits);
 }
 
-const UNLIMITED: BodyLimits = { bodyKeys: Infinity, bodyItems: Infinity };
-
 function parseText(text: string, limits: BodyLimits): JsonObject {
-  const parsed = parse(text);
+  const parsed = parse(text, limits);
   // Only an escape can bring a lone surrogate or U+0000 into a string: neither is UTF-8, or JSON, as it stands.
   const { value, keys } = inspected(parsed, text.includes('\\u'), limits);
-  if (keys !== countKeys(text)) throw textProblem(text);
+  if (keys !== countKeys(text)) throw textProblem(text, limits);
   return value;
 }
 
@@ -33,11 +30,11 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, limits: BodyLimits): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw textProblem(text);
+    throw textProblem(text, limits);
   }
 }
 
@@ -46,8 +43,8 @@ function inspected(
   checkStrings: boolean,
   limits: BodyLimits,
 ): { readonly value: JsonObject; readonly keys: number } {
-  const { faults, keys, items, tooDeep } = inspect(parsed, checkStrings);
-  if (tooDeep) throw jsonProblem(`The body is nested deeper than ${MAX_DEPTH} levels`);
+  const { faults, keys, items, tooDeep } = inspect(parsed, checkStrings, limits.bodyDepth);
+  if (tooDeep) throw jsonProblem(`The body is nested deeper than ${limits.bodyDepth} levels`);
   refuseTooMuch({ bodyKeys: keys, bodyItems: items }, limits);
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   if (isObject(parsed)) return { value: parsed, keys };
@@ -72,8 +69,8 @@ function countKeys(text: string): number {
   return count;
 }
 
-function textProblem(text: string): Problem {
-  const fault = textFault(text, MAX_DEPTH);
+function textProblem(text: string, { bodyDepth }: BodyLimits): Problem {
+  const fault = textFault(text, bodyDepth);
   return fault === undefined
     ? jsonProblem('The body is not valid JSON')
     : jsonProblem(`The body is not valid JSON: ${fault.message}`, fault.pointer);

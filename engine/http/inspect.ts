@@ -2,8 +2,6 @@
 import { pointer } from '../json.ts';
 import type { Fault } from '../problem.ts';
 
-export const MAX_DEPTH = 64;
-
 export interface Inspection {
   readonly keys: number;
   /** Of the longest array. */
@@ -14,6 +12,7 @@ export interface Inspection {
 
 interface Walk {
   readonly checkStrings: boolean;
+  readonly maxDepth: number;
   readonly path: (string | number)[];
   readonly faults: Fault[];
   keys: number;
@@ -22,8 +21,8 @@ interface Walk {
 }
 
 /** `checkStrings` false: the strings are known to be well-formed. */
-export function inspect(value: unknown, checkStrings: boolean): Inspection {
-  const walk: Walk = { checkStrings, path: [], faults: [], keys: 0, items: 0, tooDeep: false };
+export function inspect(value: unknown, checkStrings: boolean, maxDepth: number): Inspection {
+  const walk: Walk = { checkStrings, maxDepth, path: [], faults: [], keys: 0, items: 0, tooDeep: false };
   visit(value, walk);
   return walk;
 }
@@ -35,7 +34,7 @@ function visit(value: unknown, walk: Walk): void {
 }
 
 function visitContainer(value: object, walk: Walk): void {
-  if (walk.path.length >= MAX_DEPTH) walk.tooDeep = true;
+  if (walk.path.length >= walk.maxDepth) walk.tooDeep = true;
   else if (Array.isArray(value)) visitItems(value, walk);
   else for (const key of Object.keys(value)) visitMember(key, Reflect.get(value, key), walk);
 }

@@ -1,10 +1,11 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
 import type { ServerResponse } from 'node:http';
+import { awaitReader, patience } from './await-reader.ts';
 import type { Log } from '../log.ts';
 import type { Delivery } from './send.ts';
 
 export interface StreamOptions {
-  /** Milliseconds that a reader may let a streamed answer stand still. */
+  /** Milliseconds that a reader may take for 64 KiB. */
   readonly slowReaderTimeout: number;
   readonly log?: Log;
 }
@@ -22,6 +23,7 @@ export async function sendPieces(
       break;
     }
     response.end();
+    awaitReader(request, response, slowReaderTimeout);
   } catch (error) {
     // The status is sent: only a broken connection can still say that the answer is not whole.
     log?.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
@@ -34,7 +36,7 @@ function caughtUp(response: ServerResponse, timeout: number): Promise<boolean> {
   return new Promise((resolve) => {
     const onDrain = (): void => settle(true);
     const onClose = (): void => settle(false);
-    const timer = setTimeout(onClose, timeout);
+    const timer = setTimeout(onClose, patience(response.writableLength, timeout));
     const settle = (inTime: boolean): void => {
       clearTimeout(timer);
       response.off('drain', onDrain).off('close', onClose);

@@ -3,7 +3,6 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 import type { Filter } from './list-query.ts';
 
-export const MAX_FILTERS = 50;
 export const MAX_IN_VALUES = 100;
 /** `*` in one pattern of `like`. */
 export const MAX_WILDCARDS = 8;

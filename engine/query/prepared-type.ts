@@ -1,6 +1,7 @@
 /** What the requests to one type have in common, made at boot. */
 import type { RecordType, Variant } from '../model/model.ts';
 import { type BoundedCache, createBoundedCache } from './bounded-cache.ts';
+import type { QueryLimits } from './limits.ts';
 import type { ListQuery, OrderBy, View } from './list-query.ts';
 import { WHOLE } from './resolve-limit.ts';
 import { defaultOrder } from './resolve-order.ts';
@@ -18,6 +19,7 @@ export interface PreparedType {
   /** Those that were asked for lately, by their query string: clients repeat themselves. */
   readonly queries: BoundedCache<ListQuery>;
   readonly accepted: Accepted;
+  readonly limits: QueryLimits;
 }
 
 export interface PreparedVariant extends Names {
@@ -25,15 +27,17 @@ export interface PreparedVariant extends Names {
   readonly view: View;
   /** Others that were asked for lately. */
   readonly views: BoundedCache<View>;
+  readonly limits: QueryLimits;
 }
 
 /** Kept for each type, or variant; texts longer than this are read anew each time. */
 const MAX_KEPT = 64;
 const MAX_TEXT = 500;
 
-export function prepareType(type: RecordType): PreparedType {
-  const variants = new Map([...type.variants].map(([name, variant]) => [name, prepareVariant(type, variant)]));
-  const defaultVariant = variants.get(type.defaultVariant.name) ?? prepareVariant(type, type.defaultVariant);
+export function prepareType(type: RecordType, limits: QueryLimits): PreparedType {
+  const prepared = (variant: Variant): PreparedVariant => prepareVariant(type, variant, limits);
+  const variants = new Map([...type.variants].map(([name, variant]) => [name, prepared(variant)]));
+  const defaultVariant = variants.get(type.defaultVariant.name) ?? prepared(type.defaultVariant);
   const order = Object.freeze(defaultOrder(type));
   const query = Object.freeze({
     view: defaultVariant.view,
@@ -43,10 +47,10 @@ export function prepareType(type: RecordType): PreparedType {
     cursor: undefined,
   });
   const queries = createBoundedCache<ListQuery>(MAX_KEPT, MAX_TEXT);
-  return { type, variants, defaultVariant, order, query, queries, accepted: acceptedByLists(type) };
+  return { type, variants, defaultVariant, order, query, queries, accepted: acceptedByLists(type), limits };
 }
 
-export function prepareVariant(type: RecordType, variant: Variant): PreparedVariant {
+export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {
   const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
-  return { ...namesOf(type, variant), view: defaultView(type, variant), views };
+  return { ...namesOf(type, variant), view: defaultView(type, variant), views, limits };
 }

@@ -6,7 +6,8 @@ import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, quote } from './faults.ts';
 import type { Filter, Path } from './list-query.ts';
-import { MAX_FILTERS, type Operator, operators, operatorsByName } from './operators.ts';
+import { type Operator, operators, operatorsByName } from './operators.ts';
+import type { QueryLimits } from './limits.ts';
 import { groupParameters, type Parameter } from './parameters.ts';
 import { type Names, resolvePath } from './resolve-path.ts';
 import { wireArray } from './wire-array.ts';
@@ -16,13 +17,18 @@ const NO_FILTERS: readonly Filter[] = Object.freeze([]);
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
 
-export function resolveFilters(parameters: readonly Parameter[], names: Names, faults: Fault[]): readonly Filter[] {
+export function resolveFilters(
+  parameters: readonly Parameter[],
+  names: Names,
+  faults: Fault[],
+  { maxFilters }: QueryLimits,
+): readonly Filter[] {
   const [first] = parameters;
   if (!first) return NO_FILTERS;
   const groups = [...groupParameters(parameters, ({ steps = [] }) => steps.slice(0, 2).join(']['))];
-  if (groups.length > MAX_FILTERS)
-    complainAbout(faults, first.key)('too-many', `A list has at most ${MAX_FILTERS} filters`);
-  return groups.slice(0, MAX_FILTERS).flatMap(([, group]) => resolveFilter(group, names, faults) ?? []);
+  if (groups.length > maxFilters)
+    complainAbout(faults, first.key)('too-many', `A list has at most ${maxFilters} filters`);
+  return groups.slice(0, maxFilters).flatMap(([, group]) => resolveFilter(group, names, faults) ?? []);
 }
 
 /** The parameters have the field and the operator in common. */

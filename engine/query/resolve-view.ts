@@ -7,11 +7,8 @@ import { resolveFields } from './resolve-fields.ts';
 import { resolveInclude } from './resolve-include.ts';
 import { countRelations, createView } from './view.ts';
 
-/** Relations that one request can ask for, at all levels: each is a part of the statement that is built for it. */
-export const MAX_RELATIONS = 100;
-
 export function resolveVariant(prepared: PreparedType, name: string | undefined, faults: Fault[]): PreparedVariant {
-  const { type, variants, defaultVariant } = prepared;
+  const { type, variants, defaultVariant, limits } = prepared;
   const variant = name === undefined ? defaultVariant : variants.get(name);
   if (variant && name !== '') return variant;
   const complain = complainAbout(faults, 'variant');
@@ -22,7 +19,7 @@ export function resolveVariant(prepared: PreparedType, name: string | undefined,
       `${type.name} has no variant ${quote(name ?? '')}, only ${[...variants.keys()].join(', ')}`,
     );
   // Everything else is read as if no field were missing, so that no faults follow from this one.
-  return prepareVariant(type, { name: '', fields: [...type.fields.values()] });
+  return prepareVariant(type, { name: '', fields: [...type.fields.values()] }, limits);
 }
 
 export function resolveView(prepared: PreparedVariant, plain: ReadonlyMap<string, string>, faults: Fault[]): View {
@@ -40,14 +37,15 @@ function makeView(
   fields: string | undefined,
   faults: Fault[],
 ): View {
-  const { type, variant, view: fallback, views } = prepared;
+  const { type, variant, view: fallback, views, limits } = prepared;
   const faultsBefore = faults.length;
   const included = include === undefined ? undefined : resolveInclude(type, include, faults);
   const named = fields === undefined ? undefined : resolveFields(prepared, fields, included, faults);
   if (faults.length > faultsBefore) return fallback;
   const view = createView(type, variant, included, named);
-  if (countRelations(view) > MAX_RELATIONS) {
-    complainAbout(faults, included ? 'include' : 'fields')('too-many', `At most ${MAX_RELATIONS} relations are shown`);
+  if (countRelations(view) > limits.maxIncludes) {
+    const complain = complainAbout(faults, included ? 'include' : 'fields');
+    complain('too-many', `At most ${limits.maxIncludes} relations are shown`);
     return fallback;
   }
   views.set(text, view);

@@ -1,6 +1,7 @@
 /** Query strings -> what they want of a type. Every fault of a request is reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
+import type { QueryLimits } from './limits.ts';
 import type { ListQuery, View } from './list-query.ts';
 import { refuseManyRelations } from './joined-relations.ts';
 import { type PreparedType, prepareType } from './prepared-type.ts';
@@ -20,13 +21,13 @@ export interface TypeQueries {
 }
 
 /** Answers the queries of each type of the model. */
-export function createQueryResolver(model: Model): (type: RecordType) => TypeQueries {
-  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type)]));
-  return (type) => all.get(type) ?? queriesOf(type);
+export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => TypeQueries {
+  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits)]));
+  return (type) => all.get(type) ?? queriesOf(type, limits);
 }
 
-function queriesOf(type: RecordType): TypeQueries {
-  const prepared = prepareType(type);
+function queriesOf(type: RecordType, limits: QueryLimits): TypeQueries {
+  const prepared = prepareType(type, limits);
   return {
     list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
     view: (search) => (search === '' ? prepared.defaultVariant.view : readView(prepared, search)),
@@ -38,7 +39,7 @@ function readList(prepared: PreparedType, search: string): ListQuery {
   const sorted = sortParameters(search, prepared.accepted, faults);
   const names = resolveVariant(prepared, sorted.plain.get('variant'), faults);
   const view = resolveView(names, sorted.plain, faults);
-  const filters = resolveFilters(sorted.filters, names, faults);
+  const filters = resolveFilters(sorted.filters, names, faults, prepared.limits);
   const order = sorted.orderBy.length === 0 ? prepared.order : resolveOrder(sorted.orderBy, names, faults);
   const { offset, limit } = resolveLimit(sorted.limit, prepared.type.maxLimit, faults);
   refuseManyRelations(filters, order, faults);

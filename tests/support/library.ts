@@ -5,6 +5,7 @@ import { resolveModel } from '../../engine/model/resolve.ts';
 import { Problem } from '../../engine/problem.ts';
 import type { Filter, ListQuery, OrderBy, View } from '../../engine/query/list-query.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
+import { readSettings } from '../../engine/settings.ts';
 
 const descriptors: readonly Descriptor[] = [
   {
@@ -57,7 +58,7 @@ const descriptors: readonly Descriptor[] = [
 ];
 
 const model = resolveModel(descriptors);
-const queriesOf = createQueryResolver(model);
+const queriesOf = createQueryResolver(model, readSettings({}));
 
 export function typeOf(name: string): RecordType {
   const type = model.types.get(name);
