@@ -29,8 +29,8 @@ const list = (count: number): readonly number[] => Array.from({ length: count },
 const keys = (count: number): string => JSON.stringify(Object.fromEntries(list(count).map((key) => [`k${key}`, 1])));
 const items = (count: number): string => JSON.stringify({ name: list(count) });
 const levels = (count: number): string => `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`;
-const bytes = (count: number): string => JSON.stringify({ a: 'x'.repeat(count - '{"a":""}'.length) });
-const url = (length: number): string => `/api/gadgets?${'a'.repeat(length - '/api/gadgets?'.length)}`;
+const weighing = (count: number): string => JSON.stringify({ a: 'x'.repeat(count - '{"a":""}'.length) });
+const ofLength = (length: number): string => `/api/gadgets?${'a'.repeat(length - '/api/gadgets?'.length)}`;
 const FILTERS = ['[name]=a', '[name][ne]=b', '[name][like]=*', '[weight]=1'];
 const filters = (count: number): string =>
   `/api/gadgets?${FILTERS.slice(0, count)
@@ -39,7 +39,7 @@ const filters = (count: number): string =>
 
 /** Each setting: what is still taken at its value, and what is refused beyond it. */
 test.each([
-  ['BODY_LIMIT', 'POST /api/gadgets', bytes(250_000), 422, bytes(250_001), 413, 'content-too-large'],
+  ['BODY_LIMIT', 'POST /api/gadgets', weighing(250_000), 422, weighing(250_001), 413, 'content-too-large'],
   ['BODY_KEYS', 'POST /api/gadgets', keys(20), 422, keys(21), 413, 'content-too-large'],
   ['BODY_ITEMS', 'POST /api/gadgets', items(10), 422, items(11), 413, 'content-too-large'],
   ['BODY_DEPTH', 'POST /api/gadgets', levels(5), 422, levels(6), 400, 'invalid-json'],
@@ -52,7 +52,7 @@ test.each([
 });
 
 test.each([
-  ['URL_LIMIT', url(500), 400, url(501), 414, 'uri-too-long'],
+  ['URL_LIMIT', ofLength(500), 400, ofLength(501), 414, 'uri-too-long'],
   ['MAX_FILTERS', filters(3), 200, filters(4), 400, 'invalid-query'],
   [
     'MAX_INCLUDES',
@@ -182,7 +182,7 @@ async function fill(url: string): Promise<void> {
 const PAGE = '/api/gadgets?_cnd[limit]=0&_cnd[limit]=60';
 
 test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', async () => {
-  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 100 } });
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 200 } });
   await fill(own.url);
   const { hostname, port } = new URL(own.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);

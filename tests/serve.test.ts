@@ -60,7 +60,7 @@ describe('a long list', () => {
     const { socket, received } = await open(server.url);
     socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
     socket.pause();
-    await sleep(2000);
+    await sleep(4000);
     socket.resume();
     await once(socket, 'close');
     expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);

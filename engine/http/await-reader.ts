@@ -14,7 +14,7 @@ export const patience = (length: number, timeout: number): number =>
 export function awaitReader({ socket }: IncomingMessage, response: ServerResponse, timeout: number): void {
   const { writableLength } = socket;
   if (writableLength === 0) return;
-  // Nothing is read at all; Node takes the limit back with the next request.
+  // Where nothing is read at all, within two of them; Node takes the limit back with the next request.
   response.setTimeout(timeout);
   const timer = setTimeout(() => socket.destroy(), patience(writableLength, timeout)).unref();
   response.once('close', () => clearTimeout(timer));

@@ -39,9 +39,10 @@ function caughtUp(response: ServerResponse, timeout: number): Promise<boolean> {
     const timer = setTimeout(onClose, patience(response.writableLength, timeout));
     const settle = (inTime: boolean): void => {
       clearTimeout(timer);
+      response.setTimeout(0);
       response.off('drain', onDrain).off('close', onClose);
       resolve(inTime);
     };
-    response.once('drain', onDrain).once('close', onClose);
+    response.once('drain', onDrain).once('close', onClose).setTimeout(timeout);
   });
 }
