@@ -2,7 +2,8 @@
 import type { Field, Model, RecordType } from '../model/model.ts';
 import type { Case } from './case.ts';
 import type { Seeds } from './samples.ts';
-import { finish, type Scenario, startScenario, Unreachable } from './scenario.ts';
+import { finish } from './finish.ts';
+import { type Scenario, startScenario, Unreachable } from './scenario.ts';
 
 export interface Context {
   readonly model: Model;

@@ -2,7 +2,9 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { fullest } from './samples.ts';
-import { linkMaker, linkTo, obtain, type Scenario, Unreachable } from './scenario.ts';
+import { linkTo } from './addresses.ts';
+import { linkMaker, obtain } from './obtain.ts';
+import { type Scenario, Unreachable } from './scenario.ts';
 
 const MAX_DEPTH = 4;
 

@@ -11,7 +11,7 @@ import { type Accepted, createReference, type Reference } from '../../engine/sui
 import { Refusal } from '../../engine/suite/reference/refusal.ts';
 import type { ViewRequest } from '../../engine/suite/reference/views.ts';
 import { copyWorld, type Id, rankByCreation, replaceWorld, rowsOf } from '../../engine/suite/reference/world.ts';
-import { collectionPath, itemPath } from '../../engine/suite/scenario.ts';
+import { collectionPath, itemPath } from '../../engine/suite/addresses.ts';
 import { type Draw, drawBody, type Drawn, drawFrom, type Operation } from './random-operations.ts';
 import { drawList, drawView } from './random-queries.ts';
 import type { Bench } from './replaying.ts';

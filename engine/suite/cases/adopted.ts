@@ -3,7 +3,7 @@ import type { JsonValue } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import type { Case, Step } from '../case.ts';
 import type { Context } from '../context.ts';
-import { collectionPath, guard, itemPath } from '../scenario.ts';
+import { collectionPath, guard, itemPath } from '../addresses.ts';
 
 const GROUP = 'operations';
 const BEFORE = { $ref: 'before' };

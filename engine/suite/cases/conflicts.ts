@@ -5,21 +5,10 @@ import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { newChild } from '../nested-samples.ts';
 import { freshValue } from '../samples.ts';
-import {
-  collectionPath,
-  fullBody,
-  get,
-  linkTo,
-  obtain,
-  post,
-  put,
-  refused,
-  refusedPost,
-  refusedPut,
-  remove,
-  type Scenario,
-  smallBody,
-} from '../scenario.ts';
+import { collectionPath, linkTo } from '../addresses.ts';
+import { fullBody, obtain, smallBody } from '../obtain.ts';
+import { get, post, put, refusedPost, refusedPut, remove } from '../requests.ts';
+import { refused, type Scenario } from '../scenario.ts';
 
 const GROUP = 'conflicts';
 

@@ -2,7 +2,10 @@
 import type { RecordType } from '../../model/model.ts';
 import type { Case, ExpectedProblem, Request } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import { collectionPath, fullBody, get, guard, itemPath, MISSING_ID, post, refused, step } from '../scenario.ts';
+import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, post } from '../requests.ts';
+import { refused, step } from '../scenario.ts';
 
 const GROUP = 'errors';
 

@@ -4,18 +4,10 @@ import type { Field, RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context, representative } from '../context.ts';
 import { freshValue } from '../samples.ts';
-import {
-  collectionPath,
-  get,
-  guard,
-  itemPath,
-  MISSING_ID,
-  post,
-  put,
-  refused,
-  type Scenario,
-  smallBody,
-} from '../scenario.ts';
+import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { smallBody } from '../obtain.ts';
+import { get, post, put } from '../requests.ts';
+import { refused, type Scenario } from '../scenario.ts';
 
 const GROUP = 'fields';
 

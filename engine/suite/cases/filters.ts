@@ -9,7 +9,10 @@ import type { FilterRequest } from '../reference/lists.ts';
 import { related } from '../reference/links.ts';
 import { type Id, idValue, rowOf } from '../reference/world.ts';
 import { freshValue } from '../samples.ts';
-import { collectionPath, fullBody, list, obtain, post, refused, type Scenario, smallBody } from '../scenario.ts';
+import { collectionPath } from '../addresses.ts';
+import { fullBody, obtain, smallBody } from '../obtain.ts';
+import { list, post } from '../requests.ts';
+import { refused, type Scenario } from '../scenario.ts';
 
 const GROUP = 'filters';
 const MAX_EDGES = 5;

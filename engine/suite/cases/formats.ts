@@ -3,7 +3,10 @@ import type { RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { cnd } from '../query-text.ts';
-import { collectionPath, fullBody, post, refused, step } from '../scenario.ts';
+import { collectionPath } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { post } from '../requests.ts';
+import { refused, step } from '../scenario.ts';
 
 const GROUP = 'formats';
 const NDJSON = 'application/x-ndjson';

@@ -2,19 +2,10 @@
 import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import {
-  collectionPath,
-  fullBody,
-  get,
-  guard,
-  itemPath,
-  MISSING_ID,
-  post,
-  put,
-  refused,
-  remove,
-  step,
-} from '../scenario.ts';
+import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, post, put, remove } from '../requests.ts';
+import { refused, step } from '../scenario.ts';
 import { idValue } from '../reference/world.ts';
 
 const GROUP = 'identifiers';

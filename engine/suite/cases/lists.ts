@@ -4,7 +4,10 @@ import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { cnd, parameter } from '../query-text.ts';
 import type { OrderRequest } from '../reference/lists.ts';
-import { collectionPath, fullBody, list, post, refused, type Scenario } from '../scenario.ts';
+import { collectionPath } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { list, post } from '../requests.ts';
+import { refused, type Scenario } from '../scenario.ts';
 
 const GROUP = 'lists';
 const ENCODED = '_cnd%5Blimit%5D';

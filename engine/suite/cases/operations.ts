@@ -1,22 +1,10 @@
 /** Each operation that a type offers, from its smallest record to its fullest; 405 for each that it does not. */
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import {
-  collectionPath,
-  fullBody,
-  get,
-  guard,
-  itemPath,
-  list,
-  MISSING_ID,
-  post,
-  put,
-  refused,
-  remove,
-  type Scenario,
-  smallBody,
-  step,
-} from '../scenario.ts';
+import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { fullBody, smallBody } from '../obtain.ts';
+import { get, list, post, put, remove } from '../requests.ts';
+import { refused, type Scenario, step } from '../scenario.ts';
 import type { RecordType } from '../../model/model.ts';
 import type { Id } from '../reference/world.ts';
 

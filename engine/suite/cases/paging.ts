@@ -5,7 +5,10 @@ import { caseOf, type Context } from '../context.ts';
 import { cnd, listQuery } from '../query-text.ts';
 import type { OrderRequest } from '../reference/lists.ts';
 import type { Id } from '../reference/world.ts';
-import { collectionPath, fullBody, post, refused, remove, type Scenario, step } from '../scenario.ts';
+import { collectionPath } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { post, remove } from '../requests.ts';
+import { refused, type Scenario, step } from '../scenario.ts';
 
 const GROUP = 'paging';
 const SIZE = 2;

@@ -5,7 +5,10 @@ import type { Field, RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { OPEN_KEY } from '../samples.ts';
-import { get, guard, itemPath, post, put, type Scenario, smallBody, step } from '../scenario.ts';
+import { guard, itemPath } from '../addresses.ts';
+import { smallBody } from '../obtain.ts';
+import { get, post, put } from '../requests.ts';
+import { type Scenario, step } from '../scenario.ts';
 import type { Id } from '../reference/world.ts';
 
 const GROUP = 'patches';

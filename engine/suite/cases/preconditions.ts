@@ -2,7 +2,10 @@
 import type { RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import { fullBody, get, itemPath, MISSING_ID, post, put, refused, type Scenario, step } from '../scenario.ts';
+import { itemPath, MISSING_ID } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, post, put } from '../requests.ts';
+import { refused, type Scenario, step } from '../scenario.ts';
 import type { Id } from '../reference/world.ts';
 
 const GROUP = 'preconditions';

@@ -1,7 +1,10 @@
 /** What clients may prefer, and repeating a create safely. */
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import { collectionPath, fullBody, get, guard, itemPath, post, refused, step } from '../scenario.ts';
+import { collectionPath, guard, itemPath } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, post } from '../requests.ts';
+import { refused, step } from '../scenario.ts';
 
 const GROUP = 'preferences';
 

@@ -3,7 +3,7 @@ import type { RecordType } from '../../model/model.ts';
 import type { Case, Step } from '../case.ts';
 import { type Context, representative } from '../context.ts';
 import { cnd, parameter, type Query } from '../query-text.ts';
-import { collectionPath } from '../scenario.ts';
+import { collectionPath } from '../addresses.ts';
 
 const GROUP = 'reads';
 

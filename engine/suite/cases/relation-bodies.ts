@@ -6,7 +6,9 @@ import { caseOf, type Context } from '../context.ts';
 import { newChild } from '../nested-samples.ts';
 import { related } from '../reference/links.ts';
 import { type Id, rowOf } from '../reference/world.ts';
-import { collectionPath, fullBody, linkTo, obtain, type Scenario } from '../scenario.ts';
+import { collectionPath, linkTo } from '../addresses.ts';
+import { fullBody, obtain } from '../obtain.ts';
+import { type Scenario } from '../scenario.ts';
 
 const GROUP = 'relations';
 

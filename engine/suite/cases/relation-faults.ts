@@ -2,19 +2,10 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Case } from '../case.ts';
 import type { Id } from '../reference/world.ts';
-import {
-  collectionPath,
-  fullBody,
-  get,
-  guard,
-  itemPath,
-  linkTo,
-  MISSING_ID,
-  post,
-  put,
-  refused,
-  type Scenario,
-} from '../scenario.ts';
+import { collectionPath, guard, itemPath, linkTo, MISSING_ID } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, post, put } from '../requests.ts';
+import { refused, type Scenario } from '../scenario.ts';
 import { bodyWith, childBody, inSet, scene, type Subject, targetsOf } from './relation-bodies.ts';
 
 /** What the record has in the relation already, each as a link, then the bodies given. */

@@ -4,7 +4,9 @@ import type { Case } from '../case.ts';
 import type { Context } from '../context.ts';
 import { rowOf } from '../reference/world.ts';
 import { freshValue } from '../samples.ts';
-import { fullBody, get, linkTo, post, put, putAsModelled, refusedPut, remove } from '../scenario.ts';
+import { linkTo } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, post, put, putAsModelled, refusedPut, remove } from '../requests.ts';
 import { bodyWith, childBody, inSet, scene, type Subject, targetsOf } from './relation-bodies.ts';
 import { refusedBody, relationFaults, requiredKey } from './relation-faults.ts';
 

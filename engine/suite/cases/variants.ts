@@ -4,19 +4,10 @@ import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { cnd, parameter } from '../query-text.ts';
 import { freshValue } from '../samples.ts';
-import {
-  collectionPath,
-  fullBody,
-  get,
-  guard,
-  itemPath,
-  list,
-  MISSING_ID,
-  post,
-  put,
-  refused,
-  remove,
-} from '../scenario.ts';
+import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { fullBody } from '../obtain.ts';
+import { get, list, post, put, remove } from '../requests.ts';
+import { refused } from '../scenario.ts';
 
 const GROUP = 'variants';
 

@@ -4,7 +4,9 @@ import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { parameter } from '../query-text.ts';
 import type { ViewRequest } from '../reference/views.ts';
-import { collectionPath, get, itemPath, list, MISSING_ID, post, put, refused, remove } from '../scenario.ts';
+import { collectionPath, itemPath, MISSING_ID } from '../addresses.ts';
+import { get, list, post, put, remove } from '../requests.ts';
+import { refused } from '../scenario.ts';
 import { nestedBody } from '../nested-samples.ts';
 
 const GROUP = 'views';

@@ -95,7 +95,8 @@ function plain(body: JsonObject): JsonObject {
 
 function create(run: Run, type: RecordType, body: JsonObject, view?: ViewRequest) {
   const given = idIn(body, type);
-  if (given !== undefined && rowOf(run.world, type, given)) throw new Refusal(409, [], `${type.name} ${given} exists`);
+  if (given !== undefined && rowOf(run.world, type, given))
+    throw new Refusal('identifier-conflict', [], `${type.name} ${given} exists`);
   const id = createRecord(run, type, body, [], given);
   return () => ({ id, body: show(run.world, type, id, view) ?? {} });
 }
@@ -107,7 +108,7 @@ function update(run: Run, type: RecordType, id: Id, body: JsonObject, view?: Vie
 
 function remove(run: Run, type: RecordType, id: Id, view?: ViewRequest) {
   const body = show(run.world, type, id, view);
-  if (body === undefined) throw new Refusal(404, [], `there is no ${type.name} ${id}`);
+  if (body === undefined) throw new Refusal('record-not-found', [], `there is no ${type.name} ${id}`);
   removeRow(run.world, type, id);
   return () => ({ id, body });
 }

@@ -24,7 +24,7 @@ function doomedWith(world: World, first: Doomed): Doomed[] {
 function release(world: World, { type, id }: Doomed): void {
   for (const { child, reference, row } of pointingAt(world, type, id)) {
     if (reference.onDelete === 'restrict')
-      throw new Refusal(409, [], `${child.name} ${row.id} refers to ${type.name} ${id}`);
+      throw new Refusal('restrict-conflict', [], `${child.name} ${row.id} refers to ${type.name} ${id}`);
     setLink(world, child, row.id, reference, undefined);
   }
   for (const [table, pairs] of world.joins) {

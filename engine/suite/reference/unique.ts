@@ -46,6 +46,6 @@ export function refuseDoubles(world: World, type: RecordType, id: Id): void {
   if (row === undefined) return;
   for (const other of rows.values()) {
     const names = other.id === id ? undefined : clash(type, row, other);
-    if (names !== undefined) throw new Refusal(409, [], `${type.name} ${other.id} has the same ${names}`);
+    if (names !== undefined) throw new Refusal('unique-conflict', [], `${type.name} ${other.id} has the same ${names}`);
   }
 }

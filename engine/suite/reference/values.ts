@@ -39,7 +39,7 @@ export function say(run: Run, type: RecordType, id: Id, key: string, value: Json
   const name = JSON.stringify([type.name, id, key]);
   const before = run.said.get(name);
   if (before && !isDeepStrictEqual(before.value, value)) {
-    throw new Refusal(422, [before.at, at], `two values for ${key} of ${type.name} ${id}`);
+    throw new Refusal('invalid-body', [before.at, at], `two values for ${key} of ${type.name} ${id}`);
   }
   run.said.set(name, { value, at });
 }

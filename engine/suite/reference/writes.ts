@@ -22,7 +22,7 @@ function leave(run: Run, relation: Relation, child: Row, at: Path): void {
   if (relation.owned) return removeRow(run.world, relation.target, child.id);
   if (key?.required)
     throw new Refusal(
-      422,
+      'invalid-reference',
       [pointer(at)],
       `${relation.target.name} ${child.id} cannot be without ${relation.source.name}`,
     );
@@ -41,7 +41,7 @@ function withoutInverse(relation: Relation, parent: Id, body: JsonObject, at: Pa
   if (name === undefined || !(name in body)) return body;
   const { [name]: named, ...rest } = body;
   if (!namesParent(relation, parent, named))
-    throw new Refusal(422, [pointer([...at, name])], `${name} names another record than the parent`);
+    throw new Refusal('invalid-reference', [pointer([...at, name])], `${name} names another record than the parent`);
   return relation.inverse?.toMany ? body : rest;
 }
 
@@ -51,7 +51,7 @@ function refuseForeign(relation: Relation, parent: Id, child: Row, at: Path): vo
   const holder = key && child.links.get(key);
   if (!relation.owned || holder === undefined || holder === parent) return;
   throw new Refusal(
-    422,
+    'invalid-reference',
     [pointer([...at, relation.target.identifier.name])],
     `${relation.target.name} ${child.id} belongs to ${holder}`,
   );
@@ -62,13 +62,13 @@ function useRecord(run: Run, relation: Relation, parent: Id, id: Id, body: JsonO
   const { target } = relation;
   const row = rowOf(run.world, target, id);
   const place = pointer([...at, target.identifier.name]);
-  if (row === undefined) throw new Refusal(422, [place], `there is no ${target.name} ${id}`);
+  if (row === undefined) throw new Refusal('invalid-reference', [place], `there is no ${target.name} ${id}`);
   refuseForeign(relation, parent, row, at);
   const rest = withoutInverse(relation, parent, body, at);
   const differing = relation.nested === 'write' ? [] : differingKeys(run.world, target, row, rest);
   if (differing.length > 0)
     throw new Refusal(
-      409,
+      'link-conflict',
       differing.map((key) => pointer([...at, key])),
       `${relation.name} is only linked`,
     );
@@ -79,7 +79,7 @@ function useRecord(run: Run, relation: Relation, parent: Id, id: Id, body: JsonO
 function makeRecord(run: Run, relation: Relation, parent: Id, body: JsonObject, at: Path): Id {
   if (relation.nested === 'link')
     throw new Refusal(
-      422,
+      'invalid-reference',
       [pointer([...at, relation.target.identifier.name])],
       `${relation.name} is only linked, so its record must be named`,
     );
@@ -87,7 +87,7 @@ function makeRecord(run: Run, relation: Relation, parent: Id, body: JsonObject, 
 }
 
 function useOrMake(run: Run, relation: Relation, parent: Id, body: JsonValue, at: Path): Id {
-  if (!isObject(body)) throw new Refusal(422, [pointer(at)], 'a related record is an object');
+  if (!isObject(body)) throw new Refusal('invalid-body', [pointer(at)], 'a related record is an object');
   const id = idIn(body, relation.target);
   return id === undefined
     ? makeRecord(run, relation, parent, body, at)
@@ -101,7 +101,7 @@ function saidLink(run: Run, type: RecordType, id: Id, key: Reference, value: Id 
     const gone =
       rowOf(run.world, type, id) === undefined ||
       (value !== undefined && rowOf(run.world, key.target, value) === undefined);
-    if (gone) throw new Refusal(422, [], `the body lets go of what it links in ${pointer(at)}`);
+    if (gone) throw new Refusal('invalid-reference', [], `the body lets go of what it links in ${pointer(at)}`);
     setLink(run.world, type, id, key, value);
   });
   run.touched.push({ type, id });
@@ -121,7 +121,7 @@ function keepOwner(relation: Relation, current: Row | undefined, body: JsonValue
   const named = isObject(body) ? idIn(body, relation.target) : undefined;
   if (named === current.id) return;
   const place = isObject(body) ? [...at, relation.target.identifier.name] : at;
-  throw new Refusal(422, [pointer(place)], `${relation.name} owns the record, which cannot change it`);
+  throw new Refusal('invalid-reference', [pointer(place)], `${relation.name} owns the record, which cannot change it`);
 }
 
 function writeOne(run: Run, relation: Relation, parent: Id, body: JsonValue, at: Path): void {
@@ -157,7 +157,7 @@ function saidIds(relation: Relation, body: JsonValue): JsonValue {
 export function writeRelation(run: Run, relation: Relation, parent: Id, body: JsonValue, at: Path): void {
   say(run, relation.source, parent, relation.name, saidIds(relation, body), pointer(at));
   if (!relation.toMany) return writeOne(run, relation, parent, body, at);
-  if (!Array.isArray(body)) throw new Refusal(422, [pointer(at)], `${relation.name} is a set`);
+  if (!Array.isArray(body)) throw new Refusal('invalid-body', [pointer(at)], `${relation.name} is a set`);
   writeMany(run, relation, parent, body, at);
 }
 
@@ -182,7 +182,7 @@ export function createRecord(
 
 export function updateRecord(run: Run, type: RecordType, id: Id, body: JsonObject, at: Path): void {
   const row = rowOf(run.world, type, id);
-  if (row === undefined) throw new Refusal(404, [], `there is no ${type.name} ${id}`);
+  if (row === undefined) throw new Refusal('record-not-found', [], `there is no ${type.name} ${id}`);
   run.touched.push({ type, id });
   writeValues(run, type, row, body, at);
   writeRelations(run, type, id, body, at);
