@@ -11,15 +11,15 @@ export interface Contender {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The root of the project, from `dist/bench`. */
-export const ROOT = join(__dirname, '..', '..');
+/** The root of the project: npm starts its scripts there. */
+export const ROOT = process.cwd();
 export const SCHEMA = join(ROOT, 'bench', 'schema');
 
 export const engine: Contender = {
   name: 'engine',
   description: 'this engine, as npm start runs it',
   dialect: 'engine',
-  program: join(ROOT, 'dist', 'server.js'),
+  program: join(__dirname, '..', 'server.js'),
   environment: { SCHEMA_DIR: SCHEMA },
 };
 
