@@ -3,11 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { compare } from './compare.ts';
 import { cautions, chooseCores } from './cores.ts';
-import { type Options, readOptions, USAGE, UsageError } from './options.ts';
+import { type Options, readOptions, UsageError } from './options.ts';
 import { comparison } from './report/comparison.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
 import { scale } from './scale/scale.ts';
+import { USAGE } from './usage.ts';
 
 type Command = (options: Options) => Promise<Report>;
 
@@ -27,7 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
   const notes = cautions(chooseCores());
   const report = await command(options);
   const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, notes };
-  if (options.chart !== undefined) writeFileSync(options.chart, report.chart);
+  if (options.chart !== '') writeFileSync(options.chart, report.chart);
   if (options.json) console.log(JSON.stringify({ ...machine, results: report.data }, undefined, 2));
   else console.log([`Node ${machine.node}, ${machine.cores} × ${machine.cpu}`, ...notes, '', report.text].join('\n'));
   return report.failed === true ? 1 : 0;
@@ -36,10 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
 main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
-    const isUsage =
-      error instanceof UsageError ||
-      (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
-    console.error(isUsage ? `${String(error instanceof Error ? error.message : error)}\n\n${USAGE}` : error);
+    console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error);
     process.exitCode = 2;
   },
 );

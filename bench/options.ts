@@ -1,26 +1,11 @@
 /** What may follow `npm run bench --`. */
 import { parseArgs } from 'node:util';
-import { contenders, engine, handWritten } from './contenders.ts';
+import { didYouMean } from '../engine/names.ts';
+import { contenders, engine } from './contenders.ts';
+import { DEFAULT_COMMAND, type OptionName, optionMeanings, usages } from './usage.ts';
 import { work } from './work.ts';
 
-export const USAGE = `npm run bench                 this engine beside servers written by hand
-npm run bench -- scale        how cost grows with rows and with record types
-npm run bench -- latency      get by id while lists stream and while writes run
-npm run bench -- gate         fails where this engine has become much dearer
-
-  --work get,create           only this work: ${work.map(({ name }) => name).join(', ')}
-  --with node,json-server     only these beside the engine: ${contenders
-    .slice(1)
-    .map(({ name }) => name)
-    .join(', ')}
-  --connections 1,16,64       how many at once
-  --rounds 5                  of each contender and work
-  --seconds 1                 how long a round is, about; latency: each measurement, 10
-  --rows 10000                records in the database; scale: 10000,100000,1000000; latency: 1000000
-  --types 8,100,500           scale: record types
-  --json                      print JSON
-  --chart FILE                write a picture, as SVG`;
-
+/** What the command does not take is empty. */
 export interface Options {
   readonly command: string;
   readonly work: readonly string[];
@@ -31,71 +16,79 @@ export interface Options {
   readonly rows: readonly number[];
   readonly types: readonly number[];
   readonly json: boolean;
-  readonly chart: string | undefined;
+  readonly chart: string;
 }
 
 export class UsageError extends Error {}
 
-const DEFAULTS = {
-  work: work.map(({ name }) => name).join(),
-  with: handWritten.map(({ name }) => name).join(),
-  connections: '1,16,64',
-  rounds: '5',
-  seconds: '1',
-  rows: '10000',
-  types: '8,100,500',
-};
-/** Of commands that want others. */
-const OWN_DEFAULTS: Readonly<Record<string, Partial<typeof DEFAULTS>>> = {
-  scale: { rows: '10000,100000,1000000', connections: '16' },
-  latency: { rows: '1000000', seconds: '10', with: 'fastify' },
-};
-const TEXT = { type: 'string' } as const;
-
 export function readOptions(args: readonly string[]): Options {
-  const { values: given, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      work: TEXT,
-      with: TEXT,
-      connections: TEXT,
-      rounds: TEXT,
-      seconds: TEXT,
-      rows: TEXT,
-      types: TEXT,
-      json: { type: 'boolean', default: false },
-      chart: TEXT,
-    },
-  });
-  const [command = 'compare'] = positionals;
-  const values = { ...DEFAULTS, ...OWN_DEFAULTS[command], ...given };
+  const { given, words } = parsed(args);
+  const [command = DEFAULT_COMMAND, extra] = words;
+  const usage = usages[command];
+  if (!usage) throw new UsageError(`There is no "${command}"${didYouMean(command, Object.keys(usages))}`);
+  if (extra !== undefined) throw new UsageError(`"${extra}" is one word too many`);
+  const { json, ...valued } = given;
+  for (const name of Object.keys(valued))
+    if (!(name in usage.defaults)) throw new UsageError(`${command} has no --${name}`);
+  const values: Readonly<Partial<Record<OptionName, string>>> = { ...usage.defaults, ...valued };
   return {
     command,
-    work: known('work', list(values.work), work),
-    contenders: [engine.name, ...known('with', list(values.with), contenders)],
-    connections: numbers('connections', values.connections),
-    rounds: number('rounds', values.rounds),
-    seconds: number('seconds', values.seconds),
-    rows: numbers('rows', values.rows),
-    types: numbers('types', values.types),
-    json: values.json,
-    chart: values.chart,
+    work: known('work', values.work, work),
+    contenders: [engine.name, ...known('with', values.with, contenders.slice(1))],
+    connections: counts('connections', values.connections),
+    rounds: values.rounds === undefined ? 0 : count('rounds', values.rounds),
+    seconds: values.seconds === undefined ? 0 : number('seconds', values.seconds),
+    rows: counts('rows', values.rows),
+    types: counts('types', values.types),
+    json: json === true,
+    chart: values.chart ?? '',
   };
 }
 
-const list = (text: string): readonly string[] => text.split(',').filter((item) => item !== '');
+type Given = Readonly<Partial<Record<OptionName, string>>> & { readonly json?: boolean };
 
-function known(option: string, names: readonly string[], all: readonly { readonly name: string }[]): readonly string[] {
-  const strange = names.find((name) => !all.some((one) => one.name === name));
-  if (strange === undefined) return names;
-  throw new UsageError(`--${option}: there is no "${strange}", only ${all.map(({ name }) => name).join(', ')}`);
+const TEXT = { type: 'string' } as const;
+const VALUED = Object.fromEntries(Object.keys(optionMeanings).map((name) => [name, TEXT]));
+
+function parsed(args: readonly string[]): { readonly given: Given; readonly words: readonly string[] } {
+  try {
+    const options = { ...VALUED, json: { type: 'boolean' } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
+    return { given: values, words: positionals };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
 }
 
-function number(option: string, text: string): number {
+function list(option: OptionName, text: string): readonly string[] {
+  const items = text.split(',').map((item) => item.trim());
+  if (items.includes('')) throw new UsageError(`--${option} is "${text}"; expected a list such as "a,b"`);
+  return items;
+}
+
+function known(
+  option: OptionName,
+  text: string | undefined,
+  all: readonly { readonly name: string }[],
+): readonly string[] {
+  if (text === undefined) return [];
+  const names = all.map(({ name }) => name);
+  const given = list(option, text);
+  const strange = given.find((name) => !names.includes(name));
+  if (strange === undefined) return given;
+  throw new UsageError(`--${option}: there is no "${strange}"${didYouMean(strange, names)}`);
+}
+
+function number(option: OptionName, text: string): number {
   const value = Number(text);
-  if (text !== '' && value > 0) return value;
+  if (text.trim() !== '' && value > 0 && Number.isFinite(value)) return value;
   throw new UsageError(`--${option} is "${text}"; expected a number above 0`);
 }
 
-const numbers = (option: string, text: string): readonly number[] => list(text).map((item) => number(option, item));
+function count(option: OptionName, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`--${option} is "${text}"; expected a whole number above 0`);
+}
+
+const counts = (option: OptionName, text: string | undefined): readonly number[] =>
+  text === undefined ? [] : list(option, text).map((item) => count(option, item));

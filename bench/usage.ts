@@ -1,0 +1,74 @@
+/** The commands and their options: what each means, and what is taken where one is not given. */
+import { contenders, handWritten } from './contenders.ts';
+import { work } from './work.ts';
+
+const names = (all: readonly { readonly name: string }[]): string => all.map(({ name }) => name).join(',');
+
+export const optionMeanings = {
+  work: { value: 'NAMES', meaning: `only this work: ${names(work)}` },
+  with: { value: 'NAMES', meaning: `only these beside the engine: ${names(contenders.slice(1))}` },
+  connections: { value: 'NUMBERS', meaning: 'how many at once' },
+  rounds: { value: 'NUMBER', meaning: 'of each contender and work' },
+  seconds: { value: 'NUMBER', meaning: 'how long a round is, about' },
+  rows: { value: 'NUMBERS', meaning: 'records in the database' },
+  types: { value: 'NUMBERS', meaning: 'record types' },
+  chart: { value: 'FILE', meaning: 'draws a picture, as SVG' },
+} as const;
+
+export type OptionName = keyof typeof optionMeanings;
+
+export interface CommandUsage {
+  readonly meaning: string;
+  /** The options that it takes. */
+  readonly defaults: Readonly<Partial<Record<OptionName, string>>>;
+}
+
+export const DEFAULT_COMMAND = 'compare';
+
+export const usages: Readonly<Record<string, CommandUsage>> = {
+  compare: {
+    meaning: 'this engine beside servers written by hand',
+    defaults: {
+      work: names(work),
+      with: names(handWritten),
+      connections: '1,16,64',
+      rounds: '5',
+      seconds: '1',
+      rows: '10000',
+      chart: '',
+    },
+  },
+  scale: {
+    meaning: 'how cost grows with rows and with record types',
+    defaults: { rows: '10000,100000,1000000', types: '8,100,500', connections: '16', rounds: '5', seconds: '1' },
+  },
+  latency: {
+    meaning: 'get by id while lists stream and while writes run',
+    defaults: { with: 'fastify', rows: '1000000', seconds: '10' },
+  },
+};
+
+const commandLine = (name: string): string => (name === DEFAULT_COMMAND ? 'npm run bench' : `npm run bench -- ${name}`);
+
+function commandHelp([name, { meaning, defaults }]: readonly [string, CommandUsage]): string {
+  const options = Object.entries(defaults).map(([option, value]) => `--${option} ${shownDefault(option, value)}`);
+  return `${commandLine(name).padEnd(28)}${meaning}\n${' '.repeat(28)}${options.join(' ')}`;
+}
+
+/** A list of all there is says nothing. */
+function shownDefault(option: string, value: string): string {
+  if (value === '') return 'FILE';
+  return option === 'work' ? 'all' : value;
+}
+
+const optionHelp = Object.entries(optionMeanings).map(
+  ([name, { value, meaning }]) => `${`  --${name} ${value}`.padEnd(28)}${meaning}`,
+);
+
+export const USAGE = [
+  ...Object.entries(usages).map(commandHelp),
+  '',
+  'Options; what a command takes where one is not given stands beside it:',
+  ...optionHelp,
+  `${'  --json'.padEnd(28)}prints JSON`,
+].join('\n');
