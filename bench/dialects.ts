@@ -1,5 +1,5 @@
 /** How each kind of contender is asked, and how its answers are read. */
-import { isObject, type JsonValue } from '../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 
 export interface ListOptions {
   readonly offset: number;
@@ -17,6 +17,12 @@ export interface Dialect {
   records(body: JsonValue): JsonValue;
   /** The record in the answer to anything else. */
   record(body: JsonValue): JsonValue;
+  /** The body that makes a record of these fields, or changes them. */
+  body(fields: JsonObject): JsonObject;
+  /** Whether a write is answered with the record. */
+  readonly echoes: boolean;
+  /** Whether rows are served that come into the database from outside. */
+  readonly live: boolean;
   /** The method that changes some fields. */
   readonly update: 'PUT' | 'PATCH';
   /** Whether related records are answered. */
@@ -25,7 +31,7 @@ export interface Dialect {
   readonly streams: boolean;
 }
 
-const same = (body: JsonValue): JsonValue => body;
+const same = <T>(value: T): T => value;
 const member =
   (name: string) =>
   (body: JsonValue): JsonValue =>
@@ -39,6 +45,11 @@ function withBooleans(record: JsonValue): JsonValue {
 }
 const allWithBooleans = (records: JsonValue): JsonValue =>
   Array.isArray(records) ? records.map(withBooleans) : records;
+
+const withoutBooleans = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
+  );
 
 /** Parameters that are not given are left out. */
 const search = (parameters: Readonly<Record<string, string | number | undefined>>): string =>
@@ -54,6 +65,9 @@ export const dialects = {
       `_cnd[limit]=${offset}&_cnd[limit]=${limit}&${search({ '_cnd[orderBy]': orderBy, '_cnd[category]': category })}`,
     records: same,
     record: same,
+    body: same,
+    echoes: true,
+    live: true,
     update: 'PUT',
     relations: true,
     streams: true,
@@ -64,6 +78,9 @@ export const dialects = {
     query: ({ offset, limit, orderBy, category }) => search({ offset, limit, orderBy, category }),
     records: same,
     record: same,
+    body: same,
+    echoes: true,
+    live: true,
     update: 'PUT',
     relations: true,
     streams: false,
@@ -74,6 +91,9 @@ export const dialects = {
       search({ _start: offset, _limit: limit, _sort: orderBy, category }),
     records: same,
     record: same,
+    body: same,
+    echoes: true,
+    live: false,
     update: 'PATCH',
     relations: false,
     streams: false,
@@ -84,6 +104,9 @@ export const dialects = {
       search({ $skip: offset, $limit: limit, ...(orderBy ? { [`$sort[${orderBy}]`]: 1 } : {}), category }),
     records: (body) => allWithBooleans(member('data')(body)),
     record: withBooleans,
+    body: same,
+    echoes: true,
+    live: true,
     update: 'PATCH',
     relations: false,
     streams: false,
@@ -102,6 +125,9 @@ export const dialects = {
       const data = member('data')(body);
       return withBooleans(Array.isArray(data) ? (data[0] ?? null) : data);
     },
+    body: (fields) => ({ fields: withoutBooleans(fields) }),
+    echoes: false,
+    live: true,
     update: 'PUT',
     relations: false,
     streams: false,

@@ -27,8 +27,10 @@ export interface Measured {
   readonly p99: number;
 }
 
-const offers = ({ contender }: Running, { relations }: Work): boolean =>
-  !relations || dialects[contender.dialect].relations;
+function offers({ contender }: Running, { relations, consumes }: Work): boolean {
+  const dialect = dialects[contender.dialect];
+  return (!relations || dialect.relations) && (!consumes || dialect.live);
+}
 
 /** What the rounds of one work have in common. */
 export interface Setting {

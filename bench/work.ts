@@ -92,7 +92,7 @@ const updateItem: Work = {
   request: (dialect, n, { rows }) => ({
     method: dialect.update,
     path: `${dialect.path('items')}/${changedRow(n, rows)}`,
-    body: changes(n),
+    body: dialect.body(changes(n)),
   }),
   expected: (n, { rows }) => json({ ...itemOf(changedRow(n, rows)), ...changes(n) }),
 };
@@ -164,7 +164,7 @@ export const work: readonly Work[] = [
     ...plain,
     name: 'create',
     status: [201],
-    request: (dialect, n) => ({ method: 'POST', path: dialect.path('items'), body: madeItem(n) }),
+    request: (dialect, n) => ({ method: 'POST', path: dialect.path('items'), body: dialect.body(madeItem(n)) }),
     expected: madeItem,
   },
   {
@@ -172,7 +172,7 @@ export const work: readonly Work[] = [
     name: 'nested create',
     relations: true,
     status: [201],
-    request: (dialect, n) => ({ method: 'POST', path: dialect.path('purchases'), body: madePurchase(n) }),
+    request: (dialect, n) => ({ method: 'POST', path: dialect.path('purchases'), body: dialect.body(madePurchase(n)) }),
     expected: (n) => ({ ...madePurchase(n), warehouse: json(warehouseOf(1 + (n % WAREHOUSES))) }),
   },
 ];
