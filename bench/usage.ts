@@ -40,11 +40,18 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
   },
   scale: {
     meaning: 'how cost grows with rows and with record types',
-    defaults: { rows: '10000,100000,1000000', types: '8,100,500', connections: '16', rounds: '5', seconds: '1' },
+    defaults: {
+      rows: '10000,100000,1000000',
+      types: '8,100,500',
+      connections: '16',
+      rounds: '5',
+      seconds: '1',
+      chart: '',
+    },
   },
   latency: {
     meaning: 'get by id while lists stream and while writes run',
-    defaults: { with: 'fastify', rows: '1000000', seconds: '10' },
+    defaults: { with: 'fastify', rows: '1000000', seconds: '10', chart: '' },
   },
 };
 

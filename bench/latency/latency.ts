@@ -12,9 +12,10 @@ import { type Running, start } from '../process.ts';
 import { createProgress, type Progress } from '../report/progress.ts';
 import type { Report } from '../report/report.ts';
 import { inFolder } from '../servers.ts';
-import type { Probing, Waits } from './probe.ts';
-import { latencies, type Waited } from './report.ts';
+import type { Probing } from './probe.ts';
+import { latencies } from './report.ts';
 import { type Crowd, type Situation, situations } from './situations.ts';
+import type { Waited, Waits } from './waits.ts';
 
 /** Requests in a second: few, so that what they cost themselves is no load. */
 const RATE = 250;

@@ -8,16 +8,17 @@ import type { Plan } from '../measure.ts';
 import { insert, itemRow, sqliteData } from '../database.ts';
 import { type Running, start } from '../process.ts';
 import { identifiers, itemOf } from '../records.ts';
-import { inFolder, served } from '../servers.ts';
+import { inFolder, served, type Stage } from '../servers.ts';
 import { median } from '../statistics.ts';
 import type { Axis, Growth } from './growth.ts';
 import { type Effort, engineWith, growthsOf, roundsOf } from './rounds.ts';
 import { descriptorOf, pathOf, tableOf, typesWork } from './types-work.ts';
 import { shippedTargets, typesTargets } from './targets.ts';
 
-/** In all types together. */
-const RECORDS = 100_000;
-const LEAST_RECORDS = 20;
+/** In each type. */
+const RECORDS = 200;
+/** Statements are compiled when they are first wanted: each type is asked so often before it is measured. */
+const VISITS = 8;
 /** Of each, the median counts. */
 const STARTS = 3;
 const SHIPPED_SCHEMA = join(ROOT, 'schema');
@@ -43,6 +44,7 @@ export const scaleTypes = (sizes: readonly number[], cores: Cores, effort: Effor
       return started.server;
     });
     return served(starts, cores, async (stage) => {
+      await visitAll(stage, effort);
       const work = await growthsOf(typesWork, stage, effort);
       const growths: readonly Growth[] = [
         ...work,
@@ -54,19 +56,27 @@ export const scaleTypes = (sizes: readonly number[], cores: Cores, effort: Effor
     });
   });
 
+async function visitAll({ servers, driver }: Stage, { connections }: Effort): Promise<void> {
+  for (const { url, contender, data } of servers)
+    for (const { name } of typesWork) {
+      const { rows, types = 1 } = data;
+      const job = { url, dialect: contender.dialect, work: name, world: { rows, types, spare: 0 }, connections };
+      await driver.ask({ ...job, first: 0, amount: Math.max(connections, VISITS * types) });
+    }
+}
+
 async function startWith(types: number, folder: string, cores: Cores, { progress }: Effort): Promise<Started> {
   const schema = join(folder, `${types} types`);
   mkdirSync(schema);
   for (const type of identifiers(types)) writeFileSync(join(schema, `${pathOf(type)}.yaml`), descriptorOf(type));
-  const rows = Math.max(LEAST_RECORDS, Math.floor(RECORDS / types));
   const contender = engineWith(types, 'types', schema);
   const startOn = async (file: string): Promise<Running> => {
-    const server = await start(contender, { ...sqliteData(join(schema, file), rows), types }, [cores.server]);
+    const server = await start(contender, { ...sqliteData(join(schema, file), RECORDS), types }, [cores.server]);
     progress.step(`start with ${contender.name}`);
     return server;
   };
   const firsts = await startTimes((attempt) => startOn(`${attempt}.db`));
-  fill(join(schema, '0.db'), types, rows);
+  fill(join(schema, '0.db'), types);
   const others = await startTimes(() => startOn('0.db'));
   const server = await startOn('0.db');
   return { server, first: median(firsts), again: median(others), memory: server.memory().resident };
@@ -83,11 +93,14 @@ async function startTimes(begin: (attempt: number) => Promise<Running>): Promise
   return times;
 }
 
-function fill(file: string, types: number, rows: number): void {
+function fill(file: string, types: number): void {
   const database = new Database(file);
   database.pragma('synchronous = off');
   for (const type of identifiers(types))
-    insert(database, tableOf(type), identifiers(rows), (id) => [...itemRow(itemOf(id)), ...(type === 1 ? [] : [id])]);
+    insert(database, tableOf(type), identifiers(RECORDS), (id) => [
+      ...itemRow(itemOf(id)),
+      ...(type === 1 ? [] : [id]),
+    ]);
   database.close();
 }
 
