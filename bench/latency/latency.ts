@@ -21,7 +21,7 @@ import type { Waited, Waits } from './waits.ts';
 const RATE = 250;
 /** The driver's processes that are load give way to the one that measures. */
 const NICENESS = 10;
-/** Until the load is there. */
+/** Until the load is there, if so much time is given. */
 const AHEAD_SECONDS = 1;
 
 type Probe = Assistant<Probing, Waits>;
@@ -84,12 +84,13 @@ async function withAssistants<T>(cores: Cores, use: (probe: Probe, crowd: Crowd)
 /** One situation after the other; the server ends with the last. */
 async function waits(server: Running, cores: string, scene: Scene): Promise<readonly Waited[]> {
   const { contender } = server;
+  const ahead = Math.min(AHEAD_SECONDS, scene.seconds);
   const all: Waited[] = [];
   try {
-    await probed(server, scene, AHEAD_SECONDS);
+    await probed(server, scene, ahead);
     for (const situation of situations.filter((one) => suits(contender, one))) {
-      const busy = situation.run(server, scene.crowd, scene.seconds + 2 * AHEAD_SECONDS);
-      await sleep(AHEAD_SECONDS * 1000);
+      const busy = situation.run(server, scene.crowd, scene.seconds + 2 * ahead);
+      await sleep(ahead * 1000);
       const [found, beside] = await Promise.all([probed(server, scene, scene.seconds), busy]);
       all.push({ contender: contender.name, cores, situation: situation.name, beside, ...found });
       scene.progress.step(`${contender.name}, ${cores}, ${situation.name}`);

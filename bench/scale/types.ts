@@ -19,13 +19,13 @@ import { shippedTargets, typesTargets } from './targets.ts';
 const RECORDS = 200;
 /** Statements are compiled when they are first wanted: each type is asked so often before it is measured. */
 const VISITS = 8;
-/** Of each, the median counts. */
-const STARTS = 3;
+/** They take long; the median counts. */
+const startsOf = ({ rounds }: Plan): number => Math.min(3, rounds);
 const SHIPPED_SCHEMA = join(ROOT, 'schema');
 const SHIPPED: Contender = { ...engine, name: 'shipped types', environment: { SCHEMA_DIR: SHIPPED_SCHEMA } };
 
 export const typesSteps = (sizes: readonly number[], plan: Plan): number =>
-  (2 * STARTS + 1) * sizes.length + STARTS + roundsOf(typesWork, sizes, plan);
+  (2 * startsOf(plan) + 1) * sizes.length + startsOf(plan) + roundsOf(typesWork, sizes, plan);
 
 /** A server that runs, and what it took to get there. */
 interface Started {
@@ -65,7 +65,8 @@ async function visitAll({ servers, driver }: Stage, { connections }: Effort): Pr
     }
 }
 
-async function startWith(types: number, folder: string, cores: Cores, { progress }: Effort): Promise<Started> {
+async function startWith(types: number, folder: string, cores: Cores, { plan, progress }: Effort): Promise<Started> {
+  const starts = startsOf(plan);
   const schema = join(folder, `${types} types`);
   mkdirSync(schema);
   for (const type of identifiers(types)) writeFileSync(join(schema, `${pathOf(type)}.yaml`), descriptorOf(type));
@@ -75,17 +76,17 @@ async function startWith(types: number, folder: string, cores: Cores, { progress
     progress.step(`start with ${contender.name}`);
     return server;
   };
-  const firsts = await startTimes((attempt) => startOn(`${attempt}.db`));
+  const firsts = await startTimes(starts, (attempt) => startOn(`${attempt}.db`));
   fill(join(schema, '0.db'), types);
-  const others = await startTimes(() => startOn('0.db'));
+  const others = await startTimes(starts, () => startOn('0.db'));
   const server = await startOn('0.db');
   return { server, first: median(firsts), again: median(others), memory: server.memory().resident };
 }
 
 /** In seconds. */
-async function startTimes(begin: (attempt: number) => Promise<Running>): Promise<readonly number[]> {
+async function startTimes(starts: number, begin: (attempt: number) => Promise<Running>): Promise<readonly number[]> {
   const times: number[] = [];
-  for (let attempt = 0; attempt < STARTS; attempt += 1) {
+  for (let attempt = 0; attempt < starts; attempt += 1) {
     const server = await begin(attempt);
     times.push(server.startTime / 1000);
     await server.stop();
@@ -105,10 +106,10 @@ function fill(file: string, types: number): void {
 }
 
 /** What `npm start` does in this project. */
-export const startShipped = (cores: Cores, { progress }: Effort): Promise<Axis> =>
+export const startShipped = (cores: Cores, { plan, progress }: Effort): Promise<Axis> =>
   inFolder(async (folder) => {
     const memories: number[] = [];
-    const times = await startTimes(async (attempt) => {
+    const times = await startTimes(startsOf(plan), async (attempt) => {
       const server = await start(SHIPPED, sqliteData(join(folder, `${attempt}.db`), 0), [cores.server]);
       memories.push(server.memory().resident);
       progress.step(`start with the ${SHIPPED.name}`);
