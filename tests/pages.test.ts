@@ -90,13 +90,19 @@ test.each([
   expect((await fetch(server.url + path)).status).toBe(200);
 });
 
-test.each(['/doc', '//', '/docs//', '/docs/nothing/', '/docs/nothing', '/docs/../package.json', '/docs/%2e%2e/package.json', '/openapi'])(
-  'GET %s is 404',
-  async (path) => {
-    const { status, headers } = await exchange(server.url, `GET ${path}`);
-    expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
-  },
-);
+test.each([
+  '/doc',
+  '//',
+  '/docs//',
+  '/docs/nothing/',
+  '/docs/nothing',
+  '/docs/../package.json',
+  '/docs/%2e%2e/package.json',
+  '/openapi',
+])('GET %s is 404', async (path) => {
+  const { status, headers } = await exchange(server.url, `GET ${path}`);
+  expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
+});
 
 test('a schema without a guide has no page and no link for it', async () => {
   const other = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });

@@ -11,6 +11,8 @@ export type Snapshot = ReadonlyMap<string, string>;
 export interface ReplayOptions {
   readonly url: string;
   readonly token?: string;
+  /** Speaks to the service in place of a client of the replayer's own. */
+  readonly client?: Client;
   /** Sees into the database behind the service, so that `changes` can be checked. */
   readonly observe?: () => Promise<Snapshot>;
   readonly onProgress?: (result: Result, done: number, all: number) => void;
@@ -120,7 +122,7 @@ export interface Replayer {
 }
 
 export function createReplayer(options: ReplayOptions): Replayer {
-  const session: Session = { client: createClient(options.url), options, snapshot: undefined };
+  const session: Session = { client: options.client ?? createClient(options.url), options, snapshot: undefined };
   return { replay: (one) => replayCase(session, one), close: () => session.client.close() };
 }
 

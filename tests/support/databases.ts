@@ -18,6 +18,9 @@ export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
 /** What the tests run on that run on one database at a time. */
 export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'postgres';
 
+/** Every database that is there, for tests that run on each. */
+export const databaseKinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
+
 export const createDatabase = (kind = databaseKind): Promise<TestDatabase> => creators[kind]();
 
 const creators: Readonly<Record<DatabaseKind, () => Promise<TestDatabase>>> = {

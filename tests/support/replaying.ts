@@ -2,27 +2,41 @@
 import type { Model } from '../../engine/model/model.ts';
 import type { Case } from '../../engine/suite/case.ts';
 import { formatFailures } from '../../engine/suite/report.ts';
+import { type Client, createClient } from '../../engine/suite/client.ts';
 import { createReplayer, type Replayer } from '../../engine/suite/replay.ts';
+import type { DatabaseKind } from './databases.ts';
 import { createObserver, type Observer } from './observer.ts';
 import { startTestServer, type TestServer } from './server.ts';
 
 export interface Bench {
   readonly server: TestServer;
   readonly observer: Observer;
+  readonly client: Client;
   readonly replayer: Replayer;
   close(): Promise<void>;
 }
 
-export async function openBench(schemaDirectory: string, model: Model): Promise<Bench> {
-  const server = await startTestServer({ schemaDirectory });
+interface Options {
+  readonly kind?: DatabaseKind;
+  /** Around the client that speaks to the service. */
+  readonly recording?: (client: Client) => Client;
+}
+
+export async function openBench(
+  schemaDirectory: string,
+  model: Model,
+  { kind, recording = (client) => client }: Options = {},
+): Promise<Bench> {
+  const server = await startTestServer({ schemaDirectory, ...(kind ? { kind } : {}) });
   const observer = await createObserver(server.database, model);
-  const replayer = createReplayer({ url: server.url, observe: observer.snapshot });
+  const client = recording(createClient(server.url));
+  const replayer = createReplayer({ url: server.url, client, observe: observer.snapshot });
   const close = async (): Promise<void> => {
     replayer.close();
     await observer.close();
     await server.close();
   };
-  return { server, observer, replayer, close };
+  return { server, observer, client, replayer, close };
 }
 
 const MAX_SHOWN = 10;
