@@ -1,5 +1,5 @@
 /** The commands and their options: what each means, and what is taken where one is not given. */
-import { contenders, handWritten } from './contenders.ts';
+import { contenders, handWritten, onPostgres } from './contenders.ts';
 import { work } from './work.ts';
 
 const names = (all: readonly { readonly name: string }[]): string => all.map(({ name }) => name).join(',');
@@ -36,6 +36,17 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
       seconds: '1',
       rows: '10000',
       chart: '',
+    },
+  },
+  postgres: {
+    meaning: 'the same on PostgreSQL, beside Fastify and pg by hand',
+    defaults: {
+      work: names(work),
+      with: names(onPostgres) + ',fastify',
+      connections: '1,16,64',
+      rounds: '5',
+      seconds: '1',
+      rows: '10000',
     },
   },
   scale: {

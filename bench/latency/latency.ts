@@ -7,7 +7,7 @@ import { copyDatabase, createDatabase } from '../database.ts';
 import { dialects } from '../dialects.ts';
 import { type Assistant, startAssistant } from '../driver/assistant.ts';
 import { startDriver } from '../driver/driver.ts';
-import type { Options } from '../options.ts';
+import { type Options, UsageError } from '../options.ts';
 import { type Running, start } from '../process.ts';
 import { createProgress, type Progress } from '../report/progress.ts';
 import type { Report } from '../report/report.ts';
@@ -48,6 +48,8 @@ export async function latency(options: Options): Promise<Report> {
     seconds,
   } = options;
   const chosen = contenders.filter(({ name }) => options.contenders.includes(name));
+  const elsewhere = chosen.find(({ database }) => database !== 'sqlite');
+  if (elsewhere) throw new UsageError(`latency is measured on SQLite alone, and ${elsewhere.name} is not on it`);
   const offered = chosen.flatMap((contender) => situations.filter((situation) => suits(contender, situation)));
   const places = placements(cores);
   const progress = createProgress(offered.length * places.length);
