@@ -64,7 +64,8 @@ describeWith('zzuf', () => {
       for (const ratio of RATIOS)
         await eachOf(await mutated(request, ratio), async (bytes) => {
           const answer = await answerTo(Number(port), hostname, bytes);
-          if (/^HTTP\/1\.1 5/.test(answer)) throw new Error(`${answer.slice(0, 200)} to ${bytes.toString('base64')}`);
+          if (answer.startsWith('HTTP/1.1 5'))
+            throw new Error(`${answer.slice(0, 200)} to ${bytes.toString('base64')}`);
         });
     expect((await exchange(target.url, 'GET /health/ready')).status).toBe(200);
   });
