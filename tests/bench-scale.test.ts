@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { latencyChart } from '../bench/latency/chart.ts';
 import { latencies } from '../bench/latency/report.ts';
 import type { Waited } from '../bench/latency/waits.ts';
+import { readOptions } from '../bench/options.ts';
 import { firstByName, identifiers, itemOf } from '../bench/records.ts';
 import { growthChart } from '../bench/scale/chart.ts';
 import { type Axis, factor, type Growth, isMet, type Target } from '../bench/scale/growth.ts';
@@ -197,4 +198,14 @@ describe('a small run', () => {
       expect([situation, beside]).toEqual([situation, situation === 'alone' ? '-' : expect.stringMatching(/^[1-9]/)]);
     }
   }, 240_000);
+});
+
+test('a contender on PostgreSQL is refused where there is no server', () => {
+  const url = process.env['TEST_POSTGRES_URL'];
+  delete process.env['TEST_POSTGRES_URL'];
+  try {
+    expect(() => readOptions(['--with', 'fastify-postgres'])).toThrow(/fastify-postgres needs a PostgreSQL server/);
+  } finally {
+    if (url !== undefined) process.env['TEST_POSTGRES_URL'] = url;
+  }
 });

@@ -17,8 +17,7 @@ const execute = promisify(execFile);
 
 export async function compileBench(): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-test-'));
-  for (const name of ['node_modules', 'package.json', 'bench', 'schema'])
-    await symlink(resolve(name), join(directory, name));
+  for (const name of ['node_modules', 'package.json']) await symlink(resolve(name), join(directory, name));
   await execute(process.execPath, [TSC, '-p', 'bench', '--outDir', join(directory, 'dist')]);
   return {
     directory,
