@@ -84,9 +84,10 @@ describe('the shipped document', () => {
     expect(Object.keys(taxClass ?? {})).toEqual(['id', 'position']);
   });
 
-  test('knows every problem but that of a method which a path has not', () => {
+  test('knows every problem but those of paths and methods that it has not', () => {
     const documented = new Set(JSON.stringify(shipped).match(/(?<=#\/components\/examples\/)[\w-]+/g));
     const elsewhere: readonly ProblemCode[] = [
+      'path-not-found',
       'method-not-allowed',
       'precondition-required',
       // Of what is no request yet.

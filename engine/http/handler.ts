@@ -98,8 +98,6 @@ const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
 
 function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Route): never {
   if (withheld.has(method))
-    throw new Problem('forbidden', `The token does not allow ${method} here; it allows ${allow}`, {
-      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
-    });
+    throw new Problem('forbidden', `The token does not allow ${method} here; it allows ${allow}`);
   throw new Problem('method-not-allowed', `${method} is not offered here; ${allow} are`, { headers: { Allow: allow } });
 }

@@ -6,8 +6,11 @@ import { type Answer, PROBLEM_TYPE } from './answer.ts';
 /** Faults that one answer lists; of the others it says how many there are. */
 export const MAX_ERRORS = 100;
 
-/** Seconds after which another attempt is worth while (RFC 9110, 10.2.3). */
-const RETRY_AFTER: { readonly [code in ProblemCode]?: string } = { 'storage-busy': '1' };
+/** What goes with a code wherever it comes from: when to try again (RFC 9110, 10.2.3), what the token lacks (RFC 6750, 3.1). */
+const HEADERS: { readonly [code in ProblemCode]?: Answer['headers'] } = {
+  'storage-busy': { 'Retry-After': '1' },
+  forbidden: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+};
 
 /** `instance` is the path of the request. What is not a Problem is a fault of the service: it is logged, not told. */
 export function problemAnswer(error: unknown, instance: string, requestId: string, log: Log): Answer {
@@ -18,12 +21,11 @@ export function problemAnswer(error: unknown, instance: string, requestId: strin
 
 function render(problem: Problem, instance: string): Answer {
   const { code, status, headers } = problem;
-  const retryAfter = RETRY_AFTER[code];
   return {
     status,
     headers: {
       'Content-Type': PROBLEM_TYPE,
-      ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }),
+      ...HEADERS[code],
       ...headers,
     },
     body: JSON.stringify({

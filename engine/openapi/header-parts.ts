@@ -28,6 +28,10 @@ export const HEADERS = {
     schema: { type: 'integer', minimum: 0, examples: [1] },
   }),
   Accept: text('The media types that a body here may have.', 'application/json'),
+  'Accept-Encoding': text('The encodings that a body here may have.', 'identity'),
+  'WWW-Authenticate': always(text('What is missing: a token, or one with more rights (RFC 6750).', 'Bearer')),
+  RateLimit: always(text('How many requests are left, and for how many seconds.', '"minute";r=0;t=42')),
+  'RateLimit-Policy': always(text('How many requests there are in so many seconds.', '"minute";q=1200;w=60')),
   'Accept-Patch': text('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
 } as const satisfies Readonly<Record<string, JsonObject>>;
 

@@ -123,7 +123,7 @@ function operationObject(kind: Kind, type: RecordType, names: Names, problems: P
       ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
     ],
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...kind.answers(type, names), ...problems.of(kind.operation, type) },
+    responses: { ...kind.answers(type, names), ...problems.of(kind.operation, kind.method, type) },
   };
 }
 

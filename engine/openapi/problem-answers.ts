@@ -6,30 +6,22 @@ import { type ProblemCode, problemKinds } from '../problem.ts';
 import { type HeaderName } from './header-parts.ts';
 import { free } from './names.ts';
 import { ref } from './refs.ts';
+import { relationsWithin, restrictsDeletion, restrictsWrites, writesUnique } from './written.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
 
 const ANY = [
   'invalid-query',
   'unauthorized',
-  'forbidden',
   'not-acceptable',
   'uri-too-long',
   'rate-limited',
   'internal-error',
   'storage-busy',
 ] as const;
-const ONE = ['invalid-identifier', 'record-not-found', 'path-not-found'] as const;
-const WRITING = ['precondition-failed', 'storage-full'] as const;
-const BODY = [
-  'invalid-json',
-  'content-too-large',
-  'unsupported-media-type',
-  'invalid-body',
-  'unique-conflict',
-] as const;
-/** Only where a body may hold related records. */
-const NESTED = ['invalid-reference', 'link-conflict', 'restrict-conflict'] as const;
+const ONE = ['invalid-identifier', 'record-not-found'] as const;
+const WRITING = ['forbidden', 'precondition-failed', 'storage-full'] as const;
+const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
 const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
   list: ANY,
@@ -45,23 +37,35 @@ function problemCodes(operation: Operation, type: RecordType): readonly ProblemC
   const changes = operation === 'update' || operation === 'delete';
   return [
     ...CODES[operation],
-    ...(type.relations.size > 0 ? (['too-many-related'] as const) : []),
-    ...(type.relations.size > 0 && writes ? NESTED : []),
-    ...(type.referrers.length > 0 && operation === 'delete' ? (['restrict-conflict'] as const) : []),
-    ...(type.preconditions === 'required' && changes ? (['precondition-required'] as const) : []),
+    ...when('too-many-related', type.relations.size > 0),
+    ...when('unique-conflict', writes && writesUnique(type)),
+    ...when('invalid-reference', writes && type.relations.size > 0),
+    ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
+    ...when('restrict-conflict', operation === 'delete' ? restrictsDeletion(type) : writes && restrictsWrites(type)),
+    ...when('precondition-required', type.preconditions === 'required' && changes),
   ];
 }
 
+const when = (code: ProblemCode, possible: boolean): readonly ProblemCode[] => (possible ? [code] : []);
+
 const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'storage-busy': ['Retry-After'],
-  'rate-limited': ['Retry-After'],
-  'unsupported-media-type': ['Accept', 'Accept-Patch'],
+  'rate-limited': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  unauthorized: ['WWW-Authenticate'],
+  forbidden: ['WWW-Authenticate'],
+};
+
+/** What does instead of a body that is refused for its media type, or for its encoding. */
+const INSTEAD: { readonly [method in string]?: readonly HeaderName[] } = {
+  post: ['Accept', 'Accept-Encoding'],
+  put: ['Accept', 'Accept-Encoding'],
+  patch: ['Accept-Patch', 'Accept-Encoding'],
 };
 
 /** The responses that are problems. Those that are the same are one component: readers are slow where all is repeated. */
 export interface ProblemResponses {
   /** References, by status. */
-  of(operation: Operation, type: RecordType): JsonObject;
+  of(operation: Operation, method: string, type: RecordType): JsonObject;
   /** What was referred to so far. */
   all(): JsonObject;
 }
@@ -69,19 +73,21 @@ export interface ProblemResponses {
 export function createProblemResponses(): ProblemResponses {
   const names = new Map<string, string>();
   const made = new Map<string, JsonObject>();
-  const nameOf = (same: readonly ProblemCode[], wanted: string): string => {
-    const known = names.get(same.join()) ?? free(wanted, made);
-    names.set(same.join(), known);
-    if (!made.has(known)) made.set(known, response(same));
+  const nameOf = (same: readonly ProblemCode[], more: readonly HeaderName[], wanted: string): string => {
+    const key = [...same, ...more].join();
+    const known = names.get(key) ?? free(wanted, made);
+    names.set(key, known);
+    if (!made.has(known)) made.set(known, response(same, more));
     return known;
   };
   return {
-    of: (operation, type) => {
+    of: (operation, method, type) => {
       const codes = problemCodes(operation, type);
       const statuses = [...new Set(codes.map((code) => problemKinds[code].status))];
       const responses = statuses.map((status) => {
         const same = codes.filter((code) => problemKinds[code].status === status);
-        return [String(status), ref('responses', nameOf(same, `${operation}${status}`))] as const;
+        const more = same.includes('unsupported-media-type') ? (INSTEAD[method] ?? []) : [];
+        return [String(status), ref('responses', nameOf(same, more, `${operation}${status}`))] as const;
       });
       return Object.fromEntries(responses);
     },
@@ -89,12 +95,13 @@ export function createProblemResponses(): ProblemResponses {
   };
 }
 
-function response(codes: readonly ProblemCode[]): JsonObject {
+function response(codes: readonly ProblemCode[], more: readonly HeaderName[]): JsonObject {
   const headers: readonly HeaderName[] = [
     'Cache-Control',
     'Vary',
     'X-Request-Id',
     ...codes.flatMap((code) => HEADERS_OF[code] ?? []),
+    ...more,
   ];
   return {
     description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
