@@ -2,12 +2,9 @@
 import { join } from 'node:path';
 import type { DialectName } from './dialects.ts';
 
-export type DatabaseName = 'sqlite' | 'postgres';
-
 export interface Contender {
   readonly name: string;
   readonly description: string;
-  readonly database: DatabaseName;
   readonly dialect: DialectName;
   /** What node is started with. */
   readonly program: string;
@@ -21,16 +18,14 @@ export const SCHEMA = join(ROOT, 'bench', 'schema');
 export const engine: Contender = {
   name: 'engine',
   description: 'this engine, as npm start runs it',
-  database: 'sqlite',
   dialect: 'engine',
   program: join(__dirname, '..', 'server.js'),
   environment: { SCHEMA_DIR: SCHEMA },
 };
 
-const byHand = (name: string, description: string, database: DatabaseName = 'sqlite'): Contender => ({
+const byHand = (name: string, description: string): Contender => ({
   name,
   description,
-  database,
   dialect: 'plain',
   program: join(__dirname, 'hand', `${name}.js`),
   environment: { NODE_ENV: 'production' },
@@ -45,7 +40,6 @@ export const handWritten: readonly Contender[] = [
 const peer = (name: string, description: string, dialect: DialectName): Contender => ({
   name,
   description,
-  database: 'sqlite',
   dialect,
   program: join(ROOT, 'bench', 'peers', `${name}.mjs`),
   environment: { NODE_ENV: 'production' },
@@ -58,17 +52,4 @@ export const peers: readonly Contender[] = [
   peer('soul', 'soul, Express and better-sqlite3, generic', 'soul'),
 ];
 
-export const enginePostgres: Contender = {
-  ...engine,
-  name: 'engine-postgres',
-  description: 'this engine on PostgreSQL',
-  database: 'postgres',
-};
-
-/** They need a PostgreSQL server. */
-export const onPostgres: readonly Contender[] = [
-  enginePostgres,
-  byHand('fastify-postgres', 'Fastify 5 and pg, by hand, with schemas', 'postgres'),
-];
-
-export const contenders: readonly Contender[] = [engine, ...handWritten, ...onPostgres, ...peers];
+export const contenders: readonly Contender[] = [engine, ...handWritten, ...peers];

@@ -7,7 +7,6 @@ import type { Restricted } from './access/restrict.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { createAwaitReader } from './http/await-reader.ts';
 import { contentReader } from './http/content.ts';
 import { createHandler, type Handler } from './http/handler.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
@@ -80,7 +79,6 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     handler: createHandler((request) => entranceOf(request).routes, {
       ...settings,
       log,
-      awaitReader: createAwaitReader(settings),
       observe: requestObserver(settings, log, metrics),
       guarded: access !== undefined,
       rateLimit: rateLimitOf(settings, access),

@@ -1,7 +1,6 @@
 /** What an answer promises stays: through kills at random moments under load, and on a disk that is full. */
-import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +8,7 @@ import Database from 'better-sqlite3';
 import { type Compiled, compile, type Running, urlOf } from './support/compiled.ts';
 import { exchange } from './support/exchange.ts';
 import { startTestServer } from './support/server.ts';
+import { mountSmall } from './support/small-disk.ts';
 import { type Assembly, WriteLoad } from './support/write-load.ts';
 
 /** `npm run test:durability` asks for a hundred. */
@@ -71,42 +71,21 @@ test(
   KILLS * 15_000,
 );
 
-/** A file system of its own, of this many megabytes; undefined where this user may not mount one. */
-function mountSmall(megabytes: number): string | undefined {
-  const place = mkdtempSync(join(tmpdir(), 'small-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', place], { stdio: 'ignore' });
-    return place;
-  } catch {
-    rmSync(place, { recursive: true });
-    return undefined;
-  }
-}
-
-const small = process.platform === 'linux' ? mountSmall(8) : undefined;
-afterAll(() => {
-  if (small === undefined) return;
-  execFileSync('umount', [small]);
-  rmSync(small, { recursive: true });
-});
+const small = mountSmall(8);
+afterAll(() => small?.remove());
 
 if (small === undefined) test.skip('a full disk: needs the right to mount a tmpfs', () => undefined);
 else
   test('a full disk: writes are refused with 507, reads go on, and so do writes when there is space again', async () => {
-    mkdirSync(join(small, 'data'));
-    const ballast = join(small, 'ballast');
-    const databaseUrl = `sqlite:${join(small, 'data', 'records.db')}`;
+    const file = join(small.directory, 'records.db');
+    const databaseUrl = `sqlite:${file}`;
     const server = await startTestServer({ schemaDirectory: SCHEMA, settings: { databaseUrl } });
     const body = JSON.stringify({ stamp: 1, filling: 'x'.repeat(200_000), parts: [{ stamp: 1 }] });
     const write = () => exchange(server.url, 'POST /api/assemblies', { headers: JSON_BODY, body });
     const count = async (): Promise<unknown> =>
       (await exchange(server.url, 'GET /api/assemblies?_cnd[limit]=0&_cnd[limit]=1')).headers['x-total-count'];
     expect((await write()).status).toBe(201);
-    try {
-      writeFileSync(ballast, Buffer.alloc(8 << 20));
-    } catch {
-      // As much of it as there is space for.
-    }
+    const empty = small.fill();
     let made = 1;
     let answer = await write();
     for (; answer.status === 201 && made < 100; made += 1) answer = await write();
@@ -117,9 +96,9 @@ else
       `${made}`,
     ]);
     expect((await exchange(server.url, 'GET /api/assemblies/1')).status).toBe(200);
-    unlinkSync(ballast);
+    empty();
     expect((await write()).status).toBe(201);
     expect(await count()).toBe(`${made + 1}`);
     await server.close();
-    expect(faultsOf(join(small, 'data', 'records.db'))).toEqual([]);
+    expect(faultsOf(file)).toEqual([]);
   });

@@ -5,8 +5,9 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createToken, tokenLine } from '../engine/access/tokens.ts';
 import { isObject, type JsonValue } from '../engine/json.ts';
-import { type Compiled, compile } from './support/compiled.ts';
+import { type Compiled, compile, type Environment } from './support/compiled.ts';
 import { loadModel } from './support/model.ts';
 import { createObserver, type Observer } from './support/observer.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
@@ -31,8 +32,10 @@ afterAll(async () => {
   rmSync(JUNIT, { force: true });
 });
 
-async function suite(...options: readonly string[]) {
-  const running = compiled.run('engine/cli.js', ['suite', ...options], {});
+const suite = (...options: readonly string[]) => suiteIn({}, ...options);
+
+async function suiteIn(environment: Environment, ...options: readonly string[]) {
+  const running = compiled.run('engine/cli.js', ['suite', ...options], environment);
   const code = await running.ended;
   return { code, out: running.out(), err: running.err() };
 }
@@ -93,6 +96,40 @@ describe('records suite', () => {
     expect(code).toBe(1);
     expect(await observer.snapshot()).toBe(before);
   });
+
+  it('says what it leaves out', async () => {
+    const { err } = await suite('--url', server.url, '--write', '--yes', '--type', 'TmpVar');
+    expect(err).toMatch(/^Left out: \d+ cases that depend on settings of the service; --settings takes/m);
+    const all = await suite('--url', server.url, '--write', '--yes', '--settings', '--type', 'ContentImage');
+    expect(all.err).toMatch(/^Left out: \d+ cases that no request can prepare \(.*database held, database full.*\)/m);
+    expect(all.code).toBe(0);
+  }, 30_000);
+
+  it('--settings, --token and --read-token: what follows from settings, and who gets in', async () => {
+    const [token, readToken] = [createToken(), createToken()];
+    const tokens = [
+      tokenLine({ name: 'all', read: 'all', write: 'all' }, token),
+      tokenLine({ name: 'reader', read: 'all', write: new Set() }, readToken),
+    ].join(';');
+    const guarded = await startTestServer({
+      kind: 'sqlite',
+      settings: { tokens, corsOrigins: ['https://a.example'], urlLimit: 1500 },
+    });
+    const known = { CORS_ORIGINS: 'https://a.example', URL_LIMIT: '1500' };
+    const options = ['--url', guarded.url, '--write', '--yes', '--type', 'TmpVar', '--json', '--settings'];
+    const rights = ['--token', token, '--read-token', readToken];
+    try {
+      const { code, out } = await suiteIn(known, ...options, ...rights);
+      const groups = new Set((JSON.parse(out) as readonly { readonly group: string }[]).map(({ group }) => group));
+      expect([code, ...['access', 'cors', 'limits'].map((group) => groups.has(group))]).toEqual([0, true, true, true]);
+      const other = await suiteIn({ ...known, CORS_ORIGINS: 'https://b.example' }, ...options, ...rights);
+      expect([other.code, other.out]).toEqual([1, expect.stringContaining('header access-control-allow-origin')]);
+      const shut = await suiteIn(known, ...options, '--token', createToken());
+      expect(shut.code).toBe(1);
+    } finally {
+      await guarded.close();
+    }
+  }, 60_000);
 
   it('a service that lies: exit code 1, the request in the report, JSON and JUnit XML', async () => {
     const lying = await lyingServer();

@@ -5,15 +5,13 @@ import { parseArgs } from 'node:util';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
-import { readSettings } from '../settings.ts';
+import { readSettings, type Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { type Case, onlyReads } from '../suite/case.ts';
 import { junitXml } from '../suite/junit.ts';
 import { progressLine } from '../suite/progress.ts';
 import { replay, type Result } from '../suite/replay.ts';
 import { formatFailures, formatSummary } from '../suite/report.ts';
-import { suiteOfAll } from '../suite/suite.ts';
+import { announcement, chooseCases } from './chosen-cases.ts';
 import type { Command } from './command.ts';
 
 const OPTIONS = {
@@ -21,13 +19,20 @@ const OPTIONS = {
   write: { type: 'boolean' },
   yes: { type: 'boolean' },
   token: { type: 'string' },
+  'read-token': { type: 'string' },
+  settings: { type: 'boolean' },
   type: { type: 'string' },
   json: { type: 'boolean' },
   junit: { type: 'string' },
 } as const;
 
-const USAGE =
-  'records suite --url URL [--write] [--yes] [--token TOKEN] [--type NAME] [--json] [--junit FILE]: replays the reads, with --write all requests';
+const USAGE = [
+  'records suite --url URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE]',
+  'Replays the reads, with --write all requests; with --token also who gets in, with --read-token (of one who may only read) what others may;',
+  'with --settings also what follows from the settings of this environment, which are taken to be those of the service',
+].join('\n');
+
+type Options = ReturnType<typeof readOptions>;
 
 function readOptions(args: readonly string[]) {
   try {
@@ -37,8 +42,6 @@ function readOptions(args: readonly string[]) {
   }
 }
 
-type Options = ReturnType<typeof readOptions>;
-
 function urlOf({ url }: Options): string {
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url;
   throw new StartError(
@@ -46,38 +49,10 @@ function urlOf({ url }: Options): string {
   );
 }
 
-function loadModel(): Model {
-  const { schema, diagnostics } = checkSchema(readSettings(process.env).schemaDirectory);
+function loadModel({ schemaDirectory }: Settings): Model {
+  const { schema, diagnostics } = checkSchema(schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   return schema.model;
-}
-
-/** Another start for each run, so that it does not meet the values that an earlier one left behind. */
-const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
-
-function chosenCases(model: Model, { write, type }: Options): readonly Case[] {
-  if (type !== undefined && !model.types.has(type)) {
-    throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
-  }
-  const all = suiteOfAll(model, seedOfNow()).filter((one) => type === undefined || one.type === type);
-  return all.filter((one) => (write ? !one.irreversible : onlyReads(one)));
-}
-
-/** How many records of each type the cases cannot remove again. */
-function leftBehind(cases: readonly Case[]): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const [type, count] of cases.flatMap(({ leaves }) => Object.entries(leaves)))
-    sums.set(type, (sums.get(type) ?? 0) + count);
-  return sums;
-}
-
-function announcement(url: string, cases: readonly Case[]): string {
-  const left = [...leftBehind(cases)].map(([type, count]) => `  ${type}: ${count}`);
-  const rest =
-    left.length === 0
-      ? ['and removes all of them again.']
-      : ['and removes them again, except for records of types that offer no delete:', ...left];
-  return [`This creates, changes and deletes records of its own at ${url}`, ...rest].join('\n');
 }
 
 async function confirmed(question: string): Promise<boolean> {
@@ -117,15 +92,18 @@ export const suite: Command = {
   run: async (args) => {
     const options = readOptions(args);
     const url = urlOf(options);
-    const cases = chosenCases(loadModel(), options);
+    const settings = readSettings(process.env);
+    const { cases, leftOut } = chooseCases(loadModel(settings), settings, options);
     await requireAnswer(url);
+    for (const line of leftOut) console.error(line);
     if (options.write && !options.yes && !(await confirmed(announcement(url, cases)))) return 1;
     if (options.write && options.yes) console.error(announcement(url, cases));
-    const { token } = options;
+    const { token, 'read-token': readToken } = options;
     const progress = process.stderr.isTTY ? progressLine(process.stderr) : undefined;
     const results = await replay(cases, {
       url,
       ...(token === undefined ? {} : { token }),
+      ...(readToken === undefined ? {} : { readToken }),
       ...(progress ? { onProgress: progress.show } : {}),
     });
     progress?.clear();

@@ -3,6 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
 export interface Answer {
   readonly status: number;
@@ -19,6 +20,8 @@ export interface Sent {
 
 export interface Client {
   send(request: Sent): Promise<Answer>;
+  /** Sends these bytes on a connection of their own, and reads until it ends. */
+  sendRaw(bytes: string): Promise<Answer>;
   close(): void;
 }
 
@@ -28,23 +31,38 @@ const TIMEOUT = 30_000;
 const flat = (headers: http.IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
+const DECODERS: ReadonlyMap<string | undefined, (bytes: Buffer) => Buffer> = new Map([
+  ['gzip', gunzipSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** What was compressed on its way. */
+function decoded(bytes: Buffer, headers: Answer['headers']): string {
+  const decode = bytes.length === 0 ? undefined : DECODERS.get(headers['content-encoding']);
+  return (decode === undefined ? bytes : decode(bytes)).toString('utf8');
+}
+
 function collect(response: http.IncomingMessage, done: (answer: Answer) => void, failed: (error: Error) => void): void {
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   response.on('error', failed);
   response.on('end', () => {
-    const text = Buffer.concat(chunks).toString('utf8');
-    done({ status: response.statusCode ?? 0, headers: flat(response.headers), text });
+    const headers = flat(response.headers);
+    done({ status: response.statusCode ?? 0, headers, text: decoded(Buffer.concat(chunks), headers) });
   });
 }
 
 /** Node's client drops what follows the headers of a HEAD answer, so the bytes are read from the socket itself. */
 function sendHead(base: URL, { path, headers }: Sent): Promise<Answer> {
-  const port = Number(base.port) || (base.protocol === 'https:' ? 443 : 80);
-  const secure = base.protocol === 'https:';
   const lines = Object.entries({ host: base.host, connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
   );
+  return overSocket(base, `HEAD ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+}
+
+function overSocket(base: URL, bytes: string): Promise<Answer> {
+  const secure = base.protocol === 'https:';
+  const port = Number(base.port) || (secure ? 443 : 80);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const place = { host: base.hostname.replaceAll(/[[\]]/g, ''), port };
@@ -53,7 +71,7 @@ function sendHead(base: URL, { path, headers }: Sent): Promise<Answer> {
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     socket.on('error', reject);
     socket.on('end', () => resolve(parseHead(Buffer.concat(chunks).toString('utf8'))));
-    socket.write(`HEAD ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    socket.write(bytes);
   });
 }
 
@@ -90,7 +108,8 @@ export function createClient(url: string): Client {
   const prefix = base.pathname.replace(/\/$/, '');
   const send = ({ method, path, headers, text }: Sent): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
+      const isWhole = text !== undefined && headers['transfer-encoding'] === undefined;
+      const length = isWhole ? { 'content-length': String(Buffer.byteLength(text)) } : {};
       const options = {
         agent,
         method,
@@ -111,6 +130,7 @@ export function createClient(url: string): Client {
         request.method === 'HEAD' ? sendHead(base, { ...request, path: prefix + request.path }) : send(request);
       return belowPrefix(await answer, prefix);
     },
+    sendRaw: (bytes) => overSocket(base, bytes),
     close: () => agent.destroy(),
   };
 }

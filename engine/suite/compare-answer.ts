@@ -5,23 +5,31 @@ import type { ExpectedProblem, Expectation } from './case.ts';
 import type { Answer } from './client.ts';
 import { type Difference, difference, match } from './match.ts';
 
+/** The variable that stands for any word, and is not bound. */
+const ANYTHING = '*';
+const WORD = /^[\w.:/+=-]{1,128}$/;
 const VARIABLE = /\{([^{}]+)\}/;
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** Methods may be listed in any order. */
-const LISTS: ReadonlySet<string> = new Set(['allow', 'accept-patch']);
-const inOrder = (text: string): string =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .toSorted()
-    .join(', ');
+const itemsOf = (text: string): readonly string[] => text.split(',').map((item) => item.trim().toLowerCase());
+
+const holds = (expected: string, got: string): boolean =>
+  itemsOf(expected).every((item) => itemsOf(got).includes(item));
+const same = (expected: string, got: string): boolean => holds(expected, got) && holds(got, expected);
+
+/** Headers whose items stand in any order; of the last ones there may be more than a case knows of. */
+const LISTS: ReadonlyMap<string, (expected: string, got: string) => boolean> = new Map([
+  ['allow', same],
+  ['accept-patch', same],
+  ['vary', holds],
+  ['access-control-allow-headers', holds],
+  ['access-control-allow-methods', holds],
+  ['access-control-expose-headers', holds],
+]);
 
 function matchText(name: string, expected: string | null, got: string | undefined): Difference[] {
-  const equal =
-    LISTS.has(name) && expected !== null && got !== undefined
-      ? inOrder(expected) === inOrder(got)
-      : expected === (got ?? null);
+  const compare = LISTS.get(name);
+  const equal = compare && expected !== null && got !== undefined ? compare(expected, got) : expected === (got ?? null);
   return equal ? [] : [difference(`header ${name}`, expected ?? undefined, got)];
 }
 
@@ -32,6 +40,7 @@ function matchHeader(name: string, expected: string | null, got: string | undefi
     return matchText(name, expected, got);
   const [head = '', tail = ''] = expected.split(place);
   const middle = got.slice(head.length, tail === '' ? undefined : -tail.length);
+  if (variable === ANYTHING) return WORD.test(middle) ? [] : [difference(`header ${name}`, expected, got)];
   const fits = got === head + middle + tail && (!variable.includes(':') || /^\d+$/.test(middle));
   if (!fits) return [difference(`header ${name}`, expected, got)];
   return match(reference(variable), variable.includes(':') ? Number(middle) : middle, `header ${name}`, bindings);
@@ -47,6 +56,7 @@ function matchLinks({ links = {} }: Expectation, { headers }: Answer, bindings: 
   const targets = linkTargets(headers['link']);
   return Object.entries(links).flatMap(([relation, variable]) => {
     const [place, target] = [`link ${relation}`, targets.get(relation)];
+    if (variable === ANYTHING) return target === undefined ? [difference(place, 'an address', undefined)] : [];
     if (variable !== null) return match(reference(variable), target, place, bindings);
     return target === undefined ? [] : [difference(place, undefined, target)];
   });
@@ -74,13 +84,14 @@ const places = (problem: JsonObject, kind: string): readonly JsonValue[] =>
 
 const text = (value: JsonValue | undefined): boolean => typeof value === 'string' && value !== '';
 
-function matchMembers(problem: JsonObject, status: number): Difference[] {
+function matchMembers(problem: JsonObject, status: number, { unaddressed }: ExpectedProblem): Difference[] {
   const wrong: Difference[] = [];
   if (!text(problem['title'])) wrong.push(difference('problem title', 'a text', problem['title']));
   if (!text(problem['detail'])) wrong.push(difference('problem detail', 'a text', problem['detail']));
   if (problem['message'] !== problem['detail'])
     wrong.push(difference('problem message', problem['detail'], problem['message']));
-  if (!text(problem['instance'])) wrong.push(difference('problem instance', 'a text', problem['instance']));
+  if (!unaddressed && !text(problem['instance']))
+    wrong.push(difference('problem instance', 'a text', problem['instance']));
   if (problem['status'] !== status) wrong.push(difference('problem status', status, problem['status']));
   return wrong;
 }
@@ -93,9 +104,10 @@ function matchProblem(expected: ExpectedProblem, status: number, { headers, text
   return [
     ...(mediaType === PROBLEM_TYPE ? [] : [difference('header content-type', PROBLEM_TYPE, headers['content-type'])]),
     ...(problem['type'] === type ? [] : [difference('problem type', type, problem['type'])]),
-    ...matchMembers(problem, status),
+    ...matchMembers(problem, status, expected),
     ...matchList('problem pointers', expected.pointers, places(problem, 'pointer')),
     ...matchList('problem parameters', expected.parameters, places(problem, 'parameter')),
+    ...matchList('problem headers', expected.headers, places(problem, 'header')),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** What a generator of cases is given, and the frame that each of its cases stands in. */
 import type { Field, Model, RecordType } from '../model/model.ts';
 import type { Case } from './case.ts';
+import type { Deployment } from './deployment.ts';
 import type { Seeds } from './samples.ts';
 import { finish } from './finish.ts';
 import { type Scenario, startScenario, Unreachable } from './scenario.ts';
@@ -9,6 +10,7 @@ export interface Context {
   readonly model: Model;
   readonly type: RecordType;
   readonly seeds: Seeds;
+  readonly deployment: Deployment;
 }
 
 /** The cases of one kind for one record type. */

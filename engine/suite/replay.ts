@@ -1,20 +1,23 @@
 /** Sends the requests of cases to a service and tells where its answers differ from what the cases say. */
-import { type Bindings, fill, fillHeaders, fillPath } from './bindings.ts';
-import type { Case, Step } from './case.ts';
-import { type Answer, type Client, createClient } from './client.ts';
+import type { Bindings } from './bindings.ts';
+import { type Case, type Condition, conditionsOf, type Step } from './case.ts';
+import { type Client, createClient } from './client.ts';
 import { compareAnswer } from './compare-answer.ts';
 import type { Difference } from './match.ts';
+import { sendStep, type Tokens } from './send-step.ts';
 
 /** What each table holds, by its name: any text that differs when the rows differ. */
 export type Snapshot = ReadonlyMap<string, string>;
 
-export interface ReplayOptions {
+/** Brings a condition about; what it answers ends it. */
+export type Arrange = () => Promise<() => Promise<void>>;
+
+export interface ReplayOptions extends Tokens {
   readonly url: string;
-  readonly token?: string;
-  /** Speaks to the service in place of a client of the replayer's own. */
-  readonly client?: Client;
   /** Sees into the database behind the service, so that `changes` can be checked. */
   readonly observe?: () => Promise<Snapshot>;
+  /** Cases that need another condition than these are skipped. */
+  readonly conditions?: { readonly [C in Condition]?: Arrange };
   readonly onProgress?: (result: Result, done: number, all: number) => void;
   /** Asked before each case: true ends the replay. */
   readonly stop?: () => boolean;
@@ -40,22 +43,6 @@ interface Session {
   snapshot: Snapshot | undefined;
 }
 
-const MAX_TEXT = 2_000;
-
-async function send(session: Session, step: Step, bindings: Bindings): Promise<{ answer: Answer; request: string }> {
-  const { method, path, headers, body, text } = step.request;
-  const token = session.options.token;
-  const sent = text ?? (body === undefined ? undefined : JSON.stringify(fill(body, bindings)));
-  const all = {
-    ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...fillHeaders(headers ?? {}, bindings),
-  };
-  const filled = fillPath(path, bindings);
-  const request = `${method} ${filled}${sent === undefined ? '' : ` ${sent.slice(0, MAX_TEXT)}`}`;
-  return { request, answer: await session.client.send({ method, path: filled, headers: all, text: sent }) };
-}
-
 function changed(before: Snapshot, after: Snapshot): string[] {
   return [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();
 }
@@ -70,10 +57,10 @@ async function tableDifferences(session: Session, step: Step): Promise<Differenc
   return got === expected ? [] : [{ place: 'changed tables', expected: expected || 'none', got: got || 'none' }];
 }
 
-async function replayStep(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
+async function attempt(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
   let request = `${step.request.method} ${step.request.path}`;
   try {
-    const sent = await send(session, step, bindings);
+    const sent = await sendStep(session.client, session.options, step, bindings);
     request = sent.request;
     const differences = [
       ...compareAnswer(step.expect, sent.answer, bindings),
@@ -82,6 +69,26 @@ async function replayStep(session: Session, step: Step, bindings: Bindings): Pro
     return differences.length === 0 ? undefined : { request, differences };
   } catch (error) {
     return { request, differences: [{ place: 'request', expected: 'an answer', got: String(error) }] };
+  }
+}
+
+/** An attempt that is not the last one binds nothing. */
+async function attempts(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
+  for (let left = step.attempts ?? 1; left > 1; left -= 1) {
+    const bound = new Map(bindings);
+    if ((await attempt(session, step, bound)) !== undefined) continue;
+    for (const [name, value] of bound) bindings.set(name, value);
+    return undefined;
+  }
+  return attempt(session, step, bindings);
+}
+
+async function replayStep(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
+  const end = step.given && (await session.options.conditions?.[step.given]?.());
+  try {
+    return await attempts(session, step, bindings);
+  } finally {
+    await end?.();
   }
 }
 
@@ -103,7 +110,12 @@ async function cleanUp(session: Session, one: Case, bindings: Bindings): Promise
   return failures;
 }
 
+/** Whether every condition of the case can be brought about. */
+const canReplay = ({ options: { conditions = {} } }: Session, one: Case): boolean =>
+  conditionsOf(one).every((condition) => conditions[condition] !== undefined);
+
 async function replayCase(session: Session, one: Case): Promise<Result> {
+  if (!canReplay(session, one)) return { case: one, outcome: 'skipped', failures: [], milliseconds: 0 };
   const start = performance.now();
   const bindings: Bindings = new Map();
   session.snapshot = await session.options.observe?.();
@@ -122,7 +134,7 @@ export interface Replayer {
 }
 
 export function createReplayer(options: ReplayOptions): Replayer {
-  const session: Session = { client: options.client ?? createClient(options.url), options, snapshot: undefined };
+  const session: Session = { client: createClient(options.url), options, snapshot: undefined };
   return { replay: (one) => replayCase(session, one), close: () => session.client.close() };
 }
 

@@ -10,10 +10,15 @@ import type { ViewRequest } from './reference/views.ts';
 import type { Id } from './reference/world.ts';
 import { refused, type Scenario, step, Unreachable } from './scenario.ts';
 
-function accepted(outcome: Accepted | Refusal): Accepted {
+export function accepted(outcome: Accepted | Refusal): Accepted {
   if (outcome instanceof Refusal) throw new Error(`the reference model refuses what a case needs: ${outcome.message}`);
   return outcome;
 }
+
+/** Whether records of the type have entity tags. */
+export const etag = ({ preconditions }: RecordType): { readonly etag: string | null } => ({
+  etag: preconditions === 'off' ? null : '"{*}"',
+});
 
 export function post(scenario: Scenario, type: RecordType, body: JsonObject, view: ViewRequest = {}): Id {
   if (!type.operations.has('create')) throw new Unreachable(`${type.name} has no create`);
@@ -22,7 +27,7 @@ export function post(scenario: Scenario, type: RecordType, body: JsonObject, vie
   step(
     scenario,
     request,
-    { status: 201, headers: { location: itemPath(type, done.id) }, body: done.body },
+    { status: 201, headers: { location: itemPath(type, done.id), ...etag(type) }, body: done.body },
     done.changes,
   );
   return done.id;
@@ -38,7 +43,7 @@ export function put(
 ): void {
   const done = accepted(scenario.reference.update(type, id, body, { view, patch: method === 'PATCH' }));
   const request = { method, path: itemPath(type, id, viewQuery(view)), body, ...guard(type) };
-  step(scenario, request, { status: 200, body: done.body }, done.changes);
+  step(scenario, request, { status: 200, headers: etag(type), body: done.body }, done.changes);
 }
 
 const problemOf = ({ code, pointers }: Refusal): ExpectedProblem => ({
@@ -62,7 +67,7 @@ export function putAsModelled(scenario: Scenario, type: RecordType, id: Id, body
   const outcome = scenario.reference.update(type, id, body);
   const request = { method: 'PUT', path: itemPath(type, id), body, ...guard(type) };
   if (outcome instanceof Refusal) refused(scenario, request, outcome.status, problemOf(outcome));
-  else step(scenario, request, { status: 200, body: outcome.body }, outcome.changes);
+  else step(scenario, request, { status: 200, headers: etag(type), body: outcome.body }, outcome.changes);
 }
 
 export function refusedPost(scenario: Scenario, type: RecordType, body: JsonObject): void {
@@ -76,14 +81,14 @@ export function get(scenario: Scenario, type: RecordType, id: Id, view: ViewRequ
   const body = scenario.reference.get(type, id, view);
   const request = { method: 'GET', path: itemPath(type, id, viewQuery(view)) };
   if (body === undefined) refused(scenario, request, 404, { code: 'record-not-found' });
-  else step(scenario, request, { status: 200, body });
+  else step(scenario, request, { status: 200, headers: etag(type), body });
 }
 
 export function remove(scenario: Scenario, type: RecordType, id: Id, view: ViewRequest = {}): void {
   const outcome = scenario.reference.remove(type, id, view);
   const request = { method: 'DELETE', path: itemPath(type, id, viewQuery(view)), ...guard(type) };
   if (outcome instanceof Refusal) refused(scenario, request, outcome.status, problemOf(outcome));
-  else step(scenario, request, { status: 200, body: outcome.body }, outcome.changes);
+  else step(scenario, request, { status: 200, headers: { etag: null }, body: outcome.body }, outcome.changes);
 }
 
 /** A list of some records only, whatever else is in the database. */
@@ -99,5 +104,6 @@ export function list(
   const narrowed = { ...request, filters: [own, ...(request.filters ?? [])] };
   const { body, total } = scenario.reference.list(type, narrowed);
   const path = collectionPath(type, [...listQuery(narrowed), ...extra]);
-  step(scenario, { method: 'GET', path }, { status: 200, headers: { 'x-total-count': String(total) }, body });
+  const links = narrowed.limit === undefined ? {} : { links: { first: '*' } };
+  step(scenario, { method: 'GET', path }, { status: 200, headers: { 'x-total-count': String(total) }, ...links, body });
 }

@@ -29,8 +29,9 @@ export function step(
   request: Request,
   expect: Expectation,
   changes: readonly string[] | undefined = [],
+  more: Pick<Step, 'given' | 'attempts'> = {},
 ): void {
-  scenario.steps.push({ request, expect, changes });
+  scenario.steps.push({ ...more, request, expect, changes });
 }
 
 /** A request that is refused and changes nothing. */

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import type { SmallDisk } from './small-disk.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
@@ -18,8 +19,12 @@ export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
 /** What the tests run on that run on one database at a time. */
 export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'postgres';
 
-/** Every database that is there, for tests that run on each. */
-export const databaseKinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
+/** A file on this disk, which goes with it. */
+export const onDisk = ({ directory }: SmallDisk): TestDatabase => ({
+  kind: 'sqlite',
+  url: `sqlite:${join(directory, 'records.db')}`,
+  remove: async () => undefined,
+});
 
 export const createDatabase = (kind = databaseKind): Promise<TestDatabase> => creators[kind]();
 

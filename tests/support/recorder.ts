@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
 export interface Recorded {
   readonly method: string;
@@ -22,6 +23,14 @@ async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+const DECODERS: ReadonlyMap<string | undefined, (bytes: Buffer) => Buffer> = new Map([
+  ['gzip', gunzipSync],
+  ['br', brotliDecompressSync],
+]);
+
+const decoded = (body: Buffer, coding: string | undefined): string =>
+  String(body.length === 0 ? body : (DECODERS.get(coding)?.(body) ?? body));
+
 const flat = (headers: IncomingHttpHeaders): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value?.toString()]));
 
@@ -35,7 +44,8 @@ export async function startRecorder(target: string, onAnswer: (recorded: Recorde
     if (answer === undefined) return;
     const body = await bytesOf(answer);
     const status = answer.statusCode ?? 0;
-    onAnswer({ method, path, status, headers: flat(answer.headers), text: body.toString() });
+    const text = decoded(body, answer.headers['content-encoding']);
+    onAnswer({ method, path, status, headers: flat(answer.headers), text });
     response.writeHead(status, answer.headers).end(body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

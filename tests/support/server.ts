@@ -7,6 +7,8 @@ export interface TestServer {
   /** Without a slash at its end. */
   readonly url: string;
   readonly database: TestDatabase;
+  /** As if it were told to stop: it goes on, and says that it will not for long. */
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -15,19 +17,22 @@ interface Options {
   readonly schemaDirectory?: string;
   readonly settings?: Partial<Settings>;
   readonly kind?: DatabaseKind;
+  /** Where another database than a new one is served. */
+  readonly database?: TestDatabase;
 }
 
 export async function startTestServer({
   schemaDirectory = 'schema',
   settings = {},
   kind,
+  database: given,
 }: Options = {}): Promise<TestServer> {
-  const database = await createDatabase(kind);
+  const database = given ?? (await createDatabase(kind));
   const own = { port: 0, schemaDirectory, databaseUrl: database.url, shutdownTimeout: 1000 };
   const serving = await serve({ ...readSettings({}), ...own, ...settings });
   const close = async (): Promise<void> => {
     await serving.close();
     await database.remove();
   };
-  return { url: serving.url, database, close };
+  return { url: serving.url, database, drain: () => serving.engine.drain(), close };
 }

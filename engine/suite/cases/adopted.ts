@@ -1,38 +1,13 @@
 /** Types whose records clients cannot create: the cases change one that is there and put it back. */
-import type { JsonValue } from '../../json.ts';
-import type { Field, RecordType } from '../../model/model.ts';
-import type { Case, Step } from '../case.ts';
+import type { Field } from '../../model/model.ts';
+import { adopt, BEFORE, read, write } from '../adopting.ts';
+import { guard, itemPath } from '../addresses.ts';
+import type { Case, Expectation, Step } from '../case.ts';
 import type { Context } from '../context.ts';
-import { collectionPath, guard, itemPath } from '../addresses.ts';
+import { withHeaders } from '../doors.ts';
+import { conditional, uniqueCase } from './adopted-rules.ts';
 
 const GROUP = 'operations';
-const BEFORE = { $ref: 'before' };
-
-/** The first record of the list; without one the case is skipped. */
-function adopt(type: RecordType, id: string): readonly Step[] {
-  const first = { method: 'GET', path: collectionPath(type, ['_cnd[limit][1]=1', 'fields=']) };
-  const body = [{ [type.identifier.name]: { $ref: id } }];
-  return [
-    { request: first, expect: { status: 200, body, orSkip: true }, changes: [] },
-    { request: { method: 'GET', path: itemPath(type, id) }, expect: { status: 200, body: BEFORE }, changes: [] },
-  ];
-}
-
-function write(type: RecordType, id: string, body: JsonValue, changes: readonly string[] | undefined): Step {
-  const after = { $merge: [BEFORE, body] };
-  return {
-    request: { method: 'PUT', path: itemPath(type, id), body, ...guard(type) },
-    expect: { status: 200, body: after },
-    changes,
-  };
-}
-
-const read = (type: RecordType, id: string, body: JsonValue): Step => ({
-  request: { method: 'GET', path: itemPath(type, id) },
-  expect: { status: 200, body },
-  changes: [],
-});
-
 /** Two values that differ, so that the second one is a change whatever was there before. */
 function fieldCase({ type, seeds }: Context, field: Field): Case {
   const id = `${type.name}:1`;
@@ -74,21 +49,24 @@ function refusedCase({ type }: Context, field: Field): Case {
   };
 }
 
-/** Deletes a record that no request can make again. */
-function deletion({ type }: Context): Case {
+/** Deletes a record that no request can make again; answered with it, or without. */
+function deletion({ type }: Context, preference: 'minimal' | 'representation'): Case {
   const id = `${type.name}:1`;
-  const request = { method: 'DELETE', path: itemPath(type, id), ...guard(type) };
+  const prefer = `return=${preference}`;
+  const request = withHeaders({ method: 'DELETE', path: itemPath(type, id), ...guard(type) }, { prefer });
+  const headers = { 'preference-applied': prefer };
+  const expect: Expectation =
+    preference === 'minimal' ? { status: 204, headers, empty: true } : { status: 200, headers, body: BEFORE };
   const gone: Step = {
     request: { method: 'GET', path: itemPath(type, id) },
-    expect: { status: 404, problem: {} },
+    expect: { status: 404, problem: { code: 'record-not-found' } },
     changes: [],
   };
-  const steps = [...adopt(type, id), { request, expect: { status: 200, body: BEFORE }, changes: [type.table] }, gone];
   return {
     type: type.name,
     group: GROUP,
-    title: `DELETE ${itemPath(type, '…')}`,
-    steps,
+    title: `DELETE ${itemPath(type, '…')} Prefer: ${prefer}`,
+    steps: [...adopt(type, id), { request, expect, changes: [type.table] }, gone],
     cleanup: [],
     leaves: {},
     irreversible: true,
@@ -102,8 +80,14 @@ export function adopted(context: Context): readonly Case[] {
   const fields = type.defaultVariant.fields.filter((field) => !field.readOnly);
   return [
     ...(operations.has('update')
-      ? fields.flatMap((field) => [fieldCase(context, field), refusedCase(context, field)])
+      ? [
+          ...fields.flatMap((field) => [fieldCase(context, field), refusedCase(context, field)]),
+          ...fields.filter(({ unique }) => unique).map((field) => uniqueCase(context, field)),
+          conditional(context),
+        ]
       : []),
-    ...(operations.has('delete') && type.referrers.length === 0 ? [deletion(context)] : []),
+    ...(operations.has('delete') && type.referrers.length === 0
+      ? [deletion(context, 'minimal'), deletion(context, 'representation')]
+      : []),
   ];
 }

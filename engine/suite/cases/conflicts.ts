@@ -31,7 +31,7 @@ function uniqueCase(context: Context, index: Index): Case[] {
     refusedPost(scenario, type, { ...fullBody(scenario, type), ...values });
     const second = post(scenario, type, { ...fullBody(scenario, type), ...memberValues(scenario, index) });
     if (type.operations.has('update')) {
-      refusedPut(scenario, type, second, values);
+      for (const method of ['PUT', 'PATCH']) refusedPut(scenario, type, second, values, method);
       put(scenario, type, first, values);
     }
     get(scenario, type, second);

@@ -1,28 +1,12 @@
 /** What is refused before any record is looked at: unknown names, malformed JSON, media types, and which fault comes first. */
-import type { RecordType } from '../../model/model.ts';
 import type { Case, ExpectedProblem, Request } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { collectionPath, itemPath, MISSING_ID } from '../addresses.ts';
+import { doors, takesBody, withBody } from '../doors.ts';
 import { fullBody } from '../obtain.ts';
-import { get, post } from '../requests.ts';
-import { refused, step } from '../scenario.ts';
+import { refused } from '../scenario.ts';
 
 const GROUP = 'errors';
-
-const BY_OPERATION = {
-  list: { method: 'GET', path: (type: RecordType) => collectionPath(type) },
-  create: { method: 'POST', path: (type: RecordType) => collectionPath(type) },
-  get: { method: 'GET', path: (type: RecordType) => itemPath(type, MISSING_ID) },
-  update: { method: 'PUT', path: (type: RecordType) => itemPath(type, MISSING_ID) },
-  delete: { method: 'DELETE', path: (type: RecordType) => itemPath(type, MISSING_ID) },
-} as const;
-
-/** Each operation of the type as a request that gets past the router. */
-const doors = (type: RecordType): Request[] =>
-  [...type.operations].map((name) => {
-    const { method, path } = BY_OPERATION[name];
-    return { method, path: path(type), ...guard(type) };
-  });
 
 function one(context: Context, request: Request, status: number, problem: ExpectedProblem, note = ''): Case[] {
   const { method, path, text = '', headers = {} } = request;
@@ -32,10 +16,6 @@ function one(context: Context, request: Request, status: number, problem: Expect
   );
   return caseOf(context, GROUP, named.join(' '), (scenario) => refused(scenario, request, status, problem));
 }
-
-const takesBody = ({ method }: Request): boolean => method.startsWith('P');
-
-const withBody = (request: Request): Request => (takesBody(request) ? { ...request, body: {} } : request);
 
 /** Nothing is ignored in silence: each operation names the parameter that it does not know. */
 function unknownParameters(context: Context): Case[] {
@@ -109,32 +89,6 @@ function unknownKeys(context: Context): Case[] {
     );
 }
 
-function mediaTypes(context: Context): Case[] {
-  return doors(context.type).flatMap((door) => {
-    const send = (more: Record<string, string>) => ({
-      ...withBody(door),
-      headers: { ...door.headers, ...more },
-    });
-    const accept = ['text/html', 'application/json;q=0', 'image/*'].flatMap((value) =>
-      one(context, send({ accept: value }), 406, { code: 'not-acceptable' }),
-    );
-    const types = takesBody(door)
-      ? [
-          'text/plain',
-          'application/x-www-form-urlencoded',
-          'application/xml',
-          ...(door.method === 'PATCH' ? [] : ['application/merge-patch+json']),
-        ]
-      : [];
-    return [
-      ...accept,
-      ...types.flatMap((value) =>
-        one(context, send({ 'content-type': value }), 415, { code: 'unsupported-media-type' }),
-      ),
-    ];
-  });
-}
-
 /** path, then Accept, then Content-Type, then query and JSON, then body, then record. */
 function precedence(context: Context): Case[] {
   const { type } = context;
@@ -206,26 +160,6 @@ function paths(context: Context): Case[] {
   );
 }
 
-/** Headers that every record answer has. */
-function recordHeaders(context: Context): Case[] {
-  const { type } = context;
-  if (!type.operations.has('create')) return [];
-  return caseOf(context, GROUP, `${collectionPath(type)} headers of answers`, (scenario) => {
-    const id = post(scenario, type, fullBody(scenario, type));
-    get(scenario, type, id);
-    if (!type.operations.has('get')) return;
-    const request = {
-      method: 'GET',
-      path: itemPath(type, id),
-      headers: { accept: 'text/html;q=0.9, application/*;q=0.5' },
-    };
-    step(scenario, request, {
-      status: 200,
-      headers: { 'content-type': '{type}', 'cache-control': 'no-cache', vary: '{vary}' },
-    });
-  });
-}
-
 export const errors = (context: Context): readonly Case[] =>
   [
     paths,
@@ -234,8 +168,6 @@ export const errors = (context: Context): readonly Case[] =>
     malformedParameters,
     bodies,
     unknownKeys,
-    mediaTypes,
     precedence,
     allFaults,
-    recordHeaders,
   ].flatMap((make) => make(context));

@@ -1,4 +1,4 @@
-/** The other media types of lists, and the name that a request has. */
+/** The other media types of lists. */
 import type { RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
@@ -52,13 +52,5 @@ function table(context: Context): Case[] {
   });
 }
 
-function named(context: Context): Case[] {
-  const path = collectionPath(context.type, [NOTHING]);
-  return caseOf(context, GROUP, `GET ${path} X-Request-Id`, (scenario) => {
-    const headers = { 'x-request-id': 'of-the.suite:1' };
-    step(scenario, { method: 'GET', path, headers }, { status: 200, headers, body: [] });
-  });
-}
-
 export const formats = (context: Context): readonly Case[] =>
-  context.type.operations.has('list') ? [lines, table, named].flatMap((make) => make(context)) : [];
+  context.type.operations.has('list') ? [lines, table].flatMap((make) => make(context)) : [];

@@ -3,8 +3,9 @@ import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
 import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { doors, withBody } from '../doors.ts';
 import { fullBody } from '../obtain.ts';
-import { get, post, put, remove } from '../requests.ts';
+import { accepted, get, post, put, remove } from '../requests.ts';
 import { refused, step } from '../scenario.ts';
 import { idValue } from '../reference/world.ts';
 
@@ -24,28 +25,17 @@ const MALFORMED = [
   "1'--",
 ] as const;
 const NOT_GIVEN = [0, -1, 1.5, '1', true, [], {}, MAX_GIVEN_IDENTIFIER + 1, 1e300] as const;
-const BY_OPERATION = { get: 'GET', update: 'PUT', delete: 'DELETE' } as const;
 
-function methodsOf(type: RecordType): string[] {
-  return Object.entries(BY_OPERATION).flatMap(([name, method]) =>
-    [...type.operations].some((one) => one === name) ? [method] : [],
-  );
-}
-
-const request = (type: RecordType, method: string, path: string) => ({
-  method,
-  path,
-  ...(method === 'PUT' ? { body: {} } : {}),
-  ...guard(type),
-});
+/** The requests for one record. */
+const itemDoors = (type: RecordType) => doors(type).filter(({ path }) => path === itemPath(type, MISSING_ID));
 
 function malformed(context: Context): Case[] {
   const { type } = context;
-  return methodsOf(type).flatMap((method) =>
-    caseOf(context, GROUP, `${method} ${itemPath(type, '…')} with malformed identifiers`, (scenario) => {
+  return itemDoors(type).flatMap((door) =>
+    caseOf(context, GROUP, `${door.method} ${itemPath(type, '…')} with malformed identifiers`, (scenario) => {
       for (const text of MALFORMED) {
-        const path = `${collectionPath(type)}/${text}`;
-        refused(scenario, request(type, method, path), 400, { code: 'invalid-identifier' });
+        const request = { ...withBody(door), path: `${collectionPath(type)}/${text}` };
+        refused(scenario, request, 400, { code: 'invalid-identifier', parameters: ['id'] });
       }
     }),
   );
@@ -53,10 +43,10 @@ function malformed(context: Context): Case[] {
 
 function missing(context: Context): Case[] {
   const { type } = context;
-  return methodsOf(type).flatMap((method) =>
-    caseOf(context, GROUP, `${method} ${itemPath(type, MISSING_ID)} that no record has`, (scenario) => {
-      refused(scenario, request(type, method, itemPath(type, MISSING_ID)), 404, { code: 'record-not-found' });
-    }),
+  return itemDoors(type).flatMap((door) =>
+    caseOf(context, GROUP, `${door.method} ${door.path} that no record has`, (scenario) =>
+      refused(scenario, withBody(door), 404, { code: 'record-not-found' }),
+    ),
   );
 }
 
@@ -80,8 +70,7 @@ function given(context: Context): Case[] {
       if (!type.operations.has('delete')) return;
       remove(scenario, type, id);
       const body = fullBody(scenario, type);
-      const again = scenario.reference.create(type, { ...body, [name]: idValue(id) });
-      if (!('changes' in again)) throw again;
+      const again = accepted(scenario.reference.create(type, { ...body, [name]: idValue(id) }));
       const location = itemPath(type, id);
       const sent = { method: 'POST', path: collectionPath(type), body: { ...body, [name]: idValue(id) } };
       step(scenario, sent, { status: 201, headers: { location }, body: again.body }, again.changes);

@@ -7,7 +7,7 @@ import type { OrderRequest } from '../reference/lists.ts';
 import { collectionPath } from '../addresses.ts';
 import { fullBody } from '../obtain.ts';
 import { list, post } from '../requests.ts';
-import { refused, type Scenario } from '../scenario.ts';
+import { refused, type Scenario, step } from '../scenario.ts';
 
 const GROUP = 'lists';
 const ENCODED = '_cnd%5Blimit%5D';
@@ -77,11 +77,8 @@ function paged(
   const { body, total } = scenario.reference.list(type, { filters: [own], ...page });
   const ids = own.ids.map((id) => `${cnd(own.path, 'in')}={${id}}`);
   const path = collectionPath(type, [...ids, ...form]);
-  scenario.steps.push({
-    request: { method: 'GET', path },
-    expect: { status: 200, headers: { 'x-total-count': String(total) }, body },
-    changes: [],
-  });
+  const links = page.limit === undefined ? {} : { links: { first: '*' } };
+  step(scenario, { method: 'GET', path }, { status: 200, headers: { 'x-total-count': String(total) }, ...links, body });
 }
 
 function refusedPages(context: Context): Case[] {
@@ -139,11 +136,7 @@ function orders(context: Context): Case[] {
     const { body } = scenario.reference.list(type, { filters: [own], order });
     const ids = all.map((id) => `${cnd(own.path, 'in')}={${id}}`);
     for (const form of forms) {
-      scenario.steps.push({
-        request: { method: 'GET', path: collectionPath(type, [...ids, ...form]) },
-        expect: { status: 200, body },
-        changes: [],
-      });
+      step(scenario, { method: 'GET', path: collectionPath(type, [...ids, ...form]) }, { status: 200, body });
     }
     list(scenario, type, all, { order: [{ path: type.identifier.name, descending: true }] });
     list(scenario, type, all, { order: [{ path: first, descending: false }] });

@@ -2,9 +2,11 @@
 import type { RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
-import { itemPath, MISSING_ID } from '../addresses.ts';
+import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
+import { doors, withBody } from '../doors.ts';
+import { listQuery } from '../query-text.ts';
 import { fullBody } from '../obtain.ts';
-import { get, post, put } from '../requests.ts';
+import { get, post, put, remove } from '../requests.ts';
 import { refused, type Scenario, step } from '../scenario.ts';
 import type { Id } from '../reference/world.ts';
 
@@ -14,6 +16,10 @@ const GROUP = 'preconditions';
 function readTag(scenario: Scenario, type: RecordType, id: Id, name: string): void {
   step(scenario, { method: 'GET', path: itemPath(type, id) }, { status: 200, headers: { etag: `{${name}}` } });
 }
+
+/** Methods that change, or delete, a record. */
+const changesOf = (type: RecordType): readonly string[] =>
+  ['PUT', 'PATCH', 'DELETE'].filter((method) => doors(type).some((door) => door.method === method));
 
 const readable = ({ type }: Context): boolean =>
   type.operations.has('create') && type.operations.has('get') && type.preconditions !== 'off';
@@ -57,7 +63,7 @@ function late(context: Context): Case[] {
         headers: { 'if-match': '{old}' },
         ...(method === 'DELETE' ? {} : { body: body(3) }),
       };
-      refused(scenario, sent, 412, { code: 'precondition-failed' });
+      refused(scenario, sent, 412, { code: 'precondition-failed', headers: ['If-Match'] });
     }
     readTag(scenario, type, id, 'new');
     const same = scenario.reference.get(type, id) ?? {};
@@ -75,11 +81,46 @@ function requiredHeader(context: Context): Case[] {
   if (type.preconditions !== 'required') return [];
   return caseOf(context, GROUP, `${itemPath(type, '…')} without If-Match`, (scenario) => {
     const id = post(scenario, type, fullBody(scenario, type));
-    const path = itemPath(type, id);
-    if (type.operations.has('update'))
-      refused(scenario, { method: 'PUT', path, body: {} }, 428, { code: 'precondition-required' });
-    if (type.operations.has('delete'))
-      refused(scenario, { method: 'DELETE', path }, 428, { code: 'precondition-required' });
+    for (const method of changesOf(type)) {
+      const request = withBody({ method, path: itemPath(type, id) });
+      refused(scenario, request, 428, { code: 'precondition-required', headers: ['If-Match'] });
+    }
+    get(scenario, type, id);
+  });
+}
+
+/** A page changes with the records on it and with those before and after. */
+function knownPage(context: Context): Case[] {
+  const { type } = context;
+  if (!type.operations.has('list') || !type.identifier.inRecord) return [];
+  return caseOf(context, GROUP, `GET ${collectionPath(type)} If-None-Match`, (scenario) => {
+    const ids = [post(scenario, type, fullBody(scenario, type)), post(scenario, type, fullBody(scenario, type))];
+    const own = { path: type.identifier.name, operator: 'in', ids } as const;
+    const path = collectionPath(type, listQuery({ filters: [own], offset: 0, limit: 1 }));
+    const again = { method: 'GET', path, headers: { 'if-none-match': '{page}' } };
+    step(scenario, { method: 'GET', path }, { status: 200, headers: { etag: '{page}', 'x-total-count': '2' } });
+    step(scenario, again, { status: 304, empty: true, headers: { etag: '{page}' } });
+    const [, last] = ids;
+    if (!type.operations.has('delete') || last === undefined) return;
+    remove(scenario, type, last);
+    step(scenario, again, { status: 200, headers: { 'x-total-count': '1' } });
+  });
+}
+
+/** What is to be made has no tag that it could match; a write that wants nothing to be there finds something. */
+function absent(context: Context): Case[] {
+  const { type } = context;
+  const failed = (header: string) => ({ code: 'precondition-failed', headers: [header] }) as const;
+  return caseOf(context, GROUP, `${collectionPath(type)} If-Match where nothing is, If-None-Match: *`, (scenario) => {
+    const body = fullBody(scenario, type);
+    const creation = { method: 'POST', path: collectionPath(type), headers: { 'if-match': '"x"' }, body };
+    refused(scenario, creation, 412, failed('If-Match'));
+    const id = post(scenario, type, body);
+    const headers = { ...guard(type).headers, 'if-none-match': '*' };
+    for (const method of changesOf(type)) {
+      const request = withBody({ method, path: itemPath(type, id), headers });
+      refused(scenario, request, 412, failed('If-None-Match'));
+    }
     get(scenario, type, id);
   });
 }
@@ -94,6 +135,8 @@ function missing(context: Context): Case[] {
 }
 
 export const preconditions = (context: Context): readonly Case[] => [
-  ...(readable(context) ? [...known(context), ...late(context), ...requiredHeader(context)] : []),
+  ...(readable(context)
+    ? [...known(context), ...late(context), ...requiredHeader(context), ...knownPage(context), ...absent(context)]
+    : []),
   ...missing(context),
 ];

@@ -1,40 +1,44 @@
 /** What clients may prefer, and repeating a create safely. */
-import type { Case } from '../case.ts';
-import { caseOf, type Context } from '../context.ts';
+import type { JsonObject } from '../../json.ts';
 import { collectionPath, guard, itemPath } from '../addresses.ts';
+import type { Case, Expectation } from '../case.ts';
+import { caseOf, type Context } from '../context.ts';
+import { doors, withBody, withHeaders } from '../doors.ts';
 import { fullBody } from '../obtain.ts';
-import { get, post } from '../requests.ts';
+import { accepted, etag, get, post } from '../requests.ts';
 import { refused, step } from '../scenario.ts';
 
 const GROUP = 'preferences';
 
-/** The write is done, the record is not sent. */
-function minimal(context: Context): Case[] {
+/** Each write, answered as the client prefers it: with the record, or without. */
+function returning(context: Context, preference: 'minimal' | 'representation'): Case[] {
   const { type } = context;
   if (!type.operations.has('create')) return [];
-  return caseOf(context, GROUP, `POST ${collectionPath(type)} Prefer: return=minimal`, (scenario) => {
-    const body = fullBody(scenario, type);
-    const made = scenario.reference.create(type, body);
-    if (!('changes' in made)) throw made;
-    const headers = { prefer: 'return=minimal' };
-    const applied = { 'preference-applied': 'return=minimal' };
-    const located = { ...applied, location: itemPath(type, made.id) };
-    step(
-      scenario,
-      { method: 'POST', path: collectionPath(type), headers, body },
-      { status: 204, headers: located, empty: true },
-      made.changes,
-    );
-    if (!type.operations.has('update')) return;
-    const request = {
-      method: 'PUT',
-      path: itemPath(type, made.id),
-      headers: { ...guard(type).headers, ...headers },
-      body: {},
-    };
-    step(scenario, request, { status: 204, headers: applied, empty: true });
-    get(scenario, type, made.id);
-  });
+  const prefer = { prefer: `return=${preference}` };
+  const answer = (status: number, body: JsonObject, more: Readonly<Record<string, string | null>>): Expectation => {
+    const headers = { 'preference-applied': prefer.prefer, ...more };
+    return preference === 'minimal' ? { status: 204, headers, empty: true } : { status, headers, body };
+  };
+  return caseOf(
+    context,
+    GROUP,
+    `POST ${collectionPath(type)} Prefer: return=${preference}, then each write`,
+    (scenario) => {
+      const sent = fullBody(scenario, type);
+      const { id, body, changes } = accepted(scenario.reference.create(type, sent));
+      const made = answer(201, body, { location: itemPath(type, id), ...etag(type) });
+      step(scenario, { method: 'POST', path: collectionPath(type), headers: prefer, body: sent }, made, changes);
+      const path = itemPath(type, id);
+      for (const door of doors(type).filter(({ method }) => method === 'PUT' || method === 'PATCH'))
+        step(scenario, withHeaders(withBody({ ...door, path }), prefer), answer(200, body, etag(type)));
+      get(scenario, type, id);
+      if (!type.operations.has('delete')) return;
+      const gone = accepted(scenario.reference.remove(type, id));
+      const removal = withHeaders({ method: 'DELETE', path, ...guard(type) }, prefer);
+      step(scenario, removal, answer(200, gone.body, { etag: null }), gone.changes);
+      get(scenario, type, id);
+    },
+  );
 }
 
 function uncounted(context: Context): Case[] {
@@ -53,8 +57,7 @@ function idempotent(context: Context): Case[] {
   if (!type.operations.has('create') || type.fields.size === 0) return [];
   return caseOf(context, GROUP, `POST ${collectionPath(type)} twice with one Idempotency-Key`, (scenario) => {
     const [body, other] = [fullBody(scenario, type), fullBody(scenario, type)];
-    const made = scenario.reference.create(type, body);
-    if (!('changes' in made)) throw made;
+    const made = accepted(scenario.reference.create(type, body));
     const request = {
       method: 'POST',
       path: collectionPath(type),
@@ -63,14 +66,28 @@ function idempotent(context: Context): Case[] {
     const expect = { status: 201, headers: { location: itemPath(type, made.id) }, body: made.body };
     step(scenario, { ...request, body }, expect, made.changes);
     step(scenario, { ...request, body }, expect);
-    refused(scenario, { ...request, body: other }, 422);
+    refused(scenario, { ...request, body: other }, 422, { code: 'idempotency-conflict' });
     get(scenario, type, made.id);
     post(scenario, type, other);
   });
 }
 
+function badKeys(context: Context): Case[] {
+  const { type } = context;
+  if (!type.operations.has('create')) return [];
+  return caseOf(context, GROUP, `POST ${collectionPath(type)} with an Idempotency-Key that is none`, (scenario) => {
+    for (const key of ['two words', 'x'.repeat(256), '']) {
+      const headers = { 'idempotency-key': key };
+      const request = { method: 'POST', path: collectionPath(type), headers, body: fullBody(scenario, type) };
+      refused(scenario, request, 400, { code: 'invalid-header', headers: ['Idempotency-Key'] });
+    }
+  });
+}
+
 export const preferences = (context: Context): readonly Case[] => [
-  ...minimal(context),
+  ...returning(context, 'minimal'),
+  ...returning(context, 'representation'),
   ...uncounted(context),
   ...idempotent(context),
+  ...badKeys(context),
 ];

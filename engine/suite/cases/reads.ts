@@ -51,11 +51,34 @@ const page = (type: RecordType): Case =>
     ['_cnd%5Blimit%5D%5B1%5D=3'],
   ]);
 
+/** The page of no record changes with how many there are. */
+function known(type: RecordType): Case {
+  const path = collectionPath(type, ['_cnd[limit]=0', '_cnd[limit]=0']);
+  const etag = type.preconditions === 'off' ? null : '"{tag}"';
+  const first = { status: 200, headers: { etag, 'x-total-count': '{total}' }, links: { first: 'first' }, body: [] };
+  const again = { method: 'GET', path, headers: { 'if-none-match': '"{tag}"' } };
+  return {
+    type: type.name,
+    group: GROUP,
+    title: `GET ${path} once more, If-None-Match`,
+    steps: [
+      { request: { method: 'GET', path }, expect: first, changes: [] },
+      ...(etag === null
+        ? []
+        : [{ request: again, expect: { status: 304, headers: { etag }, empty: true as const }, changes: [] }]),
+      { request: { method: 'GET', path: '{+first}' }, expect: first, changes: [] },
+    ],
+    cleanup: [],
+    leaves: {},
+  };
+}
+
 export function reads({ type }: Context): readonly Case[] {
   if (!type.operations.has('list')) return [];
   const fields = representative(type.defaultVariant.fields.filter((field) => field.type.operators.length > 0));
   return [
     page(type),
+    known(type),
     ...[type.identifier.name, ...fields.map(({ name }) => name)].map((name) => orderedBy(type, name)),
   ];
 }

@@ -1,6 +1,6 @@
 /** Nested bodies that are refused, and that one which fails at its end leaves nothing behind. */
 import type { JsonObject, JsonValue } from '../../json.ts';
-import type { Case } from '../case.ts';
+import type { Case, ExpectedProblem } from '../case.ts';
 import type { Id } from '../reference/world.ts';
 import { collectionPath, guard, itemPath, linkTo, MISSING_ID } from '../addresses.ts';
 import { fullBody } from '../obtain.ts';
@@ -20,8 +20,11 @@ export const refusedBody = (
   { type }: Subject,
   id: Id,
   body: JsonObject,
-  pointers: readonly string[],
-): void => refused(scenario, { method: 'PUT', path: itemPath(type, id), body, ...guard(type) }, 422, { pointers });
+  problem: ExpectedProblem,
+): void => refused(scenario, { method: 'PUT', path: itemPath(type, id), body, ...guard(type) }, 422, problem);
+
+const unfit = (...pointers: readonly string[]): ExpectedProblem => ({ code: 'invalid-body', pointers });
+const unusable = (...pointers: readonly string[]): ExpectedProblem => ({ code: 'invalid-reference', pointers });
 
 /** Bodies that fit no relation, whatever is in the database. */
 function misfits(subject: Subject): Case[] {
@@ -32,14 +35,20 @@ function misfits(subject: Subject): Case[] {
   return scene(subject, 'what is refused', (scenario) => {
     const id = post(scenario, type, fullBody(scenario, type));
     const whole = relation.toMany ? [null, {}, 'x', 1] : ['x', 1, true, []];
-    for (const value of whole) refusedBody(scenario, subject, id, { [name]: value }, [`/${name}`]);
+    for (const value of whole) refusedBody(scenario, subject, id, { [name]: value }, unfit(`/${name}`));
     if (relation.toMany)
-      for (const value of [1, 'x', null, []]) refusedBody(scenario, subject, id, { [name]: [value] }, [at]);
+      for (const value of [1, 'x', null, []]) refusedBody(scenario, subject, id, { [name]: [value] }, unfit(at));
     if (target.identifier.inRecord) {
       const rest = relation.nested === 'write' ? childBody(scenario, subject) : {};
       for (const value of ['x', 0, 1.5, true])
-        refusedBody(scenario, subject, id, { [name]: inSet(subject, { ...rest, [key]: value }) }, [`${at}/${key}`]);
-      refusedBody(scenario, subject, id, { [name]: inSet(subject, { [key]: MISSING_ID }) }, [`${at}/${key}`]);
+        refusedBody(
+          scenario,
+          subject,
+          id,
+          { [name]: inSet(subject, { ...rest, [key]: value }) },
+          unfit(`${at}/${key}`),
+        );
+      refusedBody(scenario, subject, id, { [name]: inSet(subject, { [key]: MISSING_ID }) }, unusable(`${at}/${key}`));
     }
     if (!target.open)
       refusedBody(
@@ -47,7 +56,7 @@ function misfits(subject: Subject): Case[] {
         subject,
         id,
         { [name]: inSet(subject, { ...childBody(scenario, subject), noSuchKey: 1 }) },
-        [`${at}/noSuchKey`],
+        unfit(`${at}/noSuchKey`),
       );
     get(scenario, type, id);
   });
@@ -66,7 +75,13 @@ function badValues(subject: Subject): Case[] {
       const good = childBody(scenario, subject);
       for (const value of field.type.bad(field).slice(0, 2)) {
         const bad = { ...childBody(scenario, subject), [field.name]: value };
-        refusedBody(scenario, subject, id, { [name]: relation.toMany ? [good, bad] : bad }, [`${at}/${field.name}`]);
+        refusedBody(
+          scenario,
+          subject,
+          id,
+          { [name]: relation.toMany ? [good, bad] : bad },
+          unfit(`${at}/${field.name}`),
+        );
       }
     }
     get(scenario, type, id);
@@ -80,13 +95,12 @@ function allOrNothing(subject: Subject): Case[] {
   return scene(subject, 'all or nothing', (scenario) => {
     const id = post(scenario, type, bodyWith(scenario, subject, [childBody(scenario, subject)]));
     const missing = { [relation.target.identifier.name]: MISSING_ID };
-    const place = (index: number): string[] => [`/${relation.name}/${index}/${relation.target.identifier.name}`];
+    const place = (index: number) => unusable(`/${relation.name}/${index}/${relation.target.identifier.name}`);
     const values = fullBody(scenario, type);
     const all = besides(scenario, subject, id, childBody(scenario, subject), missing);
     refusedBody(scenario, subject, id, { ...values, [relation.name]: all }, place(2));
     const body = { ...values, [relation.name]: [childBody(scenario, subject), missing] };
-    const pointers = place(1);
-    refused(scenario, { method: 'POST', path: collectionPath(type), body }, 422, { pointers });
+    refused(scenario, { method: 'POST', path: collectionPath(type), body }, 422, place(1));
     get(scenario, type, id);
     doubled(scenario, subject, id);
   });
@@ -97,7 +111,7 @@ function doubled(scenario: Scenario, subject: Subject, id: Id): void {
   const [target] = targetsOf(scenario, subject, id);
   if (target === undefined) return;
   const body = { [relation.name]: [linkTo(relation.target, target), linkTo(relation.target, target)] };
-  refusedBody(scenario, subject, id, body, [`/${relation.name}/1`]);
+  refusedBody(scenario, subject, id, body, unfit(`/${relation.name}/1`));
 }
 
 /** Without an identifier nothing can be linked. */
@@ -107,7 +121,7 @@ function unnamed(subject: Subject): Case[] {
   const at = `/${relation.name}${relation.toMany ? '/0' : ''}/${relation.target.identifier.name}`;
   return scene(subject, 'a link that names no record', (scenario) => {
     const id = post(scenario, type, fullBody(scenario, type));
-    refusedBody(scenario, subject, id, { [relation.name]: inSet(subject, {}) }, [at]);
+    refusedBody(scenario, subject, id, { [relation.name]: inSet(subject, {}) }, unfit(at));
   });
 }
 
@@ -126,7 +140,9 @@ function inverseKeys(subject: Subject): Case[] {
     for (const value of [{ [type.identifier.name]: MISSING_ID }, null]) {
       const child = { ...childBody(scenario, subject), [inverse.name]: value };
       const body = { [relation.name]: besides(scenario, subject, id, child) };
-      refusedBody(scenario, subject, id, body, [`${at}/${inverse.name}`]);
+      // Where a child needs its parent, null fits nobody.
+      const problem = value === null && inverse.required ? unfit : unusable;
+      refusedBody(scenario, subject, id, body, problem(`${at}/${inverse.name}`));
     }
     get(scenario, type, id);
   });
@@ -139,7 +155,7 @@ export function requiredKey(subject: Subject): Case[] {
     const { [relation.name]: _, ...body } = fullBody(scenario, type);
     for (const sent of [body, { ...body, [relation.name]: null }]) {
       refused(scenario, { method: 'POST', path: collectionPath(type), body: sent }, 422, {
-        pointers: [`/${relation.name}`],
+        ...unfit(`/${relation.name}`),
       });
     }
     const key = relation.target.identifier;

@@ -14,8 +14,8 @@ const GROUP = 'variants';
 const omitted = ({ type }: Context, variant: Variant): Field[] =>
   [...type.fields.values()].filter((field) => !variant.fields.includes(field));
 
-function life({ type, seeds, model }: Context, variant: Variant): Case[] {
-  const context = { type, seeds, model };
+function life(context: Context, variant: Variant): Case[] {
+  const { type, seeds } = context;
   if (!type.operations.has('create')) return [];
   return caseOf(
     context,

@@ -79,7 +79,7 @@ function useRecord(run: Run, relation: Relation, parent: Id, id: Id, body: JsonO
 function makeRecord(run: Run, relation: Relation, parent: Id, body: JsonObject, at: Path): Id {
   if (relation.nested === 'link')
     throw new Refusal(
-      'invalid-reference',
+      'invalid-body',
       [pointer([...at, relation.target.identifier.name])],
       `${relation.name} is only linked, so its record must be named`,
     );

@@ -1,0 +1,47 @@
+/** Brings about what the cases of suites need besides requests, for real. */
+import Database from 'better-sqlite3';
+import type { Model } from '../../engine/model/model.ts';
+import type { Arrange, ReplayOptions } from '../../engine/suite/replay.ts';
+import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
+import type { TestServer } from './server.ts';
+import type { SmallDisk } from './small-disk.ts';
+
+/** Another program writes, and takes its time. */
+const holders: Readonly<Record<DatabaseKind, (database: TestDatabase, model: Model) => Arrange>> = {
+  sqlite: (database) => async () => {
+    const other = new Database(fileOf(database));
+    other.exec('begin immediate');
+    return async () => void other.close();
+  },
+  postgres: (database, model) => async () => {
+    const other = await connectTo(database.url);
+    const tables = [...model.types.values()].map(({ table }) => `"${table}"`);
+    await other.query(`begin; lock table ${tables.join(', ')} in exclusive mode`);
+    return () => other.end();
+  },
+};
+
+/** Nothing that the database still has on its disk is left to be written over. */
+const filler =
+  (database: TestDatabase, disk: SmallDisk): Arrange =>
+  async () => {
+    const other = new Database(fileOf(database));
+    other.pragma('wal_checkpoint(TRUNCATE)');
+    other.close();
+    const empty = disk.fill();
+    return async () => empty();
+  };
+
+/** `disk` is the one that the database lies on, where it can be filled. */
+export const conditionsFor = (
+  { database, drain }: TestServer,
+  model: Model,
+  disk?: SmallDisk,
+): NonNullable<ReplayOptions['conditions']> => ({
+  'database held': holders[database.kind](database, model),
+  ...(disk === undefined ? {} : { 'database full': filler(database, disk) }),
+  'service stopping': async () => {
+    drain();
+    return async () => undefined;
+  },
+});
