@@ -5,30 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../engine/diff/change.ts';
 import { stepRisks } from '../engine/storage/plan/step.ts';
 import { ask } from './support/ask.ts';
-import { type Compiled, compile, type Running } from './support/compiled.ts';
+import type { Running } from './support/compiled.ts';
 import { readBlocks, readExamples, replay } from './support/examples.ts';
 import { codeRows, section } from './support/markdown.ts';
-import { createProject, type Files, type Project, runCommand } from './support/project.ts';
+import { type Files, type Project, runCommand } from './support/project.ts';
 import { fixtureSchemas } from './support/schemas.ts';
 import { shellCommands } from './support/shell.ts';
+import { useCompiled, useProjects } from './support/using.ts';
 
 const manual = readFileSync('schema/README.md', 'utf8');
 
-const projects: Project[] = [];
-let compiled: Compiled;
-beforeAll(async () => {
-  compiled = await compile();
-});
-afterAll(() => compiled.remove());
-afterEach(async () => {
-  for (const project of projects.splice(0)) await project.remove();
-});
-
-async function projectOf(files: Files, shown?: string): Promise<Project> {
-  const project = await createProject(files, shown);
-  projects.push(project);
-  return project;
-}
+const compiled = useCompiled();
+const projectOf = useProjects();
 
 /** Where a service says that it serves. */
 async function served(running: Running): Promise<string> {

@@ -4,23 +4,17 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileS
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { ask } from './support/ask.ts';
-import { type Compiled, compile, type Running } from './support/compiled.ts';
+import type { Running } from './support/compiled.ts';
 import { watchDatabase } from './support/database.ts';
 import { databaseKind, fileOf } from './support/databases.ts';
-import { createProject, type Files, type Project } from './support/project.ts';
+import type { Files, Project } from './support/project.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from './support/schemas.ts';
 import { readBlocks } from './support/examples.ts';
 import { section } from './support/markdown.ts';
+import { useCompiled, useProjects } from './support/using.ts';
 
-const projects: Project[] = [];
-let compiled: Compiled;
-beforeAll(async () => {
-  compiled = await compile();
-});
-afterAll(() => compiled.remove());
-afterEach(async () => {
-  for (const project of projects.splice(0)) await project.remove();
-});
+const compiled = useCompiled();
+const newProject = useProjects();
 
 /** Tests of what only SQLite has: files, and other programs that open them. */
 const onSqlite = databaseKind === 'sqlite' ? test : test.skip;
@@ -29,8 +23,7 @@ async function projectOf(
   files: Files,
   work: (url: string) => Promise<unknown> = async () => undefined,
 ): Promise<Project> {
-  const project = await createProject(files);
-  projects.push(project);
+  const project = await newProject(files);
   await project.serving(work);
   return project;
 }
@@ -157,8 +150,7 @@ describe('the start', () => {
 
   test('of several processes at once on a database that is not there yet: all serve', async () => {
     for (let round = 0; round < 2; round++) {
-      const project = await createProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` });
-      projects.push(project);
+      const project = await newProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` });
       const all = [1, 2, 3, 4].map(() => compiled.run('server.js', [], project.environment));
       const urls = await Promise.all(all.map(started));
       for (const url of urls) expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ title: 'A' });
@@ -190,8 +182,7 @@ describe('apply twice is nothing to do', () => {
   ];
 
   test.each(schemas)('$name', async ({ directory }) => {
-    const project = await createProject({}, directory);
-    projects.push(project);
+    const project = await newProject({}, directory);
     expect(await project.run('plan')).toMatchObject({ code: 2, out: expect.stringMatching(/^ {2}Add type/) });
     expect(await project.run('apply')).toMatchObject({ code: 0, out: expect.stringContaining('applied.') });
     expect(await project.run('plan', '--json')).toMatchObject({ code: 0, out: NOTHING });
@@ -201,8 +192,7 @@ describe('apply twice is nothing to do', () => {
 
 describe('plan', () => {
   onSqlite('makes no database', async () => {
-    const project = await createProject({ 'book.yaml': BOOKS });
-    projects.push(project);
+    const project = await newProject({ 'book.yaml': BOOKS });
     expect(await project.run('plan')).toMatchObject({ code: 2, out: '  Add type Book, in table books\n' });
     expect(existsSync(fileOf(project.database))).toBe(false);
   });
@@ -216,8 +206,7 @@ describe('plan', () => {
   });
 
   test('faults of the descriptors come first', async () => {
-    const project = await createProject({ 'book.yaml': 'type: Book\nfeilds: {}\n' });
-    projects.push(project);
+    const project = await newProject({ 'book.yaml': 'type: Book\nfeilds: {}\n' });
     for (const command of ['plan', 'apply'] as const)
       expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining('unknown-key') });
   });
