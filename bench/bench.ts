@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { compare } from './compare.ts';
+import { enginePostgres } from './contenders.ts';
 import { cautions, chooseCores } from './cores.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
+import { describeServer } from './postgres.ts';
 import { comparison } from './report/comparison.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
@@ -18,6 +20,11 @@ const commands: Readonly<Record<string, Command>> = {
     return { text: comparison(measured), data: measured, chart: '' };
   },
   latency,
+  postgres: async (options) => {
+    const measured = await compare(options, chooseCores());
+    const text = [await describeServer(), comparison(measured, enginePostgres.name)].join('\n\n');
+    return { text, data: measured, chart: '' };
+  },
   scale,
 };
 

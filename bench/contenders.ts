@@ -2,9 +2,12 @@
 import { join } from 'node:path';
 import type { DialectName } from './dialects.ts';
 
+export type DatabaseName = 'sqlite' | 'postgres';
+
 export interface Contender {
   readonly name: string;
   readonly description: string;
+  readonly database: DatabaseName;
   readonly dialect: DialectName;
   /** What node is started with. */
   readonly program: string;
@@ -18,14 +21,16 @@ export const SCHEMA = join(ROOT, 'bench', 'schema');
 export const engine: Contender = {
   name: 'engine',
   description: 'this engine, as npm start runs it',
+  database: 'sqlite',
   dialect: 'engine',
   program: join(__dirname, '..', 'server.js'),
   environment: { SCHEMA_DIR: SCHEMA },
 };
 
-const byHand = (name: string, description: string): Contender => ({
+const byHand = (name: string, description: string, database: DatabaseName = 'sqlite'): Contender => ({
   name,
   description,
+  database,
   dialect: 'plain',
   program: join(__dirname, 'hand', `${name}.js`),
   environment: { NODE_ENV: 'production' },
@@ -40,6 +45,7 @@ export const handWritten: readonly Contender[] = [
 const peer = (name: string, description: string, dialect: DialectName): Contender => ({
   name,
   description,
+  database: 'sqlite',
   dialect,
   program: join(ROOT, 'bench', 'peers', `${name}.mjs`),
   environment: { NODE_ENV: 'production' },
@@ -52,4 +58,17 @@ export const peers: readonly Contender[] = [
   peer('soul', 'soul, Express and better-sqlite3, generic', 'soul'),
 ];
 
-export const contenders: readonly Contender[] = [engine, ...handWritten, ...peers];
+export const enginePostgres: Contender = {
+  ...engine,
+  name: 'engine-postgres',
+  description: 'this engine on PostgreSQL',
+  database: 'postgres',
+};
+
+/** They need a PostgreSQL server. */
+export const onPostgres: readonly Contender[] = [
+  enginePostgres,
+  byHand('fastify-postgres', 'Fastify 5 and pg, by hand, with schemas', 'postgres'),
+];
+
+export const contenders: readonly Contender[] = [engine, ...handWritten, ...onPostgres, ...peers];

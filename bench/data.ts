@@ -9,3 +9,10 @@ export interface Data {
   /** Puts items in while it is being served, for what is to be deleted, and answers the first identifier. */
   addItems(count: number): Promise<number>;
 }
+
+/** A database that the contenders get copies of. */
+export interface Original {
+  copy(name: string): Promise<Data>;
+  /** Copies included. Nobody may use them any more. */
+  remove(): Promise<void>;
+}

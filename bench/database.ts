@@ -1,8 +1,10 @@
-/** One database file for all: the engine makes its tables, the rows are put in here, each contender gets a copy. */
+/** SQLite: one file for all; the engine makes its tables, the rows are put in here, each contender gets a copy. */
 import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createEngine } from '../engine/index.ts';
-import type { Data } from './data.ts';
+import { SCHEMA } from './contenders.ts';
+import type { Data, Original } from './data.ts';
 import {
   type Customer,
   customerOf,
@@ -77,6 +79,15 @@ function withoutIndexes(database: Database.Database, work: () => void): void {
   for (const { name } of indexes) database.exec(`drop index "${name}"`);
   work();
   for (const { sql } of indexes) database.exec(sql);
+}
+
+export async function sqliteOriginal(folder: string, rows: number): Promise<Original> {
+  const original = join(folder, 'original.db');
+  await createDatabase(original, rows, SCHEMA);
+  return {
+    copy: async (name) => copyDatabase(original, join(folder, `${name}.db`), rows),
+    remove: async () => undefined,
+  };
 }
 
 /** A copy of a database that nobody has open. */

@@ -1,7 +1,8 @@
 /** What may follow `npm run bench --`. */
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../engine/names.ts';
-import { contenders, engine } from './contenders.ts';
+import { contenders, engine, onPostgres } from './contenders.ts';
+import { postgresUrl } from './postgres.ts';
 import { DEFAULT_COMMAND, type OptionName, optionMeanings, usages } from './usage.ts';
 import { work } from './work.ts';
 
@@ -34,7 +35,7 @@ export function readOptions(args: readonly string[]): Options {
   return {
     command,
     work: known('work', values.work, work),
-    contenders: [engine.name, ...known('with', values.with, contenders.slice(1))],
+    contenders: [engine.name, ...reachable(known('with', values.with, contenders.slice(1)))],
     connections: counts('connections', values.connections),
     rounds: values.rounds === undefined ? 0 : count('rounds', values.rounds),
     seconds: values.seconds === undefined ? 0 : number('seconds', values.seconds),
@@ -77,6 +78,15 @@ function known(
   const strange = given.find((name) => !names.includes(name));
   if (strange === undefined) return given;
   throw new UsageError(`--${option}: there is no "${strange}"${didYouMean(strange, names)}`);
+}
+
+/** Throws where one of them needs a server, and there is none. */
+function reachable(names: readonly string[]): readonly string[] {
+  const needing = names.find((name) => onPostgres.some((one) => one.name === name));
+  if (needing === undefined || postgresUrl() !== '') return names;
+  throw new UsageError(
+    `${needing} needs a PostgreSQL server: set TEST_POSTGRES_URL, or let ".ci/postgres with npm run bench -- postgres" start one`,
+  );
 }
 
 function number(option: OptionName, text: string): number {

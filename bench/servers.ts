@@ -2,16 +2,23 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Contender, SCHEMA } from './contenders.ts';
+import type { Contender, DatabaseName } from './contenders.ts';
 import type { Cores } from './cores.ts';
-import { copyDatabase, createDatabase } from './database.ts';
+import type { Original } from './data.ts';
+import { sqliteOriginal } from './database.ts';
 import { type Driver, startDriver } from './driver/driver.ts';
+import { postgresOriginal } from './postgres.ts';
 import { type Running, start } from './process.ts';
 
 export interface Stage {
   readonly servers: readonly Running[];
   readonly driver: Driver;
 }
+
+const createOriginal: Readonly<Record<DatabaseName, (folder: string, rows: number) => Promise<Original>>> = {
+  sqlite: sqliteOriginal,
+  postgres: postgresOriginal,
+};
 
 export async function onStage<T>(
   contenders: readonly Contender[],
@@ -20,13 +27,19 @@ export async function onStage<T>(
   use: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   return inFolder(async (folder) => {
-    const original = join(folder, 'original.db');
-    await createDatabase(original, rows, SCHEMA);
-    const starts = contenders.map((contender) => () => {
-      const data = copyDatabase(original, join(folder, `${contender.name}.db`), rows);
-      return start(contender, data, [cores.server]);
-    });
-    return served(starts, cores, use);
+    const originals = new Map<DatabaseName, Original>();
+    try {
+      for (const { database } of contenders)
+        if (!originals.has(database)) originals.set(database, await createOriginal[database](folder, rows));
+      const starts = contenders.map((contender) => async () => {
+        const data = await originals.get(contender.database)?.copy(contender.name);
+        if (!data) throw new Error(`there is no database for ${contender.name}`);
+        return start(contender, data, [cores.server]);
+      });
+      return await served(starts, cores, use);
+    } finally {
+      for (const original of originals.values()) await original.remove();
+    }
   });
 }
 

@@ -1,5 +1,5 @@
 /** The commands and their options: what each means, and what is taken where one is not given. */
-import { contenders, handWritten } from './contenders.ts';
+import { contenders, handWritten, onPostgres } from './contenders.ts';
 import { work } from './work.ts';
 
 const names = (all: readonly { readonly name: string }[]): string => all.map(({ name }) => name).join(',');
@@ -38,13 +38,31 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
       chart: '',
     },
   },
+  postgres: {
+    meaning: 'the same on PostgreSQL, beside Fastify and pg by hand',
+    defaults: {
+      work: names(work),
+      with: names(onPostgres) + ',fastify',
+      connections: '1,16,64',
+      rounds: '5',
+      seconds: '1',
+      rows: '10000',
+    },
+  },
   scale: {
     meaning: 'how cost grows with rows and with record types',
-    defaults: { rows: '10000,100000,1000000', types: '8,100,500', connections: '16', rounds: '5', seconds: '1' },
+    defaults: {
+      rows: '10000,100000,1000000',
+      types: '8,100,500',
+      connections: '16',
+      rounds: '5',
+      seconds: '1',
+      chart: '',
+    },
   },
   latency: {
     meaning: 'get by id while lists stream and while writes run',
-    defaults: { with: 'fastify', rows: '1000000', seconds: '10' },
+    defaults: { with: 'fastify', rows: '1000000', seconds: '10', chart: '' },
   },
 };
 

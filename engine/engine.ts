@@ -7,6 +7,7 @@ import type { Restricted } from './access/restrict.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import { createAwaitReader } from './http/await-reader.ts';
 import { contentReader } from './http/content.ts';
 import { createHandler, type Handler } from './http/handler.ts';
 import type { RateLimit } from './http/rate-limit.ts';
@@ -80,6 +81,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     handler: createHandler((request) => entranceOf(request).routes, {
       ...settings,
       log,
+      awaitReader: createAwaitReader(settings),
       observe: requestObserver(settings, log, metrics),
       guarded: access !== undefined,
       rateLimit,

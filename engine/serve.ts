@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { awaitReader } from './http/await-reader.ts';
+import { createAwaitReader } from './http/await-reader.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
 import { createLog } from './log.ts';
@@ -66,9 +66,10 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
     ...engine,
     mayMeasure: (request) => engine.modelFor(request).types.size === engine.model.types.size,
   };
+  const awaitReader = createAwaitReader(settings);
   return (request, response) =>
     engine.handler(request, response, () => {
-      response.once('prefinish', () => awaitReader(request, response, settings.slowReaderTimeout));
+      response.once('prefinish', () => awaitReader(request, response));
       if (!answerOperator(operated, request, response)) app(request, response);
     });
 }

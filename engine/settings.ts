@@ -188,8 +188,14 @@ export const settingsTable = {
   slowReaderTimeout: setting({
     name: 'SLOW_READER_TIMEOUT',
     default: '30',
-    description: 'Seconds that a client may take for 64 KiB of an answer before it is cut off.',
+    description: 'Seconds that a client may leave an answer unread; to read it, it has one more for each 32 KiB.',
     ...seconds(MIN_PATIENCE),
+  }),
+  unreadLimit: setting({
+    name: 'UNREAD_LIMIT',
+    default: '268435456',
+    description: 'Bytes of answers that may wait for their readers; of more, those that wait longest are cut off.',
+    ...wholeNumber(1024 * 1024, 1024 ** 4),
   }),
   shutdownTimeout: setting({
     name: 'SHUTDOWN_TIMEOUT',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { csvHead, csvLine } from '../engine/http/csv.ts';
+import { createAwaitReader } from '../engine/http/await-reader.ts';
 import { createEnvelopes } from '../engine/http/envelope.ts';
 import { recordTexts, splitRecords } from '../engine/http/record-texts.ts';
 import { send } from '../engine/http/send.ts';
@@ -249,7 +250,7 @@ describe('an error after the first byte', () => {
       const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: pieces() };
       void send({ request, response, envelope: envelopeOf(request) }, answer, {
         isDraining: () => false,
-        slowReaderTimeout: 1000,
+        awaitReader: createAwaitReader({ slowReaderTimeout: 1000, unreadLimit: Infinity }),
         log: { debug: told, info: told, warn: told, error: told },
       });
     }).listen(0, '127.0.0.1');

@@ -197,12 +197,39 @@ test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', asy
   await own.close();
 });
 
+test('UNREAD_LIMIT: of those who do not read, those who wait longest are cut off', async () => {
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { unreadLimit: 20_000_000 } });
+  await fill(own.url);
+  const { hostname, port } = new URL(own.url);
+  const cut = new Set<number>();
+  const sockets = [0, 1, 2, 3].map((index) => {
+    const socket = connect(Number(port), hostname).pause();
+    return socket.on('error', () => undefined).on('close', () => cut.add(index));
+  });
+  for (const socket of sockets) {
+    socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, 'readable');
+  }
+  for (const socket of sockets) socket.resume();
+  const last = sockets[3];
+  await new Promise<void>((whole) => {
+    let received = 0;
+    last?.on('data', (piece: Buffer) => {
+      received += piece.length;
+      if (received > 60 * 200_000) whole();
+    });
+  });
+  expect([cut.has(0), cut.has(3)]).toEqual([true, false]);
+  for (const socket of sockets) socket.destroy();
+  await own.close();
+});
+
 test.each([
   [0, 1000, 1000],
-  [64 * 1024, 1000, 1000],
-  [64 * 1024 + 1, 1000, 2000],
+  [32 * 1024, 1000, 2000],
+  [320 * 1024, 1000, 11_000],
   [2 ** 40, 86_400_000, 2 ** 31 - 1],
-])('a reader of %d bytes, with %d ms for each 64 KiB, has %d ms', (length, timeout, most) => {
+])('%d bytes wait for a reader, with a limit of %d ms, for %d ms', (length, timeout, most) => {
   expect(patience(length, timeout)).toBe(most);
 });
 

@@ -1,4 +1,4 @@
-/** Random requests over random schemas: the service answers what the reference model answers, one request after the other. */
+/** Random requests over random schemas: the service answers what the reference model answers, one request after the other, on each database. */
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { compareSequence } from './support/compare-sequence.ts';
 import { loadModel } from './support/model.ts';
 import { randomOperation } from './support/random-operations.ts';
 import { randomSchema, yamlOf } from './support/random-schema.ts';
-import { openBench } from './support/replaying.ts';
+import { openTwins } from './support/twins.ts';
 
 /** `SEED=7 RUNS=500 npx jest tests/model-based` draws other sequences, and more of them. */
 const seed = Number(process.env['SEED'] ?? 2030);
@@ -43,12 +43,12 @@ describe('model', () => {
         try {
           const model = modelOf(directory);
           fc.pre(model !== undefined);
-          const bench = await openBench(directory, model);
+          const twins = await openTwins(directory, model);
           try {
-            await compareSequence(bench, model, operations);
+            await twins.both((bench) => compareSequence(bench, model, operations));
             sequences += 1;
           } finally {
-            await bench.close();
+            await twins.close();
           }
         } finally {
           rmSync(directory, { recursive: true });

@@ -235,6 +235,24 @@ describe('records that own records of their own type', () => {
   });
 });
 
+it('two new records with one unique value are told apart by their places in the body', async () => {
+  const server = await startTestServer({ schemaDirectory: `${FIXTURES}/unique-together` });
+  const boxes = [{ serial: 's' }, { serial: 's' }];
+  const { status, body } = await ask(server.url, 'POST /api/shelves', { boxes });
+  await server.close();
+  expect([status, body]).toMatchObject([
+    409,
+    {
+      errors: [
+        {
+          pointer: '/boxes/1/serial',
+          message: '"/boxes/0/serial" in the same body has this value of "serial" already',
+        },
+      ],
+    },
+  ]);
+});
+
 const schemas = ['schema', ...readdirSync(FIXTURES).map((name) => `${FIXTURES}/${name}`)];
 const whole = (type: RecordType): boolean =>
   (['get', 'create', 'update'] as const).every((operation) => type.operations.has(operation));

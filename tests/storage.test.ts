@@ -11,11 +11,13 @@ import { createQueryResolver } from '../engine/query/resolve.ts';
 import { readSettings } from '../engine/settings.ts';
 import type { Driver, Reader } from '../engine/storage/driver.ts';
 import { openStorage } from '../engine/storage/open.ts';
+import { databaseAt } from '../engine/storage/database.ts';
 import { prepare } from '../engine/storage/prepare.ts';
 import { createReads } from '../engine/storage/read/reads.ts';
 import { openSqlite } from '../engine/storage/sqlite/driver.ts';
 import { createWrites } from '../engine/storage/write/writes.ts';
 import { StartError } from '../engine/start-error.ts';
+import { createDatabase, databaseKinds, type TestDatabase } from './support/databases.ts';
 
 const SHELVES = `type: Shelf
 fields: { name: { type: string, unique: true } }
@@ -64,7 +66,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-describe('reads', () => {
+describe.each(databaseKinds)('reads of %s', (kind) => {
+  let database: TestDatabase;
   let driver: Driver;
   let statements: string[];
 
@@ -99,11 +102,15 @@ describe('reads', () => {
   }
 
   beforeEach(async () => {
-    driver = openSqlite(file());
+    database = await createDatabase(kind);
+    driver = await databaseAt(database.url).open();
     await prepare(model, driver);
     statements = [];
   });
-  afterEach(() => driver.close());
+  afterEach(async () => {
+    await driver.close();
+    await database.remove();
+  });
 
   async function fill(shelves: number): Promise<void> {
     const writes = createWrites(driver, createReads(driver));
@@ -169,16 +176,22 @@ describe('reads', () => {
   });
 });
 
-describe('group commit', () => {
+const INSERT = { sql: 'insert into shelves (name) values (?)' };
+const COUNT = { sql: 'select count(*) from shelves' };
+
+describe.each(databaseKinds)('writes to %s', (kind) => {
+  let database: TestDatabase;
   let driver: Driver;
-  const INSERT = { sql: 'insert into shelves (name) values (?)' };
-  const COUNT = { sql: 'select count(*) from shelves' };
 
   beforeEach(async () => {
-    driver = openSqlite(file());
+    database = await createDatabase(kind);
+    driver = await databaseAt(database.url).open();
     await prepare(model, driver);
   });
-  afterEach(() => driver.close());
+  afterEach(async () => {
+    await driver.close();
+    await database.remove();
+  });
 
   it('one that fails takes back what it did, and not what its neighbours did', async () => {
     const writes = Array.from({ length: 30 }, (_, index) =>
@@ -194,6 +207,16 @@ describe('group commit', () => {
     );
     expect(await driver.value(COUNT, [])).toBe(20);
   });
+});
+
+describe('group commit, which SQLite alone needs', () => {
+  let driver: Driver;
+
+  beforeEach(async () => {
+    driver = openSqlite(file());
+    await prepare(model, driver);
+  });
+  afterEach(() => driver.close());
 
   it('writes that arrive together are one commit', async () => {
     const other = new Database(file(), { readonly: true });
@@ -270,6 +293,14 @@ describe('a start', () => {
   it.each(['', 'records.db', 'mysql:x', 'sqlite:', 'sqlite::memory:'])('refuses the database URL %j', async (bad) => {
     await expect(openStorage(model, bad)).rejects.toBeInstanceOf(StartError);
   });
+});
+
+describe.each(databaseKinds)('seeds in %s', (kind) => {
+  let database: TestDatabase;
+  const url = (): string => database.url;
+
+  beforeEach(async () => void (database = await createDatabase(kind)));
+  afterEach(() => database.remove());
 
   it('inserts a seed once: what users changed or deleted stays so', async () => {
     const tags = queries('Tag');

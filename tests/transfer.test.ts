@@ -6,14 +6,19 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { serve } from '../engine/serve.ts';
 import { readSettings } from '../engine/settings.ts';
 import { ask } from './support/ask.ts';
-import { createDatabase, type DatabaseKind, POSTGRES_URL, type TestDatabase } from './support/databases.ts';
+import {
+  createDatabase,
+  type DatabaseKind,
+  databaseKinds,
+  POSTGRES_URL,
+  type TestDatabase,
+} from './support/databases.ts';
 import { loadModel } from './support/model.ts';
 import { type Ran, runCommand } from './support/project.ts';
 
-const kinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
 if (POSTGRES_URL === '') it.todo('the ways from and to PostgreSQL need a server: npm run test:postgres');
 
-const ways = kinds.flatMap((from) => kinds.map((to) => [from, to] as const));
+const ways = databaseKinds.flatMap((from) => databaseKinds.map((to) => [from, to] as const));
 let directory: string;
 let databases: TestDatabase[];
 const file = (): string => join(directory, 'records.ndjson');
@@ -125,7 +130,7 @@ describe.each(ways)('from %s to %s', (from, to) => {
   });
 });
 
-describe.each(kinds)('into %s', (kind) => {
+describe.each(databaseKinds)('into %s', (kind) => {
   it.each([
     ['a database that has records', (text: string) => text, true, 'has records of'],
     [

@@ -1,10 +1,18 @@
 /** What the servers by hand are told, and how they say where they listen. */
 import type { AddressInfo } from 'node:net';
 
-export const settings = (): { readonly port: number; readonly file: string } => ({
-  port: Number(process.env['PORT'] ?? 0),
-  file: (process.env['DATABASE_URL'] ?? '').replace(/^sqlite:/, ''),
-});
+interface Settings {
+  readonly port: number;
+  /** Of the database. */
+  readonly url: string;
+  /** Of an SQLite database. */
+  readonly file: string;
+}
+
+export function settings(): Settings {
+  const url = process.env['DATABASE_URL'] ?? '';
+  return { port: Number(process.env['PORT'] ?? 0), url, file: url.replace(/^sqlite:/, '') };
+}
 
 export function announce(address: AddressInfo | string | null): void {
   if (address === null || typeof address === 'string') throw new Error('expected a port');

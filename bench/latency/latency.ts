@@ -7,20 +7,21 @@ import { copyDatabase, createDatabase } from '../database.ts';
 import { dialects } from '../dialects.ts';
 import { type Assistant, startAssistant } from '../driver/assistant.ts';
 import { startDriver } from '../driver/driver.ts';
-import type { Options } from '../options.ts';
+import { type Options, UsageError } from '../options.ts';
 import { type Running, start } from '../process.ts';
 import { createProgress, type Progress } from '../report/progress.ts';
 import type { Report } from '../report/report.ts';
 import { inFolder } from '../servers.ts';
-import type { Probing, Waits } from './probe.ts';
-import { latencies, type Waited } from './report.ts';
+import type { Probing } from './probe.ts';
+import { latencies } from './report.ts';
 import { type Crowd, type Situation, situations } from './situations.ts';
+import type { Waited, Waits } from './waits.ts';
 
 /** Requests in a second: few, so that what they cost themselves is no load. */
 const RATE = 250;
 /** The driver's processes that are load give way to the one that measures. */
 const NICENESS = 10;
-/** Until the load is there. */
+/** Until the load is there, if so much time is given. */
 const AHEAD_SECONDS = 1;
 
 type Probe = Assistant<Probing, Waits>;
@@ -47,6 +48,8 @@ export async function latency(options: Options): Promise<Report> {
     seconds,
   } = options;
   const chosen = contenders.filter(({ name }) => options.contenders.includes(name));
+  const elsewhere = chosen.find(({ database }) => database !== 'sqlite');
+  if (elsewhere) throw new UsageError(`latency is measured on SQLite alone, and ${elsewhere.name} is not on it`);
   const offered = chosen.flatMap((contender) => situations.filter((situation) => suits(contender, situation)));
   const places = placements(cores);
   const progress = createProgress(offered.length * places.length);
@@ -83,12 +86,13 @@ async function withAssistants<T>(cores: Cores, use: (probe: Probe, crowd: Crowd)
 /** One situation after the other; the server ends with the last. */
 async function waits(server: Running, cores: string, scene: Scene): Promise<readonly Waited[]> {
   const { contender } = server;
+  const ahead = Math.min(AHEAD_SECONDS, scene.seconds);
   const all: Waited[] = [];
   try {
-    await probed(server, scene, AHEAD_SECONDS);
+    await probed(server, scene, ahead);
     for (const situation of situations.filter((one) => suits(contender, one))) {
-      const busy = situation.run(server, scene.crowd, scene.seconds + 2 * AHEAD_SECONDS);
-      await sleep(AHEAD_SECONDS * 1000);
+      const busy = situation.run(server, scene.crowd, scene.seconds + 2 * ahead);
+      await sleep(ahead * 1000);
       const [found, beside] = await Promise.all([probed(server, scene, scene.seconds), busy]);
       all.push({ contender: contender.name, cores, situation: situation.name, beside, ...found });
       scene.progress.step(`${contender.name}, ${cores}, ${situation.name}`);

@@ -3,6 +3,7 @@ import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assist } from '../driver/assistant.ts';
 import { percentile } from '../statistics.ts';
+import type { Waits } from './waits.ts';
 
 export interface Probing {
   /** Of the records, without their identifiers. */
@@ -11,13 +12,6 @@ export interface Probing {
   /** Requests in a second. */
   readonly rate: number;
   readonly seconds: number;
-}
-
-/** In milliseconds. */
-export interface Waits {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
 }
 
 const agent = new Agent({ keepAlive: true });

@@ -1,16 +1,8 @@
 /** What was waited for -> a table for each server, beside what it did meanwhile. */
 import type { Report } from '../report/report.ts';
 import { figure, table } from '../report/table.ts';
-import type { Waits } from './probe.ts';
-
-export interface Waited extends Waits {
-  readonly contender: string;
-  /** What of the machine the server had. */
-  readonly cores: string;
-  readonly situation: string;
-  /** What else it did in a second. */
-  readonly beside: string;
-}
+import { latencyChart } from './chart.ts';
+import type { Waited } from './waits.ts';
 
 const HEADER = ['beside', 'cores', 'done beside', 'p50 ms', 'p99 ms', 'max ms', 'p99 × alone'];
 
@@ -20,7 +12,7 @@ export function latencies(waited: readonly Waited[], rows: number, rate: number)
   const text = names.map(
     (name) => `### ${name}: ${head}\n\n${oneTable(waited.filter((one) => one.contender === name))}`,
   );
-  return { text: text.join('\n\n'), data: waited, chart: '' };
+  return { text: text.join('\n\n'), data: waited, chart: latencyChart(waited) };
 }
 
 function oneTable(waited: readonly Waited[]): string {

@@ -6,35 +6,46 @@ import { figure, table } from './table.ts';
 /** Everybody else is compared with this one. */
 export const SUBJECT = 'engine';
 
+/** `subject` is undefined where there is nothing to compare with. */
 type Cell = (measured: Measured, subject: Measured | undefined) => string;
 
-const cost: Cell = ({ contender, cpu }, subject) => {
-  const ratio = contender === SUBJECT || !subject ? '' : `  ×${figure(cpu.median / subject.cpu.median)}`;
+const cost: Cell = ({ cpu }, subject) => {
+  const ratio = !subject ? '' : `  ×${figure(cpu.median / subject.cpu.median)}`;
   return `${figure(cpu.median)} ±${Math.round(spread(cpu) * 100)} %${ratio}`;
 };
-const rate: Cell = ({ contender, rate: { median } }, subject) =>
-  `${figure(median)}${contender === SUBJECT || !subject ? '' : `  ×${figure(median / subject.rate.median)}`}`;
+const rate: Cell = ({ rate: { median } }, subject) =>
+  `${figure(median)}${!subject ? '' : `  ×${figure(median / subject.rate.median)}`}`;
 const latency: Cell = ({ p50, p99 }) => `${figure(p50)} / ${figure(p99)}`;
 
-const TABLES: readonly { readonly title: string; readonly cell: Cell }[] = [
-  { title: "Microseconds of the server's CPU per request (× engine: above 1, the engine is cheaper)", cell: cost },
-  { title: 'Requests per second (× engine: below 1, the engine answers more)', cell: rate },
-  { title: 'Milliseconds until the answer: median / 99th percentile', cell: latency },
+interface Table {
+  readonly title: (subject: string) => string;
+  readonly cell: Cell;
+}
+
+const TABLES: readonly Table[] = [
+  {
+    title: (subject) => `Microseconds of the server's CPU per request (× ${subject}: above 1, the engine is cheaper)`,
+    cell: cost,
+  },
+  { title: (subject) => `Requests per second (× ${subject}: below 1, the engine answers more)`, cell: rate },
+  { title: () => 'Milliseconds until the answer: median / 99th percentile', cell: latency },
 ];
 
-export function comparison(all: readonly Measured[]): string {
+export function comparison(all: readonly Measured[], subject = SUBJECT): string {
   const counts = [...new Set(all.map(({ connections }) => connections))];
   return counts
     .flatMap((connections) => {
       const measured = all.filter((one) => one.connections === connections);
-      return TABLES.map(({ title, cell }) => `### ${title}, ${plural(connections)}\n\n${oneTable(measured, cell)}`);
+      return TABLES.map(
+        ({ title, cell }) => `### ${title(subject)}, ${plural(connections)}\n\n${oneTable(measured, cell, subject)}`,
+      );
     })
     .join('\n\n');
 }
 
 const plural = (connections: number): string => `${connections} connection${connections === 1 ? '' : 's'}`;
 
-function oneTable(measured: readonly Measured[], cell: Cell): string {
+function oneTable(measured: readonly Measured[], cell: Cell, subject: string): string {
   const names = [...new Set(measured.map(({ contender }) => contender))];
   const works = [...new Set(measured.map(({ work }) => work))];
   const at = (work: string, contender: string): Measured | undefined =>
@@ -43,7 +54,7 @@ function oneTable(measured: readonly Measured[], cell: Cell): string {
     work,
     ...names.map((name) => {
       const one = at(work, name);
-      return one ? cell(one, at(work, SUBJECT)) : '-';
+      return one ? cell(one, name === subject ? undefined : at(work, subject)) : '-';
     }),
   ]);
   return table(['work', ...names], rows);

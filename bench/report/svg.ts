@@ -36,7 +36,10 @@ export const polyline = (points: readonly Point[], attributes: Attributes = {}):
 /** Distinct on both grounds, and to eyes that see few colours; the class `series-0` and so on sets them. */
 const COLOURS = ['#1f83d6', '#d4681c', '#14986e', '#b565b8', '#b58900', '#d9536f', '#6b7fd1', '#7d8590'] as const;
 
-export const seriesClass = (index: number): string => `series-${index % COLOURS.length}`;
+/** So many series can be told apart by their colour. */
+export const COLOUR_COUNT = COLOURS.length;
+
+export const seriesClass = (index: number): string => `series-${index % COLOUR_COUNT}`;
 
 /** Where these classes are put, the picture is right on both grounds. */
 const STYLE = [

@@ -69,5 +69,5 @@ async function wholeList(
   const before = server.cpu();
   const { records } = await read({ url: server.url + WHOLE_LIST });
   if (records !== rows) throw new Error(`the whole list had ${records} records of ${rows}`);
-  return { cost: (server.cpu() - before) / rows, memory: server.memory().peak - resident };
+  return { cost: (server.cpu() - before) / rows, memory: Math.max(0, server.memory().peak - resident) };
 }

@@ -3,6 +3,7 @@ import { chooseCores } from '../cores.ts';
 import type { Options } from '../options.ts';
 import { createProgress } from '../report/progress.ts';
 import type { Report } from '../report/report.ts';
+import { growthChart } from './chart.ts';
 import { axesText } from './report.ts';
 import { rowsSteps, scaleRows } from './rows.ts';
 import { scaleTypes, startShipped, typesSteps } from './types.ts';
@@ -19,5 +20,5 @@ export async function scale({ rows, types, rounds, seconds, ...options }: Option
     await startShipped(cores, effort),
   ];
   progress.end();
-  return { text: axesText(axes), data: axes, chart: '' };
+  return { text: axesText(axes), data: axes, chart: growthChart(axes) };
 }

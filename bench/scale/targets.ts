@@ -12,9 +12,9 @@ export const rowsTargets: Axis['targets'] = {
 };
 
 export const typesTargets: Axis['targets'] = {
-  'get of each type': times(1.1),
-  'first page of each type': times(1.1),
-  'create of each type': times(1.1),
+  'get, the same types': times(1.1),
+  'first page, the same types': times(1.1),
+  'create, the same types': times(1.1),
   'first start': atMost(3),
   start: atMost(3),
 };

@@ -1,6 +1,6 @@
 /** Record types that differ in nothing but their names, the same records in all of them, and the work on them. */
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
-import { itemOf } from '../records.ts';
+import { identifiers, itemOf } from '../records.ts';
 import { json, plain, rowOf, type Work, type World } from '../work.ts';
 
 const LIMIT = 20;
@@ -29,42 +29,76 @@ const relation = (before: number): string => `relations:
   previous: { kind: belongsTo, type: Kind${before}, description: The record of the kind before it }
 `;
 
-/** One type after the other is asked, and in each one row after the other. */
-const typeOf = (n: number, { types = 1 }: World): number => 1 + (n % types);
-const rowWithin = (n: number, { types = 1, rows }: World): number => rowOf(Math.floor(n / types), rows);
-
-const shown = (type: number, id: number): JsonValue =>
-  json(type === 1 ? itemOf(id) : { ...itemOf(id), previous: itemOf(id) });
-
-function made(n: number, world: World): JsonObject {
-  const { id: _, ...fields } = itemOf(n + 1);
-  return typeOf(n, world) === 1 ? fields : { ...fields, previous: { id: rowWithin(n, world) } };
+/** Which types are asked, one after the other; in each of them one row after the other. */
+interface Choice {
+  readonly name: string;
+  /** How many types of so many. */
+  readonly asked: (types: number) => number;
 }
 
-export const typesWork: readonly Work[] = [
-  {
-    ...plain,
-    name: 'get of each type',
-    request: (_, n, world) => ({ method: 'GET', path: `/api/${pathOf(typeOf(n, world))}/${rowWithin(n, world)}` }),
-    expected: (n, world) => shown(typeOf(n, world), rowWithin(n, world)),
-  },
-  {
-    ...plain,
-    name: 'first page of each type',
-    request: (_, n, world) => ({
-      method: 'GET',
-      path: `/api/${pathOf(typeOf(n, world))}?_cnd[limit]=0&_cnd[limit]=${LIMIT}`,
-    }),
-    expected: (n, world) => Array.from({ length: LIMIT }, (_, index) => shown(typeOf(n, world), index + 1)),
-  },
-  {
-    ...plain,
-    name: 'create of each type',
-    status: [201],
-    request: (_, n, world) => ({ method: 'POST', path: `/api/${pathOf(typeOf(n, world))}`, body: made(n, world) }),
-    expected: (n, world) => {
-      const body = made(n, world);
-      return typeOf(n, world) === 1 ? body : { ...body, previous: json(itemOf(rowWithin(n, world))) };
-    },
-  },
+/** As many as there are types at least. */
+const SAME = 8;
+const choices: readonly Choice[] = [
+  { name: 'the same types', asked: (types) => Math.min(SAME, types) },
+  { name: 'all types in turn', asked: (types) => types },
 ];
+
+interface Place {
+  readonly type: number;
+  readonly row: number;
+}
+
+const shown = ({ type, row }: Place): JsonValue =>
+  json(type === 1 ? itemOf(row) : { ...itemOf(row), previous: itemOf(row) });
+
+const firstRows = (type: number): JsonValue => identifiers(LIMIT).map((row) => shown({ type, row }));
+
+/** What is sent, and what comes back for it. */
+function made(n: number, { type, row }: Place): { readonly body: JsonObject; readonly answer: JsonObject } {
+  const { id: _, ...fields } = itemOf(n + 1);
+  if (type === 1) return { body: fields, answer: fields };
+  return {
+    body: { ...fields, previous: { id: row } },
+    answer: { ...fields, previous: json(itemOf(row)) },
+  };
+}
+
+function workOf({ name, asked }: Choice): readonly Work[] {
+  const placeOf = (n: number, { types = 1, rows }: World): Place => {
+    const count = asked(types);
+    return { type: 1 + (n % count), row: rowOf(Math.floor(n / count), rows) };
+  };
+  const path = ({ type }: Place): string => `/api/${pathOf(type)}`;
+  return [
+    {
+      ...plain,
+      name: `get, ${name}`,
+      request: (_, n, world) => {
+        const place = placeOf(n, world);
+        return { method: 'GET', path: `${path(place)}/${place.row}` };
+      },
+      expected: (n, world) => shown(placeOf(n, world)),
+    },
+    {
+      ...plain,
+      name: `first page, ${name}`,
+      request: (_, n, world) => ({
+        method: 'GET',
+        path: `${path(placeOf(n, world))}?_cnd[limit]=0&_cnd[limit]=${LIMIT}`,
+      }),
+      expected: (n, world) => firstRows(placeOf(n, world).type),
+    },
+    {
+      ...plain,
+      name: `create, ${name}`,
+      status: [201],
+      request: (_, n, world) => {
+        const place = placeOf(n, world);
+        return { method: 'POST', path: path(place), body: made(n, place).body };
+      },
+      expected: (n, world) => made(n, placeOf(n, world)).answer,
+    },
+  ];
+}
+
+export const typesWork: readonly Work[] = choices.flatMap(workOf);

@@ -8,23 +8,24 @@ import type { Plan } from '../measure.ts';
 import { insert, itemRow, sqliteData } from '../database.ts';
 import { type Running, start } from '../process.ts';
 import { identifiers, itemOf } from '../records.ts';
-import { inFolder, served } from '../servers.ts';
+import { inFolder, served, type Stage } from '../servers.ts';
 import { median } from '../statistics.ts';
 import type { Axis, Growth } from './growth.ts';
 import { type Effort, engineWith, growthsOf, roundsOf } from './rounds.ts';
 import { descriptorOf, pathOf, tableOf, typesWork } from './types-work.ts';
 import { shippedTargets, typesTargets } from './targets.ts';
 
-/** In all types together. */
-const RECORDS = 100_000;
-const LEAST_RECORDS = 20;
-/** Of each, the median counts. */
-const STARTS = 3;
+/** In each type. */
+const RECORDS = 200;
+/** Statements are compiled when they are first wanted: each type is asked so often before it is measured. */
+const VISITS = 8;
+/** They take long; the median counts. */
+const startsOf = ({ rounds }: Plan): number => Math.min(3, rounds);
 const SHIPPED_SCHEMA = join(ROOT, 'schema');
 const SHIPPED: Contender = { ...engine, name: 'shipped types', environment: { SCHEMA_DIR: SHIPPED_SCHEMA } };
 
 export const typesSteps = (sizes: readonly number[], plan: Plan): number =>
-  (2 * STARTS + 1) * sizes.length + STARTS + roundsOf(typesWork, sizes, plan);
+  (2 * startsOf(plan) + 1) * sizes.length + startsOf(plan) + roundsOf(typesWork, sizes, plan);
 
 /** A server that runs, and what it took to get there. */
 interface Started {
@@ -43,6 +44,7 @@ export const scaleTypes = (sizes: readonly number[], cores: Cores, effort: Effor
       return started.server;
     });
     return served(starts, cores, async (stage) => {
+      await visitAll(stage, effort);
       const work = await growthsOf(typesWork, stage, effort);
       const growths: readonly Growth[] = [
         ...work,
@@ -54,28 +56,37 @@ export const scaleTypes = (sizes: readonly number[], cores: Cores, effort: Effor
     });
   });
 
-async function startWith(types: number, folder: string, cores: Cores, { progress }: Effort): Promise<Started> {
+async function visitAll({ servers, driver }: Stage, { connections }: Effort): Promise<void> {
+  for (const { url, contender, data } of servers)
+    for (const { name } of typesWork) {
+      const { rows, types = 1 } = data;
+      const job = { url, dialect: contender.dialect, work: name, world: { rows, types, spare: 0 }, connections };
+      await driver.ask({ ...job, first: 0, amount: Math.max(connections, VISITS * types) });
+    }
+}
+
+async function startWith(types: number, folder: string, cores: Cores, { plan, progress }: Effort): Promise<Started> {
+  const starts = startsOf(plan);
   const schema = join(folder, `${types} types`);
   mkdirSync(schema);
   for (const type of identifiers(types)) writeFileSync(join(schema, `${pathOf(type)}.yaml`), descriptorOf(type));
-  const rows = Math.max(LEAST_RECORDS, Math.floor(RECORDS / types));
   const contender = engineWith(types, 'types', schema);
   const startOn = async (file: string): Promise<Running> => {
-    const server = await start(contender, { ...sqliteData(join(schema, file), rows), types }, [cores.server]);
+    const server = await start(contender, { ...sqliteData(join(schema, file), RECORDS), types }, [cores.server]);
     progress.step(`start with ${contender.name}`);
     return server;
   };
-  const firsts = await startTimes((attempt) => startOn(`${attempt}.db`));
-  fill(join(schema, '0.db'), types, rows);
-  const others = await startTimes(() => startOn('0.db'));
+  const firsts = await startTimes(starts, (attempt) => startOn(`${attempt}.db`));
+  fill(join(schema, '0.db'), types);
+  const others = await startTimes(starts, () => startOn('0.db'));
   const server = await startOn('0.db');
   return { server, first: median(firsts), again: median(others), memory: server.memory().resident };
 }
 
 /** In seconds. */
-async function startTimes(begin: (attempt: number) => Promise<Running>): Promise<readonly number[]> {
+async function startTimes(starts: number, begin: (attempt: number) => Promise<Running>): Promise<readonly number[]> {
   const times: number[] = [];
-  for (let attempt = 0; attempt < STARTS; attempt += 1) {
+  for (let attempt = 0; attempt < starts; attempt += 1) {
     const server = await begin(attempt);
     times.push(server.startTime / 1000);
     await server.stop();
@@ -83,19 +94,22 @@ async function startTimes(begin: (attempt: number) => Promise<Running>): Promise
   return times;
 }
 
-function fill(file: string, types: number, rows: number): void {
+function fill(file: string, types: number): void {
   const database = new Database(file);
   database.pragma('synchronous = off');
   for (const type of identifiers(types))
-    insert(database, tableOf(type), identifiers(rows), (id) => [...itemRow(itemOf(id)), ...(type === 1 ? [] : [id])]);
+    insert(database, tableOf(type), identifiers(RECORDS), (id) => [
+      ...itemRow(itemOf(id)),
+      ...(type === 1 ? [] : [id]),
+    ]);
   database.close();
 }
 
 /** What `npm start` does in this project. */
-export const startShipped = (cores: Cores, { progress }: Effort): Promise<Axis> =>
+export const startShipped = (cores: Cores, { plan, progress }: Effort): Promise<Axis> =>
   inFolder(async (folder) => {
     const memories: number[] = [];
-    const times = await startTimes(async (attempt) => {
+    const times = await startTimes(startsOf(plan), async (attempt) => {
       const server = await start(SHIPPED, sqliteData(join(folder, `${attempt}.db`), 0), [cores.server]);
       memories.push(server.memory().resident);
       progress.step(`start with the ${SHIPPED.name}`);

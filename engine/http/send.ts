@@ -4,7 +4,6 @@ import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
 import { type Coded, coded } from './compression.ts';
 import type { Envelope } from './envelope.ts';
-import { awaitReader } from './await-reader.ts';
 import { linger } from './linger.ts';
 import type { Label } from './observe.ts';
 import { sendPieces, type StreamOptions } from './stream.ts';
@@ -47,7 +46,7 @@ function write(
   response.writeHead(status, lines);
   // Node leaves the body of an answer to HEAD out.
   response.end(body);
-  awaitReader(request, response, options.slowReaderTimeout);
+  options.awaitReader(request, response);
 }
 
 /** Names and values in turn: to spread headers into an object for each answer would cost as much as its record. */

@@ -14,6 +14,8 @@ export type Arrange = () => Promise<() => Promise<void>>;
 
 export interface ReplayOptions extends Tokens {
   readonly url: string;
+  /** Speaks to the service in place of a client of the replayer's own. */
+  readonly client?: Client;
   /** Sees into the database behind the service, so that `changes` can be checked. */
   readonly observe?: () => Promise<Snapshot>;
   /** Cases that need another condition than these are skipped. */
@@ -134,7 +136,7 @@ export interface Replayer {
 }
 
 export function createReplayer(options: ReplayOptions): Replayer {
-  const session: Session = { client: createClient(options.url), options, snapshot: undefined };
+  const session: Session = { client: options.client ?? createClient(options.url), options, snapshot: undefined };
   return { replay: (one) => replayCase(session, one), close: () => session.client.close() };
 }
 

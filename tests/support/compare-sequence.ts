@@ -4,7 +4,7 @@ import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath } from '../../engine/suite/bindings.ts';
 import { compareAnswer } from '../../engine/suite/compare-answer.ts';
 import type { Answer } from '../../engine/suite/client.ts';
-import { type Client, createClient } from '../../engine/suite/client.ts';
+import type { Client } from '../../engine/suite/client.ts';
 import { match } from '../../engine/suite/match.ts';
 import { listQuery, viewQuery } from '../../engine/suite/query-text.ts';
 import { type Accepted, createReference, type Reference } from '../../engine/suite/reference/reference.ts';
@@ -179,16 +179,12 @@ export async function compareSequence(bench: Bench, model: Model, operations: re
   const bindings: Bindings = new Map();
   const rank = (id: Id): number => Number(typeof id === 'number' ? id : (bindings.get(id) ?? NEW + rankByCreation(id)));
   const session = {
-    client: createClient(bench.server.url),
+    client: bench.client,
     reference: createReference(rank),
     bindings,
     bench,
     log: [],
   };
-  try {
-    for (const operation of operations) await perform(session, model, operation);
-    await compareAll(session, model);
-  } finally {
-    session.client.close();
-  }
+  for (const operation of operations) await perform(session, model, operation);
+  await compareAll(session, model);
 }

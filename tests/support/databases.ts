@@ -19,6 +19,9 @@ export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
 /** What the tests run on that run on one database at a time. */
 export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'postgres';
 
+/** Every database that is there, for tests that run on each. */
+export const databaseKinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
+
 /** A file on this disk, which goes with it. */
 export const onDisk = ({ directory }: SmallDisk): TestDatabase => ({
   kind: 'sqlite',

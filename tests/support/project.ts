@@ -6,7 +6,7 @@ import { commands } from '../../engine/cli.ts';
 import { serve } from '../../engine/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { StartError } from '../../engine/start-error.ts';
-import { createDatabase, type TestDatabase } from './databases.ts';
+import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 
 /** By path; null takes the file away. */
 export type Files = Readonly<Record<string, string | null>>;
@@ -29,9 +29,9 @@ export interface Project {
 }
 
 /** `shown` is a folder of descriptors that are not the project's own. */
-export async function createProject(files: Files, shown?: string): Promise<Project> {
+export async function createProject(files: Files, shown?: string, kind?: DatabaseKind): Promise<Project> {
   const directory = mkdtempSync(join(tmpdir(), 'schema-'));
-  const database = await createDatabase();
+  const database = await createDatabase(kind);
   const environment = { SCHEMA_DIR: shown ?? directory, DATABASE_URL: database.url, PORT: '0', SHUTDOWN_TIMEOUT: '1' };
   const write = (changed: Files): void => {
     for (const [name, text] of Object.entries(changed)) writeOne(join(directory, name), text);

@@ -3,10 +3,11 @@ import type { Settings } from '../../engine/settings.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Case } from '../../engine/suite/case.ts';
 import { formatFailures } from '../../engine/suite/report.ts';
+import { type Client, createClient } from '../../engine/suite/client.ts';
 import { createReplayer, type Replayer } from '../../engine/suite/replay.ts';
 import type { Tokens } from '../../engine/suite/send-step.ts';
 import { conditionsFor } from './conditions.ts';
-import { onDisk } from './databases.ts';
+import { type DatabaseKind, onDisk } from './databases.ts';
 import { createObserver, type Observer } from './observer.ts';
 import type { SmallDisk } from './small-disk.ts';
 import { startTestServer, type TestServer } from './server.ts';
@@ -14,11 +15,15 @@ import { startTestServer, type TestServer } from './server.ts';
 export interface Bench {
   readonly server: TestServer;
   readonly observer: Observer;
+  readonly client: Client;
   readonly replayer: Replayer;
   close(): Promise<void>;
 }
 
 interface Options {
+  readonly kind?: DatabaseKind;
+  /** Around the client that speaks to the service. */
+  readonly recording?: (client: Client) => Client;
   readonly settings?: Partial<Settings>;
   readonly tokens?: Tokens;
   /** The disk for its database, where that is to run full. */
@@ -28,18 +33,24 @@ interface Options {
 export async function openBench(
   schemaDirectory: string,
   model: Model,
-  { settings = {}, tokens = {}, disk }: Options = {},
+  { kind, recording = (client) => client, settings = {}, tokens = {}, disk }: Options = {},
 ): Promise<Bench> {
-  const server = await startTestServer({ schemaDirectory, settings, ...(disk ? { database: onDisk(disk) } : {}) });
+  const server = await startTestServer({
+    schemaDirectory,
+    settings,
+    ...(kind ? { kind } : {}),
+    ...(disk ? { database: onDisk(disk) } : {}),
+  });
   const observer = await createObserver(server.database, model);
   const conditions = conditionsFor(server, model, disk);
-  const replayer = createReplayer({ url: server.url, observe: observer.snapshot, conditions, ...tokens });
+  const client = recording(createClient(server.url));
+  const replayer = createReplayer({ url: server.url, client, observe: observer.snapshot, conditions, ...tokens });
   const close = async (): Promise<void> => {
     replayer.close();
     await observer.close();
     await server.close();
   };
-  return { server, observer, replayer, close };
+  return { server, observer, client, replayer, close };
 }
 
 const MAX_SHOWN = 10;

@@ -29,18 +29,25 @@ export async function uniqueConflict(session: Session, node: Node): Promise<Prob
     const values = index.members.map((member) => operand(session, node, member));
     if (values.includes(null)) continue;
     const holder = await session.writer.value(node.table.holder(index), [...values, identifier ?? 0]);
-    if (holder !== undefined) faults.push(...index.members.map((member) => heldBy(node, index, member, holder)));
+    if (holder !== undefined) faults.push(...heldBy(session, node, index, holder));
   }
   return faults.length > 0
     ? faultyRequest('unique-conflict', faults)
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
 }
 
-function heldBy(node: Node, { members }: UniqueIndex, member: Field | Relation, holder: SqlValue): Fault {
+function heldBy({ inserted }: Session, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
   const names = members.map(({ name }) => `"${name}"`).join(' and ');
-  const pointer = node.assigned.get(columnOf(member))?.pointer ?? `${node.pointer}/${escapeStep(member.name)}`;
-  return { pointer, code: 'unique', message: `${node.type.name} ${holder} has this value of ${names} already` };
+  // A record that is made by this same write has no identifier that means anything to anybody.
+  const made = [...inserted].find(({ type, identifier }) => type === node.type && identifier === holder);
+  return members.map((member) => {
+    const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.name} ${holder}`;
+    return { pointer: pointerTo(node, member), code: 'unique', message: `${who} has this value of ${names} already` };
+  });
 }
+
+const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): string =>
+  assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`;
 
 const columnOf = (member: Field | Relation): string => {
   if (!('link' in member)) return member.column;

@@ -1,0 +1,116 @@
+/** The same by hand for PostgreSQL: a pool, and statements that each connection prepares once under their names. */
+import { Pool, type PoolClient, types } from 'pg';
+import type { ItemBody, PurchaseBody, PurchaseRow } from './statements.ts';
+
+const INT8 = 20;
+
+const JOINED = `
+  select p.id, p.number, p.status, p.total, p.placed,
+    c.id as customer_id, c.name as customer_name, c.email as customer_email, c.city as customer_city,
+    c.regular::int as customer_regular, w.id as warehouse_id, w.name as warehouse_name, w.city as warehouse_city
+  from purchases p left join customers c on c.id = p.customer_id left join warehouses w on w.id = p.warehouse_id`;
+
+const statements = {
+  item: 'select * from items where id = $1',
+  byId: 'select * from items order by id limit $1 offset $2',
+  byName: 'select * from items order by name, id limit $1 offset $2',
+  byCategory: 'select * from items where category = $3 order by id limit $1 offset $2',
+  createItem: `insert into items (code, name, category, quantity, price, active)
+    values ($1, $2, $3, $4, $5, $6) returning *`,
+  updateItem: `update items set code = coalesce($1, code), name = coalesce($2, name), category = coalesce($3, category),
+      quantity = coalesce($4, quantity), price = coalesce($5, price), active = coalesce($6, active)
+    where id = $7 returning *`,
+  deleteItem: 'delete from items where id = $1 returning *',
+  purchase: `${JOINED} where p.id = $1`,
+  purchases: `${JOINED} order by p.number, p.id limit $1 offset $2`,
+  createCustomer: 'insert into customers (name, email, city, regular) values ($1, $2, $3, $4) returning id',
+  createPurchase: `insert into purchases (number, status, total, placed, customer_id, warehouse_id)
+    values ($1, $2, $3, $4, $5, $6) returning id`,
+} as const;
+
+/** PostgreSQL has booleans. */
+export type PostgresItem = Omit<ItemBody, 'active'> & { readonly active: boolean | null };
+
+const DEFAULTS: PostgresItem = { code: '', name: '', category: '', quantity: 0, price: '0', active: true };
+const NOTHING: PostgresItem = {
+  code: null,
+  name: null,
+  category: null,
+  quantity: null,
+  price: null,
+  active: null,
+};
+
+export interface PostgresRecords {
+  item(id: number): Promise<object | undefined>;
+  items(
+    offset: number,
+    limit: number,
+    orderBy: string | undefined,
+    category: string | undefined,
+  ): Promise<readonly object[]>;
+  createItem(body: Partial<PostgresItem>): Promise<object | undefined>;
+  updateItem(id: number, body: Partial<PostgresItem>): Promise<object | undefined>;
+  deleteItem(id: number): Promise<object | undefined>;
+  purchase(id: number): Promise<PurchaseRow | undefined>;
+  purchases(offset: number, limit: number): Promise<readonly PurchaseRow[]>;
+  createPurchase(body: PurchaseBody): Promise<PurchaseRow | undefined>;
+}
+
+const valuesOf = ({ code, name, category, quantity, price, active }: PostgresItem): readonly unknown[] => [
+  code,
+  name,
+  category,
+  quantity,
+  price,
+  active,
+];
+
+export function openPostgres(url: string): PostgresRecords {
+  types.setTypeParser(INT8, Number);
+  const max = Number(new URL(url).searchParams.get('pool') ?? 10);
+  const pool = new Pool({ connectionString: url, max });
+
+  async function rows<T extends object>(
+    name: keyof typeof statements,
+    values: readonly unknown[],
+    client: Pool | PoolClient = pool,
+  ): Promise<readonly T[]> {
+    const found = await client.query<T>({ name, text: statements[name], values: [...values] });
+    return found.rows;
+  }
+
+  async function createPurchase({ customer, warehouse, ...body }: PurchaseBody): Promise<PurchaseRow | undefined> {
+    const client = await pool.connect();
+    const { name, email, city, regular } = customer;
+    try {
+      await client.query('begin');
+      const [made] = await rows<{ id: number }>('createCustomer', [name, email, city, regular === 1], client);
+      const { number, status, total, placed } = body;
+      const values = [number, status, total, placed, made?.id, warehouse];
+      const [bought] = await rows<{ id: number }>('createPurchase', values, client);
+      const [row] = await rows<PurchaseRow>('purchase', [bought?.id], client);
+      await client.query('commit');
+      return row;
+    } catch (error) {
+      await client.query('rollback');
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  return {
+    item: async (id) => (await rows('item', [id]))[0],
+    items: (offset, limit, orderBy, category) => {
+      if (category !== undefined) return rows('byCategory', [limit, offset, category]);
+      return rows(orderBy === 'name' ? 'byName' : 'byId', [limit, offset]);
+    },
+    createItem: async (body) => (await rows('createItem', valuesOf({ ...DEFAULTS, ...body })))[0],
+    updateItem: async (id, body) => (await rows('updateItem', [...valuesOf({ ...NOTHING, ...body }), id]))[0],
+    deleteItem: async (id) => (await rows('deleteItem', [id]))[0],
+    purchase: async (id) => (await rows<PurchaseRow>('purchase', [id]))[0],
+    purchases: (offset, limit) => rows<PurchaseRow>('purchases', [limit, offset]),
+    createPurchase,
+  };
+}

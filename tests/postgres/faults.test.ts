@@ -1,0 +1,131 @@
+/** A server that fails: what is answered meanwhile, and that nothing is lost or doubled. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../engine/json.ts';
+import type { Serving } from '../../engine/serve.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { administer, onServer, pause, startInstance, withParameters } from '../support/postgres.ts';
+
+onServer('a server that fails', () => {
+  let cluster: Cluster;
+  let instance: Serving;
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(instance.url, title, body);
+  const expectBusy = ({ status, headers, body }: Answer): void => {
+    expect([status, headers.get('retry-after'), (body as JsonObject)['type']]).toEqual([
+      503,
+      '1',
+      'urn:problem:storage-busy',
+    ]);
+  };
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    instance = await startInstance(withParameters(cluster.url, { lock_timeout: '300', pool: '3' }));
+  }, 60_000);
+  afterAll(async () => {
+    await instance?.close();
+    await cluster?.remove();
+  });
+
+  it('cuts every connection: nobody notices', async () => {
+    await send('POST /api/tax-classes', {});
+    await Promise.all([1, 2, 3].map(() => send('GET /api/tax-classes?_cnd[limit]=0&_cnd[limit]=5')));
+    for (let round = 0; round < 5; round += 1) {
+      await administer(
+        cluster.url,
+        `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name = 'records'`,
+        async () => undefined,
+        'select 1',
+      );
+      const answers = await Promise.all([
+        send('GET /api/tax-classes'),
+        send('GET /api/tax-classes/1'),
+        send('POST /api/tax-classes', {}),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 201]);
+    }
+  });
+
+  it('holds a row for too long: 503, and the row is as it was', async () => {
+    const { body } = await send('POST /api/tax-classes', { position: 1 });
+    const path = `/api/tax-classes/${String((body as JsonObject)['id'])}`;
+    await administer(cluster.url, 'begin; lock table tax_classes in exclusive mode', async () =>
+      expectBusy(await send(`PUT ${path}`, { position: 2 })),
+    );
+    expect((await send(`GET ${path}`)).body).toMatchObject({ position: 1 });
+    expect((await send(`PUT ${path}`, { position: 3 })).status).toBe(200);
+  });
+
+  it('has no connection left: 503, and the next request is served', async () => {
+    const { body } = await send('POST /api/tax-classes', {});
+    const path = `/api/tax-classes/${String((body as JsonObject)['id'])}`;
+    const patient = await startInstance(withParameters(cluster.url, { lock_timeout: '20000', pool: '1' }));
+    let waiting: Promise<Answer> | undefined;
+    await administer(cluster.url, 'begin; lock table tax_classes in exclusive mode', async () => {
+      waiting = ask(patient.url, `PUT ${path}`, { position: 9 });
+      await pause(100);
+      expectBusy(await ask(patient.url, 'GET /api/tmp-vars/1'));
+    });
+    expect((await waiting)?.status).toBe(200);
+    await patient.close();
+    expect((await send('GET /api/tmp-vars/1')).status).toBe(404);
+  }, 40_000);
+
+  it('takes no writes: 503 for a write, answers for a read', async () => {
+    const { database = '' } = await administer(
+      cluster.url,
+      'select 1',
+      async () => ({ database: 'postgres' }),
+      'select 1',
+    );
+    const setting = (value: string): string =>
+      `alter database ${database} set default_transaction_read_only = ${value}`;
+    await administer(cluster.url, setting('on'), async () => undefined, 'select 1');
+    const readOnly = await startInstance(cluster.url);
+    expectBusy(await ask(readOnly.url, 'POST /api/tax-classes', {}));
+    expect((await ask(readOnly.url, 'GET /api/tax-classes')).status).toBe(200);
+    await readOnly.close();
+    await administer(
+      cluster.url,
+      `begin; set transaction read write; ${setting('off')}`,
+      async () => undefined,
+      'commit',
+    );
+  });
+
+  it.each(['fast', 'immediate'] as const)(
+    'is restarted (%s) under load: no acknowledged write is lost, none is doubled, and it is back at once',
+    async (mode) => {
+      const acknowledged: string[] = [];
+      const others = new Set<string>();
+      const load = { ended: false };
+      const write = async (worker: number): Promise<void> => {
+        for (let index = 0; !load.ended; index += 1) {
+          const value = `${mode}-${worker}-${index}`;
+          const { status, headers } = await send('POST /api/tmp-vars', { value });
+          if (status === 201) acknowledged.push(value);
+          else others.add(`${status} ${headers.get('retry-after')}`);
+        }
+      };
+      const workers = [1, 2, 3, 4, 5, 6].map(write);
+      await pause(300);
+      await cluster.stop(mode);
+      await pause(300);
+      await cluster.again();
+      const back = performance.now();
+      while ((await send('GET /api/tmp-vars/1')).status === 503) await pause(20);
+      const away = performance.now() - back;
+      await pause(300);
+      load.ended = true;
+      await Promise.all(workers);
+      const { body } = await send('GET /api/tmp-vars?fields=value');
+      const stored = (body as { value: string }[]).map(({ value }) => value);
+      expect(acknowledged.filter((value) => !stored.includes(value))).toEqual([]);
+      expect(new Set(stored).size).toBe(stored.length);
+      expect([...others]).toEqual(['503 1']);
+      // It takes a tenth of that; the rest is for machines that are busy with something else.
+      expect(away).toBeLessThan(5000);
+    },
+    40_000,
+  );
+});

@@ -1,0 +1,193 @@
+/** Three processes on one database, asked in turn: together they are one service. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../engine/json.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { loadModel } from '../support/model.ts';
+import { onServer, pause, startInstance } from '../support/postgres.ts';
+
+const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<readonly T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+const statuses = (answers: readonly { readonly status: number }[]): readonly number[] =>
+  answers.map(({ status }) => status).toSorted();
+const firstOf = (first: number, others: number): readonly number[] => [
+  first,
+  ...Array.from({ length: 9 }, () => others),
+];
+
+onServer('many instances on one database', () => {
+  let database: TestDatabase;
+  let fleet: Fleet;
+  /** Each request goes to the next instance. */
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(fleet.next(), title, body);
+  const sendWith = (headers: Readonly<Record<string, string>>, title: string, body?: unknown): Promise<Exchanged> =>
+    exchange(fleet.next(), title, {
+      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const create = async (path: string, body: unknown): Promise<{ readonly path: string; readonly tag: string }> => {
+    const { headers } = await send(`POST ${path}`, body);
+    return { path: headers.get('location') ?? '', tag: headers.get('etag') ?? '' };
+  };
+
+  beforeAll(async () => {
+    database = await createDatabase('postgres');
+    fleet = await startFleet(3, database.url);
+  }, 120_000);
+  afterAll(async () => {
+    await fleet?.remove();
+    await database?.remove();
+  });
+
+  it('make the tables and the seeds once, though all of them found an empty database', async () => {
+    const seeds = [...loadModel('schema').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
+    expect((await send('GET /api/notifications')).headers.get('x-total-count')).toBe(String(seeds.length));
+  });
+
+  it('two PUTs of different fields at once: both survive', async () => {
+    const { path } = await create('/api/tax-classes', {});
+    for (let round = 1; round <= 25; round += 1) {
+      const answers = await Promise.all([
+        send(`PUT ${path}`, { position: round }),
+        send(`PUT ${path}`, { providerOneVATRate: `r${round}` }),
+        send(`PUT ${path}`, { providerTwoVATRate: round }),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200, 200]);
+      expect((await send(`GET ${path}`)).body).toMatchObject({
+        position: round,
+        providerOneVATRate: `r${round}`,
+        providerTwoVATRate: round,
+      });
+    }
+  });
+
+  it('PATCHes of different keys inside one value at once: all survive', async () => {
+    const { path } = await create('/api/shipping-markups', { zone: { zone_name: 'z', zone_elements: [{ a: 0 }] } });
+    const shown = `${path}?include=zone.zone_elements`;
+    const { zone } = (await send(`GET ${shown}`)).body as { zone: { zone_id: number; zone_elements: JsonObject[] } };
+    const [element = {}] = zone.zone_elements;
+    const patch = (key: string): Promise<Answer> =>
+      send(`PATCH ${shown}`, { zone: { zone_id: zone.zone_id, zone_elements: [{ ...element, [key]: 1 }] } });
+    expect(statuses(await together(6, (index) => patch(`k${index}`)))).toEqual(Array.from({ length: 6 }, () => 200));
+    const { body } = await send(`GET ${shown}`);
+    const kept = { k0: 1, k1: 1, k2: 1, k3: 1, k4: 1, k5: 1 };
+    expect(body).toMatchObject({ zone: { zone_elements: [kept] } });
+  });
+
+  it('one tag, ten writers: one of them is in time', async () => {
+    const { path, tag } = await create('/api/tax-classes', {});
+    const answers = await together(10, (index) =>
+      sendWith({ 'if-match': tag }, `PUT ${path}`, { position: index + 1 }),
+    );
+    expect(statuses(answers)).toEqual(firstOf(200, 412));
+  });
+
+  it('a neighbour changes what a record shows of another: its tag is no longer good anywhere', async () => {
+    const { path } = await create('/api/shipping-markups', { zone: { zone_name: 'before' } });
+    const { zone } = (await send(`GET ${path}`)).body as { zone: { zone_id: number } };
+    const other = await create('/api/shipping-markups', { zone: { zone_id: zone.zone_id } });
+    for (let round = 0; round < 6; round += 1) {
+      const tag = String((await sendWith({}, `GET ${path}`)).headers.etag);
+      expect((await sendWith({ 'if-none-match': tag }, `GET ${path}`)).status).toBe(304);
+      await send(`PUT ${other.path}`, { zone: { zone_id: zone.zone_id, zone_name: `after ${round}` } });
+      expect((await sendWith({ 'if-none-match': tag }, `GET ${path}`)).status).toBe(200);
+      expect((await sendWith({ 'if-match': tag }, `PUT ${path}`, { markup_flat: '1' })).status).toBe(412);
+    }
+  });
+
+  it('one unique value, ten writers: one of them has it, the others are told who', async () => {
+    const answers = await together(10, () => send('POST /api/newsletter-subscribers', { email: 'same@example.com' }));
+    expect(statuses(answers)).toEqual(firstOf(201, 409));
+    const refused = answers.filter(({ status }) => status === 409).map(({ body }) => (body as JsonObject)['detail']);
+    expect(new Set(refused).size).toBe(1);
+    expect(String(refused[0])).toMatch(/^NewsletterSubscriber \d+ has this value of "email" already$/);
+  });
+
+  it('one identifier, ten writers: one of them has it, and the sequence goes on behind it', async () => {
+    const answers = await together(10, () => send('POST /api/tax-classes', { id: 5000 }));
+    expect(statuses(answers)).toEqual(firstOf(201, 409));
+    const made = await together(10, () => send('POST /api/tax-classes', {}));
+    const identifiers = made.map(({ body }) => Number((body as JsonObject)['id']));
+    expect(Math.min(...identifiers)).toBeGreaterThan(5000);
+    expect(new Set(identifiers).size).toBe(10);
+  });
+
+  it('one idempotency key, ten times at once: one record, one answer; another body is refused', async () => {
+    const key = { 'idempotency-key': 'once' };
+    const answers = await together(10, () => sendWith(key, 'POST /api/tmp-vars', { name: 'once' }));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect((await send('GET /api/tmp-vars?_cnd[name]=once')).body).toHaveLength(1);
+    const others = await together(3, () => sendWith(key, 'POST /api/tmp-vars', { name: 'twice' }));
+    expect(statuses(others)).toEqual([422, 422, 422]);
+  });
+
+  it('what one instance wrote, every other one answers at once, and counts', async () => {
+    const { path } = await create('/api/tmp-vars', { name: 'seen', value: '0' });
+    const list = 'GET /api/tax-classes?_cnd[position]=4711&_cnd[limit]=0&_cnd[limit]=1';
+    const everywhere = (title: string): Promise<readonly Answer[]> =>
+      Promise.all(fleet.urls.map((url) => ask(url, title)));
+    for (let value = 1; value <= 20; value += 1) {
+      const tag = (await send(`PUT ${path}`, { value: String(value) })).headers.get('etag');
+      const seen = await everywhere(`GET ${path}`);
+      expect(seen.map((one) => [(one.body as JsonObject)['value'], one.headers.get('etag')])).toEqual(
+        seen.map(() => [String(value), tag]),
+      );
+      await send('POST /api/tax-classes', { position: 4711 });
+      const counts = (await everywhere(list)).map(({ headers }) => headers.get('x-total-count'));
+      expect(counts).toEqual(counts.map(() => String(value)));
+    }
+    await send(`DELETE ${path}`);
+    expect(new Set(statuses(await everywhere(`GET ${path}`)))).toEqual(new Set([404]));
+  });
+
+  it('writes whose records cross each other: none fails', async () => {
+    const made = await together(4, (index) => send('POST /api/shipping-markups', { zone: { zone_name: `z${index}` } }));
+    const records = made.map(({ body }) => body as { markup_id: number; zone: { zone_id: number } });
+    const answers = await together(24, (index) => {
+      const [one, other] = [records[index % 4], records[(index * 3 + 1) % 4]];
+      return send(`PUT /api/shipping-markups/${one?.markup_id}`, {
+        zone: { zone_id: other?.zone.zone_id, zone_name: `n${index}` },
+      });
+    });
+    expect(new Set(statuses(answers))).toEqual(new Set([200]));
+  });
+
+  it('one that is killed in the middle of its writes loses none that it has acknowledged, and doubles none', async () => {
+    const acknowledged: string[] = [];
+    const load = { ended: false };
+    const write = async (worker: number): Promise<void> => {
+      for (let index = 0; !load.ended; index += 1) {
+        const value = `w${worker}-${index}`;
+        const answer = await send('POST /api/tmp-vars', { value }).catch(() => undefined);
+        if (answer?.status === 201) acknowledged.push(value);
+      }
+    };
+    const workers = [1, 2, 3, 4, 5, 6].map(write);
+    while (acknowledged.length < 100) await pause(20);
+    fleet.kill(0);
+    const before = acknowledged.length;
+    while (acknowledged.length < before + 100) await pause(20);
+    load.ended = true;
+    await Promise.all(workers);
+    const { body } = await ask(fleet.urls[1] ?? '', 'GET /api/tmp-vars?fields=value&_cnd[value][like]=w*');
+    const stored = (body as { value: string }[]).map(({ value }) => value);
+    expect(acknowledged.filter((name) => !stored.includes(name))).toEqual([]);
+    expect(new Set(stored).size).toBe(stored.length);
+  }, 60_000);
+});
+
+onServer('ten instances that start at once', () => {
+  it('make the tables and the seeds once', async () => {
+    const database = await createDatabase('postgres');
+    const instances = await together(10, () => startInstance(database.url));
+    const seeds = [...loadModel('schema').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
+    const counts = await Promise.all(
+      instances.map(async ({ url }) => (await ask(url, 'GET /api/notifications')).headers.get('x-total-count')),
+    );
+    await Promise.all(instances.map((instance) => instance.close()));
+    await database.remove();
+    expect(new Set(counts)).toEqual(new Set([String(seeds.length)]));
+  }, 60_000);
+});

@@ -1,0 +1,47 @@
+/** What needs no server: statements with numbers, errors in words, URLs. */
+import { describe, expect, it } from '@jest/globals';
+import { StartError } from '../../engine/start-error.ts';
+import { numbered } from '../../engine/storage/postgres/connection.ts';
+import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
+import { parsePlace } from '../../engine/storage/postgres/url.ts';
+import { serve } from '../../engine/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+
+describe('without a server', () => {
+  it.each([
+    ['select ? from t where a = ?', 'select $1 from t where a = $2'],
+    [`select '?' || "a?" || ?`, `select '?' || "a?" || $1`],
+    [`select 'it''s ?' = ?`, `select 'it''s ?' = $1`],
+  ])('%s is numbered', (sql, expected) => expect(numbered(sql)).toBe(expected));
+
+  it.each([
+    ['40001', 'storage-busy'],
+    ['40P01', 'storage-busy'],
+    ['53100', 'storage-full'],
+    ['53300', 'storage-busy'],
+    ['55P03', 'storage-busy'],
+    ['25006', 'storage-busy'],
+    ['57P01', 'storage-busy'],
+    ['08006', 'storage-busy'],
+    ['ECONNREFUSED', 'storage-busy'],
+  ])('%s is told as %s', (code, expected) =>
+    expect(translate(Object.assign(new Error('x'), { code }))).toMatchObject({ code: expected }),
+  );
+
+  it('a fault of ours stays as it is', () => {
+    const error = Object.assign(new Error('syntax'), { code: '42601' });
+    expect([translate(error), isConnectionLost(error)]).toEqual([error, false]);
+  });
+
+  it.each(['pool=0', 'pool=many', 'prepared=maybe', 'lock_timeout=-1'])('?%s is refused by its name', (parameter) => {
+    expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(StartError);
+    expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(parameter);
+  });
+
+  it('a server that is not there is named, without the password', async () => {
+    const refused = serve({ ...readSettings({}), port: 0, databaseUrl: 'postgres://me:secret@127.0.0.1:1/x' });
+    await expect(refused).rejects.toBeInstanceOf(StartError);
+    await expect(refused).rejects.toThrow(/127\.0\.0\.1:1\/x .*ECONNREFUSED/);
+    await expect(refused).rejects.not.toThrow('secret');
+  });
+});

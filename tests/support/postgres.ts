@@ -1,0 +1,42 @@
+/** What tests of PostgreSQL share. */
+import { describe, it } from '@jest/globals';
+import { serve, type Serving } from '../../engine/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { connectTo, POSTGRES_URL } from './databases.ts';
+
+/** `describe` where there is a server; where there is none, the test says so. */
+export const onServer = POSTGRES_URL === '' ? describe.skip : describe;
+
+if (POSTGRES_URL === '')
+  it.todo('a PostgreSQL server is needed here: npm run test:postgres starts one, TEST_POSTGRES_URL names another');
+
+/** An instance of the service. */
+export const startInstance = (databaseUrl: string, schemaDirectory = 'schema'): Promise<Serving> =>
+  serve({ ...readSettings({}), port: 0, databaseUrl, schemaDirectory, shutdownTimeout: 1000 });
+
+export function withParameters(url: string, parameters: Readonly<Record<string, string>>): string {
+  const changed = new URL(url);
+  for (const [name, value] of Object.entries(parameters)) changed.searchParams.set(name, value);
+  return changed.href;
+}
+
+/** Runs SQL on a connection of its own, and keeps that open for as long as the work takes. */
+export async function administer<T>(
+  url: string,
+  sql: string,
+  meanwhile: () => Promise<T>,
+  end = 'rollback',
+): Promise<T> {
+  const client = await connectTo(url);
+  try {
+    await client.query(sql);
+    const result = await meanwhile();
+    await client.query(end);
+    return result;
+  } finally {
+    await client.end();
+  }
+}
+
+export const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,0 +1,65 @@
+/** One service on each database that is there: they are sent the same requests, and must give the same answers. */
+import type { Model } from '../../engine/model/model.ts';
+import type { Case } from '../../engine/suite/case.ts';
+import type { Answer, Client, Sent } from '../../engine/suite/client.ts';
+import { databaseKinds } from './databases.ts';
+import { createRenamer, type Rename, withoutQuery } from './renamed.ts';
+import { type Bench, openBench, replayAll } from './replaying.ts';
+
+export interface Twins {
+  readonly benches: readonly Bench[];
+  /** Does the same work on each, and compares what was answered meanwhile. */
+  both(work: (bench: Bench) => Promise<void>): Promise<void>;
+  replayAll(cases: readonly Case[]): Promise<void>;
+  danglingRows(): Promise<readonly unknown[]>;
+  close(): Promise<void>;
+}
+
+interface Twin {
+  readonly bench: Bench;
+  readonly rename: Rename;
+  readonly exchanged: Exchanged[];
+}
+
+type Exchanged = readonly [sent: Sent, answer: Answer];
+
+export async function openTwins(schemaDirectory: string, model: Model): Promise<Twins> {
+  const twins: Twin[] = [];
+  for (const kind of databaseKinds) {
+    const exchanged: Exchanged[] = [];
+    const recording = (client: Client): Client => recorded(client, exchanged);
+    const bench = await openBench(schemaDirectory, model, { kind, recording });
+    twins.push({ bench, rename: createRenamer(model), exchanged });
+  }
+  const both = async (work: (bench: Bench) => Promise<void>): Promise<void> => {
+    for (const { exchanged } of twins) exchanged.length = 0;
+    await Promise.all(twins.map(({ bench }) => work(bench)));
+    compare(twins);
+  };
+  const benches = twins.map(({ bench }) => bench);
+  return {
+    benches,
+    both,
+    replayAll: (cases) => both((bench) => replayAll(bench, cases)),
+    danglingRows: async () => (await Promise.all(benches.map(({ observer }) => observer.danglingRows()))).flat(),
+    close: async () => void (await Promise.all(benches.map((bench) => bench.close()))),
+  };
+}
+
+const recorded = (client: Client, exchanged: Exchanged[]): Client => ({
+  ...client,
+  send: async (sent) => {
+    const answer = await client.send(sent);
+    exchanged.push([sent, answer]);
+    return answer;
+  },
+});
+
+function compare([one, ...others]: readonly Twin[]): void {
+  if (!one) return;
+  const expected = one.exchanged.map((exchanged) => told(one, exchanged));
+  for (const other of others) expect(other.exchanged.map((exchanged) => told(other, exchanged))).toEqual(expected);
+}
+
+const told = ({ rename }: Twin, [sent, answer]: Exchanged): string =>
+  `${sent.method} ${withoutQuery(sent.path).replace(/\/\d+/, '/…')} ${rename(sent, answer)}`;
