@@ -5,8 +5,9 @@ import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { loadModel } from '../support/model.ts';
-import { onServer, pause, startInstance } from '../support/postgres.ts';
+import { onServer, startInstance } from '../support/postgres.ts';
 
 const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<readonly T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
@@ -155,26 +156,13 @@ onServer('many instances on one database', () => {
   });
 
   it('one that is killed in the middle of its writes loses none that it has acknowledged, and doubles none', async () => {
-    const acknowledged: string[] = [];
-    const load = { ended: false };
-    const write = async (worker: number): Promise<void> => {
-      for (let index = 0; !load.ended; index += 1) {
-        const value = `w${worker}-${index}`;
-        const answer = await send('POST /api/tmp-vars', { value }).catch(() => undefined);
-        if (answer?.status === 201) acknowledged.push(value);
-      }
-    };
-    const workers = [1, 2, 3, 4, 5, 6].map(write);
-    while (acknowledged.length < 100) await pause(20);
-    fleet.kill(0);
-    const before = acknowledged.length;
-    while (acknowledged.length < before + 100) await pause(20);
-    load.ended = true;
-    await Promise.all(workers);
-    const { body } = await ask(fleet.urls[1] ?? '', 'GET /api/tmp-vars?fields=value&_cnd[value][like]=w*');
-    const stored = (body as { value: string }[]).map(({ value }) => value);
-    expect(acknowledged.filter((name) => !stored.includes(name))).toEqual([]);
-    expect(new Set(stored).size).toBe(stored.length);
+    const load = await loadWhile(send, 'killed', async ({ acknowledged }) => {
+      await atLeast(acknowledged, 100);
+      fleet.kill(0);
+      await atLeast(acknowledged, acknowledged.length + 100);
+    });
+    await expectKept((title) => ask(fleet.urls[1] ?? '', title), 'killed', load);
+    expect([...load.refused]).toEqual(['no answer']);
   }, 60_000);
 });
 

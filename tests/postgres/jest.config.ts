@@ -32,9 +32,28 @@ const both = [
   'transfer',
 ];
 
+/** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */
+const pooled = ['entity-tags', 'http', 'paging', 'postgres/instances', 'relations'];
+
+const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
+const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };
+
+const direct = {
+  ...each,
+  displayName: 'PostgreSQL',
+  testMatch: ['<rootDir>/tests/postgres/*.test.ts', ...files(both)],
+};
+const throughPooler = {
+  ...each,
+  displayName: 'PgBouncer',
+  testMatch: files(pooled),
+  setupFiles: ['<rootDir>/tests/postgres/pooled.setup.ts'],
+};
+
 /** `npm run test:postgres`: on a server that is thrown away, or on the one that TEST_POSTGRES_URL names. */
 export default {
-  ...base,
+  maxWorkers,
+  testTimeout,
   rootDir: '../..',
-  testMatch: ['<rootDir>/tests/postgres/*.test.ts', ...both.map((name) => `<rootDir>/tests/${name}.test.ts`)],
+  projects: process.env['TEST_POOLER_URL'] ? [direct, throughPooler] : [direct],
 };

@@ -8,6 +8,10 @@ export interface Cluster {
   readonly url: string;
   stop(mode: 'fast' | 'immediate'): Promise<void>;
   again(): Promise<void>;
+  /** Starts PgBouncer before it, or starts that again, and answers its URL. */
+  pool(): Promise<string>;
+  /** Ends PgBouncer in the middle of whatever it does. */
+  unpool(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -28,7 +32,10 @@ export async function startCluster(): Promise<Cluster> {
     url,
     stop: async (mode) => void (await control('stop', directory, mode)),
     again: async () => void (await control('again', directory)),
+    pool: () => control('pool', directory),
+    unpool: async () => void (await control('unpool', directory)),
     remove: async () => {
+      await control('unpool', directory).catch(() => '');
       await control('stop', directory, 'immediate').catch(() => '');
       rmSync(directory, { recursive: true, force: true });
     },

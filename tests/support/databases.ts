@@ -16,6 +16,11 @@ export interface TestDatabase {
 }
 
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
+/** Behind a pooler statements have no names. */
+const isPooled = POSTGRES_URL.includes('prepared=off');
+/** The server behind the pooler. */
+const DIRECT_URL = process.env['TEST_DIRECT_URL'] ?? POSTGRES_URL;
+
 /** What the tests run on that run on one database at a time. */
 export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'postgres';
 
@@ -37,25 +42,38 @@ const creators: Readonly<Record<DatabaseKind, () => Promise<TestDatabase>>> = {
     const remove = async (): Promise<void> => rmSync(directory, { recursive: true });
     return { kind: 'sqlite', url: `sqlite:${join(directory, 'records.db')}`, remove };
   },
-  postgres: async () => {
-    const schema = `records_${randomUUID().replaceAll('-', '')}`;
-    await administer(`create schema ${schema}`);
-    const url = new URL(POSTGRES_URL);
-    url.searchParams.set('options', `-c search_path=${schema}`);
-    url.searchParams.set('pool', '4');
-    const remove = (): Promise<void> => administer(`set client_min_messages = error; drop schema ${schema} cascade`);
-    return { kind: 'postgres', url: url.href, remove };
-  },
+  postgres: () => (isPooled ? ownDatabase() : ownSchema()),
 };
+
+async function ownSchema(): Promise<TestDatabase> {
+  const schema = `records_${randomUUID().replaceAll('-', '')}`;
+  await administer(`create schema ${schema}`);
+  const url = new URL(POSTGRES_URL);
+  url.searchParams.set('options', `-c search_path=${schema}`);
+  url.searchParams.set('pool', '4');
+  const remove = (): Promise<void> => administer(`set client_min_messages = error; drop schema ${schema} cascade`);
+  return { kind: 'postgres', url: url.href, remove };
+}
+
+/** A pooler takes no search_path: connections to it are not connections to the server. */
+async function ownDatabase(): Promise<TestDatabase> {
+  const name = `records_${randomUUID().replaceAll('-', '')}`;
+  await administer(`create database ${name}`);
+  const url = new URL(POSTGRES_URL);
+  url.pathname = `/${name}`;
+  url.searchParams.set('pool', '4');
+  return { kind: 'postgres', url: url.href, remove: () => administer(`drop database ${name} with (force)`) };
+}
 
 /** Where the system offers memory as files: thousands of commits need no disk. */
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export const fileOf = ({ url }: Pick<TestDatabase, 'url'>): string => url.replace(/^sqlite:/, '');
 
-/** A connection of the test's own; parameters of the engine's mean nothing to it. */
+/** A connection of the test's own, past a pooler; parameters of the engine's mean nothing to it. */
 export async function connectTo(url: string): Promise<Client> {
   const plain = new URL(url);
+  if (isPooled && plain.host === new URL(POSTGRES_URL).host) plain.host = new URL(DIRECT_URL).host;
   for (const name of ['pool', 'prepared', 'lock_timeout']) plain.searchParams.delete(name);
   const client = new Client({ connectionString: plain.href });
   client.on('error', () => undefined);

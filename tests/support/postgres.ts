@@ -10,6 +10,9 @@ export const onServer = POSTGRES_URL === '' ? describe.skip : describe;
 if (POSTGRES_URL === '')
   it.todo('a PostgreSQL server is needed here: npm run test:postgres starts one, TEST_POSTGRES_URL names another');
 
+/** PgBouncer before that server, where it could be had. */
+export const POOLER_URL = process.env['TEST_POOLER_URL'] ?? '';
+
 /** An instance of the service. */
 export const startInstance = (databaseUrl: string, schemaDirectory = 'schema'): Promise<Serving> =>
   serve({ ...readSettings({}), port: 0, databaseUrl, schemaDirectory, shutdownTimeout: 1000 });

@@ -1,6 +1,8 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '../../start-error.ts';
 import type { Awaitable, Driver, Statement } from '../driver.ts';
+import type { Connection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
 import { reasonOf, translate } from './errors.ts';
@@ -13,7 +15,9 @@ import { parsePlace, type Place } from './url.ts';
 const TABLES: Statement = { sql: 'select tablename::text from pg_tables where schemaname = current_schema()' };
 const ENCODING: Statement = { sql: `select current_setting('server_encoding'), current_schema()` };
 /** Two numbers that nobody else in this database should use. */
-const ONE_AT_A_TIME = `begin; select pg_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))`;
+const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
+/** Milliseconds between two looks at whether the lock is free. */
+const LOCK_PAUSE = 50;
 
 export async function openPostgres(url: string): Promise<Driver> {
   const place = parsePlace(url);
@@ -69,14 +73,37 @@ async function usable(connections: Connections, shown: string): Promise<readonly
 
 /** Instances that start together wait for each other; a lock that a transaction holds survives a pooler, and no crash. */
 async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
-  const connection = await connections.take();
+  const connection = await locked(connections);
   try {
-    await connection.execute(ONE_AT_A_TIME);
     return await work();
   } catch (error) {
     throw translate(error);
   } finally {
     await connection.execute('commit').catch(() => connection.spoil());
     connection.release();
+  }
+}
+
+/** Who waits keeps no connection: behind a pooler the one who holds the lock may need it. */
+async function locked(connections: Connections): Promise<Connection> {
+  for (;;) {
+    const connection = await connections.take();
+    if (await tryLock(connection)) return connection;
+    connection.release();
+    await delay(LOCK_PAUSE);
+  }
+}
+
+async function tryLock(connection: Connection): Promise<boolean> {
+  try {
+    await connection.execute('begin');
+    const { rows } = await connection.query(LOCK, [], false);
+    const isMine = rows[0]?.[0] === 't';
+    if (!isMine) await connection.execute('rollback');
+    return isMine;
+  } catch (error) {
+    connection.spoil();
+    connection.release();
+    throw translate(error);
   }
 }

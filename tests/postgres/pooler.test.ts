@@ -1,0 +1,71 @@
+/** PgBouncer in transaction mode: each transaction may have another connection, and it may fail as the server may. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Serving } from '../../engine/serve.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { connectTo } from '../support/databases.ts';
+import { atLeast, expectKept, loadWhile } from '../support/load.ts';
+import { pause, POOLER_URL, startInstance, withParameters } from '../support/postgres.ts';
+
+if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres starts it where it can be had');
+
+(POOLER_URL === '' ? describe.skip : describe)('behind PgBouncer', () => {
+  let cluster: Cluster;
+  let instance: Serving;
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(instance.url, title, body);
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    instance = await startInstance(withParameters(await cluster.pool(), { pool: '20' }));
+  }, 60_000);
+  afterAll(async () => {
+    await instance?.close();
+    await cluster?.remove();
+  });
+
+  it('twenty connections of an instance share five of the server', async () => {
+    const watch = await connectTo(cluster.url);
+    const most = { connections: 0 };
+    const load = await loadWhile(send, 'shared', async ({ acknowledged }) => {
+      while (acknowledged.length < 200) {
+        await Promise.all(Array.from({ length: 30 }, () => send('GET /api/tax-classes')));
+        const { rows } = await watch.query<{ count: string }>(
+          `select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+        );
+        most.connections = Math.max(most.connections, Number(rows[0]?.count));
+      }
+    });
+    await watch.end();
+    await expectKept(send, 'shared', load);
+    expect([...load.refused]).toEqual([]);
+    expect(most.connections).toBeGreaterThan(1);
+    expect(most.connections).toBeLessThanOrEqual(5);
+  }, 60_000);
+
+  it('a long list is read from one snapshot, while its connection is nobody else’s', async () => {
+    const value = 'x'.repeat(200);
+    await Promise.all(
+      Array.from({ length: 600 }, (_, index) => send('POST /api/tmp-vars', { name: `l${index}`, value })),
+    );
+    const all = '/api/tmp-vars?_cnd[name][like]=l*';
+    const lists = Promise.all([1, 2, 3].map(() => send(`GET ${all}`)));
+    const load = await loadWhile(send, 'meanwhile', async ({ acknowledged }) => {
+      await lists;
+      await atLeast(acknowledged, 20);
+    });
+    for (const { body } of await lists) expect(body).toHaveLength(600);
+    await expectKept(send, 'meanwhile', load);
+  }, 60_000);
+
+  it('is killed and started again under load: no acknowledged write is lost, none is doubled', async () => {
+    const load = await loadWhile(send, 'pooler', async ({ acknowledged, refused }) => {
+      await atLeast(acknowledged, 50);
+      await cluster.unpool();
+      while (refused.size === 0) await pause(20);
+      await cluster.pool();
+      await atLeast(acknowledged, acknowledged.length + 50);
+    });
+    await expectKept(send, 'pooler', load);
+    expect([...load.refused]).toEqual(['503 1']);
+  }, 60_000);
+});

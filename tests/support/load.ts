@@ -1,0 +1,57 @@
+/** Clients that make records without a pause while something happens, and know afterwards what must be there. */
+import { expect } from '@jest/globals';
+import type { Answer } from './ask.ts';
+import { pause } from './postgres.ts';
+
+export type Send = (title: string, body?: unknown) => Promise<Answer>;
+
+export interface Load {
+  /** The values of records that were answered 201. */
+  readonly acknowledged: readonly string[];
+  /** What all others were answered: status and Retry-After, or that there was no answer. */
+  readonly refused: ReadonlySet<string>;
+}
+
+const CLIENTS = 6;
+
+/** `name` tells the records of this load from others. `extra`: more keys of each record. */
+export async function loadWhile(
+  send: Send,
+  name: string,
+  meanwhile: (load: Load) => Promise<void>,
+  extra: object = {},
+): Promise<Load> {
+  const acknowledged: string[] = [];
+  const refused = new Set<string>();
+  let ended = false;
+  const client = async (number: number): Promise<void> => {
+    for (let index = 0; !ended; index += 1) {
+      const value = `${name}-${number}-${index}`;
+      const answer = await send('POST /api/tmp-vars', { value, ...extra }).catch(() => undefined);
+      if (answer?.status === 201) acknowledged.push(value);
+      else refused.add(answer ? `${answer.status} ${answer.headers.get('retry-after')}` : 'no answer');
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  try {
+    await meanwhile({ acknowledged, refused });
+  } finally {
+    ended = true;
+    await Promise.all(clients);
+  }
+  return { acknowledged, refused };
+}
+
+/** Until as many writes are acknowledged. */
+export async function atLeast(acknowledged: readonly string[], count: number): Promise<void> {
+  while (acknowledged.length < count) await pause(10);
+}
+
+/** No acknowledged write is lost, and none is doubled. */
+export async function expectKept(send: Send, name: string, { acknowledged }: Load): Promise<void> {
+  const { body } = await send(`GET /api/tmp-vars?fields=value&_cnd[value][like]=${name}-*`);
+  const stored = (body as { value: string }[]).map(({ value }) => value);
+  const known = new Set(stored);
+  expect(acknowledged.filter((value) => !known.has(value))).toEqual([]);
+  expect(known.size).toBe(stored.length);
+}
