@@ -341,6 +341,7 @@ describe('describe', () => {
             nullable: true,
             default: null,
             readOnly: false,
+            sensitive: false,
             unique: false,
             index: false,
             precision: 15,

@@ -52,8 +52,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a nested write outside the transaction',
     'storage/sqlite/group-commit.ts',
-    "if (connection.database.inTransaction) connection.execute('rollback');",
-    "if (connection.database.inTransaction) connection.execute('commit');",
+    'if (connection.database.inTransaction) connection.command(ROLLBACK);',
+    'if (connection.database.inTransaction) connection.command(COMMIT);',
   ),
   mutant(
     'a set that keeps what was left out',
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'engine/storage/read/compile-list.ts',
-        find: 'filterValues: (asked) => filterCondition(asked, source, dialect).values,',
+        find: 'filterValues: (asked) => filterValues(asked, filterPaths),',
         replace: 'filterValues: () => [],',
       },
     ],
@@ -99,8 +99,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'HEAD with a body',
     'http/send.ts',
-    '  response.end(body);\n}',
-    '  Object.assign(response, { _hasBody: true });\n  response.end(body);\n}',
+    '  response.end(body);\n',
+    '  Object.assign(response, { _hasBody: true });\n  response.end(body);\n',
   ),
   mutant(
     'a filter without the values after the first',
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'defaults that are not filled in',
     'storage/write/execute.ts',
-    '(assigned ? valueOf(assigned.value) : defaults.get(name)) ?? null',
+    '(assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null',
     '(assigned ? valueOf(assigned.value) : undefined) ?? null',
   ),
   mutant('a read-only field that can be written', 'storage/write/resolve-record.ts', 'field.readOnly &&', 'false &&'),
@@ -133,5 +133,43 @@ export const mutants: readonly Mutant[] = [
     'storage/write/resolve-relation.ts',
     'if (relation.owned && !(await mayOwn(',
     'if (false && !(await mayOwn(',
+  ),
+  {
+    name: 'a body of any size',
+    edits: [
+      {
+        file: 'engine/http/content.ts',
+        find: "if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);",
+        replace: '',
+      },
+      { file: 'engine/http/content.ts', find: 'if (size > limit) settle(', replace: 'if (false) settle(' },
+    ],
+  },
+  mutant('two codings under one tag', 'http/compression.ts', 'codedTag(tag, coding)', 'tag'),
+  mutant(
+    'a cache that mixes up codings',
+    'http/envelope.ts',
+    "['Accept', 'Accept-Encoding', 'Prefer']",
+    "['Accept', 'Prefer']",
+  ),
+  mutant(
+    'a refused media type without one that would do',
+    'http/negotiation.ts',
+    "headers: { [header]: accepted.join(', ') }",
+    'headers: {}',
+  ),
+  {
+    name: 'an origin that nobody named',
+    edits: [
+      { file: 'engine/http/cors.ts', find: 'known.size === 0 ? () => NO_HEADERS : headersOf', replace: 'headersOf' },
+      { file: 'engine/http/cors.ts', find: '!(everyone || known.has(origin))', replace: 'false' },
+    ],
+  },
+  mutant('a page whose tag forgets the total', 'http/entity-tag.ts', "${total ?? ''}", ''),
+  mutant(
+    'preferences that are followed in silence',
+    'http/record-answer.ts',
+    '{ ...more, ...applied }, body: undefined',
+    '{ ...more }, body: undefined',
   ),
 ];
