@@ -4,6 +4,7 @@ import { cpus } from 'node:os';
 import { compare } from './compare.ts';
 import { enginePostgres } from './contenders.ts';
 import { cautions, chooseCores } from './cores.ts';
+import { gate } from './gate/gate.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
 import { describeServer } from './postgres.ts';
 import { comparison } from './report/comparison.ts';
@@ -19,6 +20,7 @@ const commands: Readonly<Record<string, Command>> = {
     const measured = await compare(options, chooseCores());
     return { text: comparison(measured), data: measured, chart: '' };
   },
+  gate,
   latency,
   postgres: async (options) => {
     const measured = await compare(options, chooseCores());

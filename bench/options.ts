@@ -17,6 +17,7 @@ export interface Options {
   readonly rows: readonly number[];
   readonly types: readonly number[];
   readonly json: boolean;
+  readonly subject: string;
   readonly chart: string;
 }
 
@@ -42,6 +43,7 @@ export function readOptions(args: readonly string[]): Options {
     rows: counts('rows', values.rows),
     types: counts('types', values.types),
     json: json === true,
+    subject: values.subject ?? '',
     chart: values.chart ?? '',
   };
 }

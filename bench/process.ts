@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Contender } from './contenders.ts';
+import { atTheEnd } from './leftovers.ts';
 import { pinned } from './cores.ts';
 import type { Data } from './data.ts';
 
@@ -35,13 +36,16 @@ export async function start(contender: Contender, data: Data, cores: readonly nu
     env: { ...process.env, PORT: '0', DATABASE_URL: data.url, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const ended = once(child, 'exit');
+  const forget = atTheEnd(() => void child.kill('SIGKILL'));
+  void ended.then(forget);
   const url = await announced(child, contender.name);
   const startTime = performance.now() - began;
   const { pid = 0 } = child;
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null) return;
     child.kill('SIGTERM');
-    await once(child, 'exit');
+    await ended;
   };
   return {
     contender,

@@ -7,6 +7,7 @@ import type { Cores } from './cores.ts';
 import type { Original } from './data.ts';
 import { sqliteOriginal } from './database.ts';
 import { type Driver, startDriver } from './driver/driver.ts';
+import { atTheEnd } from './leftovers.ts';
 import { postgresOriginal } from './postgres.ts';
 import { type Running, start } from './process.ts';
 
@@ -25,6 +26,7 @@ export async function onStage<T>(
   rows: number,
   cores: Cores,
   use: (stage: Stage) => Promise<T>,
+  parent = tmpdir(),
 ): Promise<T> {
   return inFolder(async (folder) => {
     const originals = new Map<DatabaseName, Original>();
@@ -40,7 +42,7 @@ export async function onStage<T>(
     } finally {
       for (const original of originals.values()) await original.remove();
     }
-  });
+  }, parent);
 }
 
 export async function served<T>(
@@ -59,11 +61,14 @@ export async function served<T>(
 }
 
 /** A folder that is gone afterwards. */
-export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+export async function inFolder<T>(use: (folder: string) => Promise<T>, parent = tmpdir()): Promise<T> {
+  const folder = mkdtempSync(join(parent, 'bench-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const forget = atTheEnd(remove);
   try {
     return await use(folder);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    forget();
+    remove();
   }
 }

@@ -1,5 +1,6 @@
 /** The commands and their options: what each means, and what is taken where one is not given. */
 import { contenders, handWritten, onPostgres } from './contenders.ts';
+import { limits } from './gate/limits.ts';
 import { work } from './work.ts';
 
 const names = (all: readonly { readonly name: string }[]): string => all.map(({ name }) => name).join(',');
@@ -12,6 +13,7 @@ export const optionMeanings = {
   seconds: { value: 'NUMBER', meaning: 'how long a round is, about' },
   rows: { value: 'NUMBERS', meaning: 'records in the database' },
   types: { value: 'NUMBERS', meaning: 'record types' },
+  subject: { value: 'FILE', meaning: "a program that is measured in this engine's place" },
   chart: { value: 'FILE', meaning: 'draws a picture, as SVG' },
 } as const;
 
@@ -48,6 +50,10 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
       seconds: '1',
       rows: '10000',
     },
+  },
+  gate: {
+    meaning: 'fails where this engine costs much more than it should, beside a server written by hand',
+    defaults: { work: Object.keys(limits).join(), rounds: '5', subject: '' },
   },
   scale: {
     meaning: 'how cost grows with rows and with record types',

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
 import { pinned } from '../cores.ts';
+import { atTheEnd } from '../leftovers.ts';
 
 export interface Assistant<Question, Answer> {
   ask(question: Question): Promise<Answer>;
@@ -21,6 +22,7 @@ export function startAssistant<Question extends object, Answer>(
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   if (niceness > 0 && child.pid !== undefined) setPriority(child.pid, niceness);
   const ended = once(child, 'exit');
+  void ended.then(atTheEnd(() => void child.kill('SIGKILL')));
   return {
     ask: async (question) => {
       child.send(question);
