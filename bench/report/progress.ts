@@ -1,21 +1,33 @@
-/** A bar on the terminal, on standard error: standard output holds the results alone. */
+/** A bar on standard error: standard output holds the results alone. */
 export interface Progress {
   /** One more of the steps is done. */
   step(what: string): void;
   end(): void;
 }
 
-const WIDTH = 24;
+export interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
 
-export function createProgress(steps: number, stream: NodeJS.WriteStream = process.stderr): Progress {
-  if (!stream.isTTY) return { step: () => undefined, end: () => undefined };
+const WIDTH = 24;
+/** A log gets one line for each of them. */
+const PARTS = 10;
+const CLEAR = '\r\u001B[K';
+
+export function createProgress(steps: number, terminal: Terminal = process.stderr): Progress {
   let done = 0;
+  const shown = (what: string): string => `${bar(done, steps)} ${what}`;
+  const part = (): number => Math.floor((done * PARTS) / steps);
   return {
     step: (what) => {
+      const before = part();
       done += 1;
-      stream.write(`\r\u001B[K${bar(done, steps)} ${what}`);
+      if (terminal.isTTY) terminal.write(`${CLEAR}${shown(what).slice(0, (terminal.columns ?? 80) - 1)}`);
+      else if (part() > before) terminal.write(`${shown(what)}\n`);
     },
-    end: () => void stream.write('\r\u001B[K'),
+    end: () => void (terminal.isTTY && terminal.write(CLEAR)),
   };
 }
 
