@@ -7,7 +7,8 @@ import { cautions, chooseCores } from './cores.ts';
 import { gate } from './gate/gate.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
 import { describeServer } from './postgres.ts';
-import { comparison } from './report/comparison.ts';
+import { comparison, SUBJECT } from './report/comparison.ts';
+import { comparisonChart } from './report/comparison-chart.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
 import { scale } from './scale/scale.ts';
@@ -15,17 +16,18 @@ import { USAGE } from './usage.ts';
 
 type Command = (options: Options) => Promise<Report>;
 
+async function compared(options: Options, subject: string): Promise<Report> {
+  const data = await compare(options, chooseCores());
+  return { text: comparison(data, subject), data, chart: comparisonChart(data, subject) };
+}
+
 const commands: Readonly<Record<string, Command>> = {
-  compare: async (options) => {
-    const measured = await compare(options, chooseCores());
-    return { text: comparison(measured), data: measured, chart: '' };
-  },
+  compare: (options) => compared(options, SUBJECT),
   gate,
   latency,
   postgres: async (options) => {
-    const measured = await compare(options, chooseCores());
-    const text = [await describeServer(), comparison(measured, enginePostgres.name)].join('\n\n');
-    return { text, data: measured, chart: '' };
+    const report = await compared(options, enginePostgres.name);
+    return { ...report, text: [await describeServer(), report.text].join('\n\n') };
   },
   scale,
 };

@@ -49,6 +49,7 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
       rounds: '5',
       seconds: '1',
       rows: '10000',
+      chart: '',
     },
   },
   gate: {

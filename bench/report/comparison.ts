@@ -32,29 +32,38 @@ const TABLES: readonly Table[] = [
 ];
 
 export function comparison(all: readonly Measured[], subject = SUBJECT): string {
-  const counts = [...new Set(all.map(({ connections }) => connections))];
-  return counts
-    .flatMap((connections) => {
-      const measured = all.filter((one) => one.connections === connections);
-      return TABLES.map(
-        ({ title, cell }) => `### ${title(subject)}, ${plural(connections)}\n\n${oneTable(measured, cell, subject)}`,
-      );
-    })
+  return connectionCounts(all)
+    .flatMap((connections) =>
+      TABLES.map(
+        ({ title, cell }) =>
+          `### ${title(subject)}, ${plural(connections)}\n\n${oneTable(all, connections, cell, subject)}`,
+      ),
+    )
     .join('\n\n');
 }
 
-const plural = (connections: number): string => `${connections} connection${connections === 1 ? '' : 's'}`;
+export const connectionCounts = (all: readonly Measured[]): readonly number[] => [
+  ...new Set(all.map(({ connections }) => connections)),
+];
 
-function oneTable(measured: readonly Measured[], cell: Cell, subject: string): string {
-  const names = [...new Set(measured.map(({ contender }) => contender))];
-  const works = [...new Set(measured.map(({ work }) => work))];
-  const at = (work: string, contender: string): Measured | undefined =>
-    measured.find((one) => one.work === work && one.contender === contender);
+export const at = (
+  all: readonly Measured[],
+  work: string,
+  contender: string,
+  connections: number,
+): Measured | undefined =>
+  all.find((one) => one.work === work && one.contender === contender && one.connections === connections);
+
+export const plural = (connections: number): string => `${connections} connection${connections === 1 ? '' : 's'}`;
+
+function oneTable(all: readonly Measured[], connections: number, cell: Cell, subject: string): string {
+  const names = [...new Set(all.map(({ contender }) => contender))];
+  const works = [...new Set(all.map(({ work }) => work))];
   const rows = works.map((work) => [
     work,
     ...names.map((name) => {
-      const one = at(work, name);
-      return one ? cell(one, name === subject ? undefined : at(work, subject)) : '-';
+      const one = at(all, work, name, connections);
+      return one ? cell(one, name === subject ? undefined : at(all, work, subject, connections)) : '-';
     }),
   ]);
   return table(['work', ...names], rows);
