@@ -27,6 +27,7 @@ export const problemKinds = {
   'content-too-large': { status: 413, title: 'The body is too large' },
   'uri-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
+  'misdirected-request': { status: 421, title: 'The request is for another host' },
   'invalid-body': { status: 422, title: 'The body does not fit the record type' },
   'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
   'idempotency-conflict': { status: 422, title: 'The idempotency key belongs to another request' },

@@ -5,6 +5,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { createAwaitReader } from './http/await-reader.ts';
+import { createMisdirected } from './http/misdirected.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
 import { createLog } from './log.ts';
@@ -59,6 +60,13 @@ function refuseOpenDoor(settings: Settings): void {
   );
 }
 
+/** With a token nothing is done for a stranger: whoever reaches the service may call it as he likes. */
+function namesOf(settings: Settings): readonly string[] {
+  const { allowedHosts, host } = settings;
+  if (allowedHosts.length > 0) return allowedHosts;
+  return isGuarded(settings) ? ['*'] : [host];
+}
+
 /** Records by the engine's handler, everything else behind it. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const app = createApp(engine, settings);
@@ -67,11 +75,14 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
     mayMeasure: (request) => engine.modelFor(request).types.size === engine.model.types.size,
   };
   const awaitReader = createAwaitReader(settings);
-  return (request, response) =>
+  const refuseMisdirected = createMisdirected(namesOf(settings), createLog(settings));
+  return (request, response) => {
+    if (refuseMisdirected(request, response)) return;
     engine.handler(request, response, () => {
       response.once('prefinish', () => awaitReader(request, response));
       if (!answerOperator(operated, request, response)) app(request, response);
     });
+  };
 }
 
 /** Whatever is no record. */

@@ -141,6 +141,13 @@ export const settingsTable = {
     expected: 'the path of a file',
     parse: (text) => (text === 'none' ? '' : text),
   }),
+  allowedHosts: setting<readonly string[]>({
+    name: 'ALLOWED_HOSTS',
+    default: 'auto',
+    description: 'Names that requests may be for, separated by commas; auto: with tokens any, without them localhost.',
+    expected: 'auto, *, or host names like records.example.com, separated by commas, without ports',
+    parse: hostsOf,
+  }),
   corsOrigins: setting<readonly string[]>({
     name: 'CORS_ORIGINS',
     default: 'none',
@@ -233,6 +240,15 @@ const RATES: ReadonlyMap<string, number> = new Map([
   ['auto', AUTO_RATE],
   ['off', Infinity],
 ]);
+
+const HOST_NAME = /^(\*|[\p{L}\p{N}_.-]+)$/u;
+
+/** None is `auto`, which is found out once it is known whether there are tokens. */
+function hostsOf(text: string): readonly string[] | undefined {
+  if (text === 'auto') return [];
+  const hosts = text.split(',').map((host) => host.trim());
+  return hosts.every((host) => HOST_NAME.test(host)) ? hosts : undefined;
+}
 
 const ORIGIN = /^https?:\/\/[^\s/,*]+$/;
 

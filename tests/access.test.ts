@@ -201,6 +201,51 @@ test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens 
   await expect(serve(settings)).rejects.toThrow(/^HOST is ".+", which other machines reach, and there are no tokens/);
 });
 
+/** A name that somebody else's name server lets lead to this machine. */
+const REBOUND = 'rebound.example:3000';
+
+describe('a request for another host', () => {
+  const status = async (url: string, host: string, title = 'GET /api/memos'): Promise<number> =>
+    (await exchange(url, title, { headers: { host } })).status;
+
+  test.each([
+    ['localhost', 200],
+    ['localhost:3000', 200],
+    ['LocalHost.:3000', 200],
+    ['records.localhost', 200],
+    ['127.0.0.1:3000', 200],
+    ['[::1]:3000', 200],
+    ['192.168.0.7', 200],
+    [REBOUND, 421],
+    ['localhost.rebound.example', 421],
+    ['127.0.0.1.rebound.example', 421],
+    ['127.0.0.1@rebound.example', 421],
+    ['xlocalhost', 421],
+  ])('is refused without tokens: %s', async (host, expected) => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA });
+    expect(await status(own.url, host)).toBe(expected);
+    await own.close();
+  });
+
+  test('is refused at every path, and nothing is carried out', async () => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA });
+    for (const path of ['/', '/docs', '/openapi.json', '/metrics', '/api/memos', '/nothing'])
+      expect([path, await status(own.url, REBOUND, `GET ${path}`)]).toEqual([path, 421]);
+    const headers = { host: REBOUND, 'content-type': 'application/json' };
+    const answer = await exchange(own.url, 'POST /api/memos', { headers, body: '{}' });
+    expect(codeOf(answer)).toBe('misdirected-request');
+    expect((await exchange(own.url, 'GET /api/memos')).text).toBe('[]');
+    await own.close();
+  });
+
+  test('is taken under the names of ALLOWED_HOSTS, and with tokens under any', async () => {
+    const named = await startTestServer({ schemaDirectory: SCHEMA, settings: { allowedHosts: ['rebound.example'] } });
+    expect([await status(named.url, REBOUND), await status(named.url, 'other.example')]).toEqual([200, 421]);
+    await named.close();
+    expect(await status(server.url, REBOUND)).toBe(401);
+  });
+});
+
 test('records token makes one that works', async () => {
   const print = jest.spyOn(console, 'log').mockImplementation();
   process.env['SCHEMA_DIR'] = SCHEMA;

@@ -71,7 +71,7 @@ test.each([
 });
 
 test('HEADER_LIMIT, at it and beyond', async () => {
-  const head = { host: 'x', connection: 'close' };
+  const head = { host: 'localhost', connection: 'close' };
   const own = '/health/live' + Object.entries(head).join('').replaceAll(',', '');
   const get = (bytes: number): Promise<Exchanged> =>
     exchange(server.url, 'GET /health/live', { headers: { ...head, a: 'a'.repeat(bytes - own.length - 1) } });
@@ -94,13 +94,18 @@ async function raw(bytes: string, wait = 3000): Promise<string> {
   return text;
 }
 
-const POST = 'POST /api/gadgets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
-const SMUGGLED = 'DELETE /api/gadgets/1 HTTP/1.1\r\nHost: x\r\n\r\n';
+const POST = 'POST /api/gadgets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+const SMUGGLED = 'DELETE /api/gadgets/1 HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 test.each([
   ['no HTTP', 'HELLO\r\n\r\n', 400, 'bad-request'],
-  ['headers of 20 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`, 431, 'headers-too-large'],
-  ['a head that does not end', 'GET /api/gadgets HTTP/1.1\r\nHost: x\r\n', 408, 'request-timeout'],
+  [
+    'headers of 20 KiB',
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    431,
+    'headers-too-large',
+  ],
+  ['a head that does not end', 'GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\n', 408, 'request-timeout'],
   ['a body that does not come', `${POST}Content-Length: 10\r\n\r\n{`, 408, 'request-timeout'],
   ['two lengths', `${POST}Content-Length: 2\r\nContent-Length: 44\r\n\r\n{}${SMUGGLED}`, 400, 'bad-request'],
   [
@@ -124,13 +129,13 @@ test.each([
   ],
   [
     'a space before the colon',
-    `POST /api/gadgets HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}${SMUGGLED}`,
+    `POST /api/gadgets HTTP/1.1\r\nHost: localhost\r\nContent-Length : 2\r\n\r\n{}${SMUGGLED}`,
     400,
     'bad-request',
   ],
   [
     'a bare line feed in a header',
-    `GET /api/gadgets HTTP/1.1\r\nHost: x\r\nA: b\rX: y\r\n\r\n${SMUGGLED}`,
+    `GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\nA: b\rX: y\r\n\r\n${SMUGGLED}`,
     400,
     'bad-request',
   ],
@@ -186,7 +191,7 @@ test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', asy
   await fill(own.url);
   const { hostname, port } = new URL(own.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
-  socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   socket.pause();
   await sleep(2000);
   let received = 0;
@@ -207,7 +212,7 @@ test('UNREAD_LIMIT: of those who do not read, those who wait longest are cut off
     return socket.on('error', () => undefined).on('close', () => cut.add(index));
   });
   for (const socket of sockets) {
-    socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await once(socket, 'readable');
   }
   for (const socket of sockets) socket.resume();
@@ -242,7 +247,7 @@ test('more whole lists at a time than MAX_STREAMS are answered 503', async () =>
   const { hostname, port } = new URL(server.url);
   const readers = [0, 1].map(() => connect(Number(port), hostname));
   for (const socket of readers) {
-    socket.on('error', () => undefined).write('GET /api/gadgets HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.on('error', () => undefined).write('GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await once(socket, 'readable');
   }
   await sleep(100);

@@ -34,7 +34,7 @@ async function open(url: string): Promise<{ socket: Socket; received: () => stri
   return { socket, received: () => text };
 }
 
-const REQUEST = 'Host: x\r\nContent-Type: application/json\r\n';
+const REQUEST = 'Host: localhost\r\nContent-Type: application/json\r\n';
 
 describe('a long list', () => {
   const ROWS = 250;

@@ -57,7 +57,7 @@ describeWith('zzuf', () => {
   test('whole requests', async () => {
     const { hostname, port } = new URL(target.url);
     const requests = cases.slice(0, isLong ? undefined : 3).map(([title, body]) => {
-      const head = `${title} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+      const head = `${title} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n`;
       return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
     });
     for (const request of requests)

@@ -1,0 +1,42 @@
+/**
+ * Requests for another host. Without tokens, a page of any site could let its own name lead to this machine (DNS
+ * rebinding), and read and write as if it were a page of the service.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../log.ts';
+import { Problem } from '../problem.ts';
+import { problemAnswer } from './problem-answer.ts';
+import { fullPath, targetOf } from './target.ts';
+
+/** Whether the request was answered, since it is for somebody else. */
+export type RefuseMisdirected = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** An address, or this machine: no name server decides where these lead. */
+const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
+const MAX_SHOWN = 100;
+
+/** `*` among the names is every one. */
+export function createMisdirected(names: readonly string[], log: Log): RefuseMisdirected {
+  if (names.includes('*')) return () => false;
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  /** Clients repeat themselves. */
+  let last: string | undefined;
+  return (request, response) => {
+    const { host } = request.headers;
+    // Browsers always say whom they mean.
+    if (host === undefined || host === last) return false;
+    const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+    if (!FIXED.test(name) && !known.has(name)) return refuse(request, response, name, log);
+    last = host;
+    return false;
+  };
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, name: string, log: Log): true {
+  const message = `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`;
+  const problem = new Problem('misdirected-request', message);
+  const { status, headers, body } = problemAnswer(problem, fullPath(targetOf(request)), '', log);
+  response.writeHead(status, { ...headers, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+  response.end(body);
+  return true;
+}
