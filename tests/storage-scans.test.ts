@@ -146,6 +146,17 @@ describe('a whole list', () => {
     expect(records.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
   });
 
+  it('is counted anew after a write', async () => {
+    const totals: unknown[] = [];
+    for (const sql of ["insert into books (title) values ('another')", "delete from books where title = 'another'"]) {
+      outside(sql);
+      const { total, chunks } = await reads.stream(queriesOf('Book').list(''), true);
+      totals.push(total);
+      for await (const chunk of chunks) if (chunk.length > 10) break;
+    }
+    expect(totals).toEqual([BOOKS + 1, BOOKS]);
+  });
+
   it('that nobody reads to its end leaves nothing behind', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { chunks } = await reads.stream(queriesOf('Book').list(''), false);

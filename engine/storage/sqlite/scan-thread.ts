@@ -2,14 +2,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createBoundedCache } from '../../query/bounded-cache.ts';
-import type { Reader, Statement, Values } from '../driver.ts';
+import type { Statement, Values } from '../driver.ts';
 import { type Connection, connect } from './connection.ts';
-import { rememberingCounts } from './counts.ts';
+import { type Counts, rememberingCounts } from './counts.ts';
 import type { Failure, Question, Reply, Verb } from './scan-protocol.ts';
 
 interface Session {
   readonly connection: Connection;
-  readonly count: Reader['count'];
+  readonly counts: Counts;
   /** Of a list that is being streamed. */
   rows?: IterableIterator<SqlValue>;
 }
@@ -20,12 +20,16 @@ const COMMIT: Statement = { sql: 'commit' };
 const BATCH = 256;
 
 const verbs: Readonly<Record<Verb, (session: Session, statement: Statement, values: Values) => unknown>> = {
-  begin: ({ connection }) => connection.command(BEGIN),
+  begin: ({ connection, counts }) => {
+    // Somebody may have written since the session was used last.
+    counts.expire();
+    connection.command(BEGIN);
+  },
   get: ({ connection }, statement, values) => connection.get(statement, values),
   all: ({ connection }, statement, values) => connection.all(statement, values),
   value: ({ connection }, statement, values) => connection.value(statement, values),
   column: ({ connection }, statement, values) => connection.column(statement, values),
-  count: ({ count }, statement, values) => count(statement, values),
+  count: ({ counts }, statement, values) => counts.count(statement, values),
   open: (session, statement, values) => void (session.rows = session.connection.iterate(statement, values)),
   next: ({ rows }) => batch(rows),
   end: (session) => {
@@ -53,7 +57,7 @@ function sessionOf(id: number): Session {
   const known = sessions.get(id);
   if (known) return known;
   const connection = connect(String(workerData), true);
-  const session = { connection, count: rememberingCounts(connection).count };
+  const session = { connection, counts: rememberingCounts(connection) };
   sessions.set(id, session);
   return session;
 }
