@@ -23,9 +23,9 @@ export async function loadWhile(
 ): Promise<Load> {
   const acknowledged: string[] = [];
   const refused = new Set<string>();
-  let ended = false;
+  const state = { ended: false };
   const client = async (number: number): Promise<void> => {
-    for (let index = 0; !ended; index += 1) {
+    for (let index = 0; !state.ended; index += 1) {
       const value = `${name}-${number}-${index}`;
       const answer = await send('POST /api/tmp-vars', { value, ...extra }).catch(() => undefined);
       if (answer?.status === 201) acknowledged.push(value);
@@ -36,7 +36,7 @@ export async function loadWhile(
   try {
     await meanwhile({ acknowledged, refused });
   } finally {
-    ended = true;
+    state.ended = true;
     await Promise.all(clients);
   }
   return { acknowledged, refused };
