@@ -1,7 +1,7 @@
 /** `bench`: each work, by each contender, with each number of connections. */
 import { contenders } from './contenders.ts';
 import type { Cores } from './cores.ts';
-import { type Measured, measure } from './measure.ts';
+import { type Measured, measure, offers } from './measure.ts';
 import type { Options } from './options.ts';
 import { createProgress } from './report/progress.ts';
 import { onStage } from './servers.ts';
@@ -12,7 +12,8 @@ export async function compare(options: Options, cores: Cores): Promise<readonly 
   const [rows = 0] = options.rows;
   const chosen = contenders.filter(({ name }) => options.contenders.includes(name));
   const wanted = work.filter(({ name }) => options.work.includes(name));
-  const progress = createProgress(wanted.length * counts.length * chosen.length * (rounds + 1));
+  const lanes = wanted.flatMap((one) => chosen.filter((contender) => offers(contender, one)));
+  const progress = createProgress(lanes.length * counts.length * (rounds + 1));
   return onStage(chosen, rows, cores, async ({ servers, driver }) => {
     const measured: Measured[] = [];
     for (const one of wanted)

@@ -1,4 +1,5 @@
 /** Rounds: each contender in turn does some of the same work, again and again, while the others stand still. */
+import type { Contender } from './contenders.ts';
 import { dialects } from './dialects.ts';
 import { drive, type Lane, oneRound, openLane, rotated, type Sample, type Task } from './lane.ts';
 import type { Running } from './process.ts';
@@ -42,13 +43,13 @@ const WARM_UP = 5000;
 const WARM_UP_GROWTH = 4;
 const MAX_AMOUNT = 40_000;
 
-function offers({ contender }: Running, { relations, consumes }: Work): boolean {
+export function offers(contender: Contender, { relations, consumes }: Work): boolean {
   const dialect = dialects[contender.dialect];
   return (!relations || dialect.relations) && (!consumes || dialect.live);
 }
 
 export async function measure(servers: readonly Running[], setting: Setting): Promise<readonly Measured[]> {
-  const able = servers.filter((server) => offers(server, setting.work));
+  const able = servers.filter((server) => offers(server.contender, setting.work));
   const all: Measuring[] = [];
   for (const server of able) all.push(await warmUp(server, setting));
   for (let round = 0; round < setting.plan.rounds; round += 1)

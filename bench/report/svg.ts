@@ -48,6 +48,7 @@ const STYLE = [
   'text { font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--ink) }',
   '.ground { fill: var(--ground) }',
   '.title { font-size: 16px; font-weight: 600 } .head { font-weight: 600 } .faint { fill: var(--faint) }',
+  '.over { stroke: var(--ground); stroke-width: 4; paint-order: stroke }',
   '.middle { text-anchor: middle } .end { text-anchor: end }',
   '.rule { stroke: var(--rule) } .mark { stroke: var(--faint); stroke-dasharray: 3 3 }',
   '.bar, .dot { fill: currentColor } .curve { fill: none; stroke: currentColor; stroke-width: 2 }',
