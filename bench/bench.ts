@@ -12,6 +12,7 @@ import { comparisonChart } from './report/comparison-chart.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
 import { scale } from './scale/scale.ts';
+import { startTimes } from './start/start.ts';
 import { USAGE } from './usage.ts';
 
 type Command = (options: Options) => Promise<Report>;
@@ -30,10 +31,15 @@ const commands: Readonly<Record<string, Command>> = {
     return { ...report, text: [await describeServer(), report.text].join('\n\n') };
   },
   scale,
+  start: startTimes,
 };
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
   const command = commands[options.command];
   if (!command) throw new UsageError(`there is no "${options.command}"`);
   const notes = cautions(chooseCores());

@@ -17,6 +17,7 @@ export interface Options {
   readonly rows: readonly number[];
   readonly types: readonly number[];
   readonly json: boolean;
+  readonly help: boolean;
   readonly subject: string;
   readonly chart: string;
 }
@@ -29,7 +30,7 @@ export function readOptions(args: readonly string[]): Options {
   const usage = usages[command];
   if (!usage) throw new UsageError(`There is no "${command}"${didYouMean(command, Object.keys(usages))}`);
   if (extra !== undefined) throw new UsageError(`"${extra}" is one word too many`);
-  const { json, ...valued } = given;
+  const { json, help, ...valued } = given;
   for (const name of Object.keys(valued))
     if (!(name in usage.defaults)) throw new UsageError(`${command} has no --${name}`);
   const values: Readonly<Partial<Record<OptionName, string>>> = { ...usage.defaults, ...valued };
@@ -43,19 +44,21 @@ export function readOptions(args: readonly string[]): Options {
     rows: counts('rows', values.rows),
     types: counts('types', values.types),
     json: json === true,
+    help: help === true,
     subject: values.subject ?? '',
     chart: values.chart ?? '',
   };
 }
 
-type Given = Readonly<Partial<Record<OptionName, string>>> & { readonly json?: boolean };
+type Given = Readonly<Partial<Record<OptionName, string>>> & { readonly json?: boolean; readonly help?: boolean };
 
 const TEXT = { type: 'string' } as const;
+const FLAG = { type: 'boolean' } as const;
 const VALUED = Object.fromEntries(Object.keys(optionMeanings).map((name) => [name, TEXT]));
 
 function parsed(args: readonly string[]): { readonly given: Given; readonly words: readonly string[] } {
   try {
-    const options = { ...VALUED, json: { type: 'boolean' } } as const;
+    const options = { ...VALUED, json: FLAG, help: FLAG } as const;
     const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
     return { given: values, words: positionals };
   } catch (error) {

@@ -71,6 +71,10 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
     meaning: 'get by id while lists stream and while writes run',
     defaults: { with: 'fastify', rows: '1000000', seconds: '10', chart: '' },
   },
+  start: {
+    meaning: 'how soon the shipped record types are served, and in how much memory',
+    defaults: { rounds: '7' },
+  },
 };
 
 const commandLine = (name: string): string => (name === DEFAULT_COMMAND ? 'npm run bench' : `npm run bench -- ${name}`);

@@ -1,9 +1,9 @@
 /** `bench -- gate`: fails where this engine has become much dearer. Made for machines that do other things as well. */
 import { accessSync, constants } from 'node:fs';
-import { constants as system, setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { type Contender, engine, handWritten } from '../contenders.ts';
-import { chooseCores } from '../cores.ts';
+import { chooseCores, hurry } from '../cores.ts';
 import { type Options, UsageError } from '../options.ts';
 import { createProgress } from '../report/progress.ts';
 import type { Report } from '../report/report.ts';
@@ -47,14 +47,5 @@ function memory(): string {
     return '/dev/shm';
   } catch {
     return tmpdir();
-  }
-}
-
-/** Before everybody else on this machine, where that is allowed. What is started from here inherits it. */
-function hurry(): void {
-  try {
-    setPriority(system.priority.PRIORITY_HIGHEST);
-  } catch {
-    // Without the right to it, there is more noise.
   }
 }

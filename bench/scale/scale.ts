@@ -6,7 +6,7 @@ import type { Report } from '../report/report.ts';
 import { growthChart } from './chart.ts';
 import { axesText } from './report.ts';
 import { rowsSteps, scaleRows } from './rows.ts';
-import { scaleTypes, startShipped, typesSteps } from './types.ts';
+import { scaleTypes, typesSteps } from './types.ts';
 
 export async function scale({ rows, types, rounds, seconds, ...options }: Options): Promise<Report> {
   const cores = chooseCores();
@@ -14,11 +14,7 @@ export async function scale({ rows, types, rounds, seconds, ...options }: Option
   const plan = { rounds, seconds };
   const progress = createProgress(rowsSteps(rows, plan) + typesSteps(types, plan));
   const effort = { connections, plan, progress };
-  const axes = [
-    await scaleRows(rows, cores, effort),
-    await scaleTypes(types, cores, effort),
-    await startShipped(cores, effort),
-  ];
+  const axes = [await scaleRows(rows, cores, effort), await scaleTypes(types, cores, effort)];
   progress.end();
   return { text: axesText(axes), data: axes, chart: growthChart(axes) };
 }

@@ -18,8 +18,3 @@ export const typesTargets: Axis['targets'] = {
   'first start': atMost(3),
   start: atMost(3),
 };
-
-export const shippedTargets: Axis['targets'] = {
-  'first start': atMost(0.5),
-  memory: atMost(120),
-};

@@ -1,8 +1,7 @@
 /** The same records in more and more types. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Contender, engine, ROOT } from '../contenders.ts';
 import type { Cores } from '../cores.ts';
 import type { Plan } from '../measure.ts';
 import { insert, itemRow, sqliteData } from '../database.ts';
@@ -13,7 +12,7 @@ import { median } from '../statistics.ts';
 import type { Axis, Growth } from './growth.ts';
 import { type Effort, engineWith, growthsOf, roundsOf } from './rounds.ts';
 import { descriptorOf, pathOf, tableOf, typesWork } from './types-work.ts';
-import { shippedTargets, typesTargets } from './targets.ts';
+import { typesTargets } from './targets.ts';
 
 /** In each type. */
 const RECORDS = 200;
@@ -21,11 +20,9 @@ const RECORDS = 200;
 const VISITS = 8;
 /** They take long; the median counts. */
 const startsOf = ({ rounds }: Plan): number => Math.min(3, rounds);
-const SHIPPED_SCHEMA = join(ROOT, 'schema');
-const SHIPPED: Contender = { ...engine, name: 'shipped types', environment: { SCHEMA_DIR: SHIPPED_SCHEMA } };
 
 export const typesSteps = (sizes: readonly number[], plan: Plan): number =>
-  (2 * startsOf(plan) + 1) * sizes.length + startsOf(plan) + roundsOf(typesWork, sizes, plan);
+  (2 * startsOf(plan) + 1) * sizes.length + roundsOf(typesWork, sizes, plan);
 
 /** A server that runs, and what it took to get there. */
 interface Started {
@@ -104,21 +101,3 @@ function fill(file: string, types: number): void {
     ]);
   database.close();
 }
-
-/** What `npm start` does in this project. */
-export const startShipped = (cores: Cores, { plan, progress }: Effort): Promise<Axis> =>
-  inFolder(async (folder) => {
-    const memories: number[] = [];
-    const times = await startTimes(startsOf(plan), async (attempt) => {
-      const server = await start(SHIPPED, sqliteData(join(folder, `${attempt}.db`), 0), [cores.server]);
-      memories.push(server.memory().resident);
-      progress.step(`start with the ${SHIPPED.name}`);
-      return server;
-    });
-    const types = readdirSync(SHIPPED_SCHEMA).filter((file) => file.endsWith('.yaml')).length;
-    const growths: readonly Growth[] = [
-      { name: 'first start', unit: 's', values: [median(times)] },
-      { name: 'memory', unit: 'MiB', values: [median(memories)] },
-    ];
-    return { title: 'The shipped record types', of: 'types', sizes: [types], growths, targets: shippedTargets };
-  });
