@@ -36,7 +36,13 @@ function refuse(request: IncomingMessage, response: ServerResponse, name: string
   const message = `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`;
   const problem = new Problem('misdirected-request', message);
   const { status, headers, body } = problemAnswer(problem, fullPath(targetOf(request)), '', log);
-  response.writeHead(status, { ...headers, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
-  response.end(body);
+  const text = String(body);
+  response.writeHead(status, {
+    ...headers,
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-cache',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
   return true;
 }

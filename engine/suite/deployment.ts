@@ -20,6 +20,8 @@ export type Deployment = Partial<Pick<Settings, (typeof TOLD)[number]>> & {
   readonly guarded?: boolean;
   /** Whether the replay has a token that may read everything and write nothing. */
   readonly hasReader?: boolean;
+  /** Whether it answers under the names of its machine alone. */
+  readonly refusesHosts?: boolean;
   /** Nothing stands between, and what answers is a whole service rather than its records inside of another app. */
   readonly direct?: boolean;
 };
@@ -30,9 +32,11 @@ export const ANYWHERE: Deployment = {};
 /** A service that is started with these settings, and asked directly. Which rate `auto` is, its address decides. */
 export function deploymentOf(settings: Settings): Deployment {
   const told = TOLD.map((name) => [name, settings[name]] as const).filter(([, value]) => value !== AUTO_RATE);
+  const guarded = settings.tokens !== '' || settings.tokensFile !== '';
   return {
     ...Object.fromEntries(told),
-    guarded: settings.tokens !== '' || settings.tokensFile !== '',
+    guarded,
+    refusesHosts: settings.allowedHosts.length === 0 ? !guarded : !settings.allowedHosts.includes('*'),
     direct: true,
   };
 }

@@ -1,4 +1,4 @@
-/** What is no HTTP request at all, or never becomes one: answered in words, and the connection closed. */
+/** What is no HTTP request at all, never becomes one, or is none for this service: answered in words, and the connection closed. */
 import { collectionPath } from '../addresses.ts';
 import type { Case, ExpectedProblem } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
@@ -22,11 +22,12 @@ const filled = (head: string, bytes: number): string => `${head}X-Filler: ${'a'.
 const PATIENCE = 5_000;
 
 export function wire(context: Context): readonly Case[] {
-  const { direct, headerLimit, requestTimeout = Infinity } = context.deployment;
+  const { direct, headerLimit, requestTimeout = Infinity, refusesHosts } = context.deployment;
   if (!direct) return [];
-  const head = `POST ${collectionPath(context.type)} HTTP/1.1\r\nHost: suite\r\nContent-Type: application/json\r\n`;
-  const smuggled = 'DELETE / HTTP/1.1\r\nHost: suite\r\n\r\n';
+  const head = `POST ${collectionPath(context.type)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
+  const smuggled = 'DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const twoLengths = `${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`;
+  const misdirected = `${head.replace('localhost', 'rebound.invalid')}Connection: close\r\nContent-Length: 2\r\n\r\n{}`;
   return [
     ...raw(context, 'that is no HTTP', 'HELLO\r\n\r\n', 400, 'bad-request'),
     ...raw(context, 'with a length and chunks', twoLengths, 400, 'bad-request'),
@@ -39,6 +40,7 @@ export function wire(context: Context): readonly Case[] {
           431,
           'headers-too-large',
         )),
+    ...(refusesHosts ? raw(context, 'to a name of another', misdirected, 421, 'misdirected-request') : []),
     ...(requestTimeout > PATIENCE
       ? []
       : raw(context, 'whose body never ends', `${head}Content-Length: 10\r\n\r\n{`, 408, 'request-timeout')),
