@@ -41,6 +41,8 @@ fields: { word: { type: string } }
 seed: [{ id: 1, word: old }, { id: 2, word: new }]
 `;
 
+const TOGETHER = 50;
+
 let directory: string;
 let model: Model;
 const file = (name = 'records.db'): string => join(directory, name);
@@ -117,16 +119,16 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
     const { view } = queries('Shelf');
     const type = view('').type;
     const books = [1, 2, 3].map((number) => ({ title: `b${number}`, cover: { colour: 'red' } }));
-    await Promise.all(
-      Array.from({ length: shelves }, (_, index) =>
-        writes.create({
-          type,
-          body: { name: `s${index}`, books, tags: [{ word: 'w' }] },
-          mergePatch: false,
-          view: view(''),
-        }),
-      ),
-    );
+    const create = (index: number): Promise<unknown> =>
+      writes.create({
+        type,
+        body: { name: `s${index}`, books, tags: [{ word: 'w' }] },
+        mergePatch: false,
+        view: view(''),
+      });
+    // As many at once as do not have to wait for long.
+    for (let from = 0; from < shelves; from += TOGETHER)
+      await Promise.all(Array.from({ length: Math.min(TOGETHER, shelves - from) }, (_, index) => create(from + index)));
   }
 
   async function empty(): Promise<void> {
@@ -176,6 +178,11 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
   });
 });
 
+async function failAfter(statement: unknown): Promise<never> {
+  await statement;
+  throw new Error('no');
+}
+
 const INSERT = { sql: 'insert into shelves (name) values (?)' };
 const COUNT = { sql: 'select count(*) from shelves' };
 
@@ -206,6 +213,35 @@ describe.each(databaseKinds)('writes to %s', (kind) => {
       settled.map((_, index) => (index % 3 === 0 ? 'rejected' : 'fulfilled')),
     );
     expect(await driver.value(COUNT, [])).toBe(20);
+  });
+
+  it('statements that are under way when the work fails reach no other transaction', async () => {
+    const failing = Array.from({ length: 5 }, (_, index) =>
+      driver.write(async (writer) => {
+        const others = async (): Promise<void> => {
+          for (let turn = 0; turn < 20; turn += 1) await writer.run(INSERT, [`late ${index} ${turn}`]);
+        };
+        await Promise.all([others(), failAfter(writer.run(INSERT, [`first ${index}`]))]);
+      }),
+    );
+    const neighbours = Array.from({ length: 20 }, (_, index) =>
+      driver.write((writer) => writer.run(INSERT, [`s${index}`])),
+    );
+    const settled = await Promise.allSettled([...failing, ...neighbours]);
+    expect(settled.map(({ status }) => status)).toEqual([
+      ...failing.map(() => 'rejected'),
+      ...neighbours.map(() => 'fulfilled'),
+    ]);
+    expect(await driver.column({ sql: `select name from shelves where name not like 's%'` }, [])).toEqual([]);
+    expect(await driver.value(COUNT, [])).toBe(20);
+  });
+
+  it('statements that the work does not wait for are part of its transaction', async () => {
+    await driver.write((writer) => {
+      void writer.run(INSERT, ['one']);
+      void writer.run(INSERT, ['two']);
+    });
+    expect(await driver.value(COUNT, [])).toBe(2);
   });
 });
 

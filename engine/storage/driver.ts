@@ -125,6 +125,14 @@ export interface Dialect extends Alterations {
     readonly read: (table: string, column: string) => string;
     readonly move: (table: string, column: string, last: number) => readonly string[];
   };
+  /**
+   * SQL inside a transaction: from `begin` on, rows of these tables may refer to rows that are yet to come; `end` is for
+   * when they are all there.
+   */
+  readonly deferred: (tables: readonly string[]) => {
+    readonly begin: readonly string[];
+    readonly end: readonly string[];
+  };
   /** Whether writes run beside each other, so that rows have to be locked before they are compared. */
   readonly locks: boolean;
 }

@@ -18,6 +18,7 @@ describe('without a server', () => {
     ['40001', 'storage-busy'],
     ['40P01', 'storage-busy'],
     ['53100', 'storage-full'],
+    ['58030', 'storage-busy'],
     ['53300', 'storage-busy'],
     ['55P03', 'storage-busy'],
     ['25006', 'storage-busy'],

@@ -24,8 +24,9 @@ const control = (...words: readonly string[]): Promise<string> =>
     child.stdin?.end();
   });
 
-export async function startCluster(): Promise<Cluster> {
-  const directory = mkdtempSync(join(tmpdir(), 'cluster-'));
+/** `within`: the folder that its own is made in. */
+export async function startCluster(within = tmpdir()): Promise<Cluster> {
+  const directory = mkdtempSync(join(within, 'cluster-'));
   chmodSync(directory, 0o755);
   const url = await control('start', directory);
   return {

@@ -7,6 +7,8 @@ export interface Watch {
   contents(): Promise<string>;
   /** Changes with each commit that wrote a row. */
   version(): Promise<string>;
+  /** Foreign keys that are not looked at at once. */
+  deferredKeys(): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,8 @@ const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promis
     return {
       contents: async () => (tables.all() as string[]).map((table) => `${table}\n${rows(table)}`).join('\n'),
       version: async () => String(database.pragma('data_version', { simple: true })),
+      // In SQLite that is a state of a transaction, and ends with it.
+      deferredKeys: async () => [],
       close: async () => void database.close(),
     };
   },
@@ -51,6 +55,12 @@ const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promis
       contents: () => each('t::text'),
       // A row that is only locked keeps its xmin.
       version: () => each(`t.xmin::text || ' ' || t.ctid::text`),
+      deferredKeys: async () =>
+        (
+          await client.query(
+            `select conname from pg_constraint where connamespace = current_schema()::regnamespace and condeferrable`,
+          )
+        ).rows,
       close: () => client.end(),
     };
   },

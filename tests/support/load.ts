@@ -14,20 +14,20 @@ export interface Load {
 
 const CLIENTS = 6;
 
-/** `name` tells the records of this load from others. `extra`: more keys of each record. */
+/** `name` tells the records of this load from others, and `padding` makes them longer. */
 export async function loadWhile(
   send: Send,
   name: string,
   meanwhile: (load: Load) => Promise<void>,
-  extra: object = {},
+  padding = '',
 ): Promise<Load> {
   const acknowledged: string[] = [];
   const refused = new Set<string>();
   const state = { ended: false };
   const client = async (number: number): Promise<void> => {
     for (let index = 0; !state.ended; index += 1) {
-      const value = `${name}-${number}-${index}`;
-      const answer = await send('POST /api/tmp-vars', { value, ...extra }).catch(() => undefined);
+      const value = `${name}-${number}-${index}${padding}`;
+      const answer = await send('POST /api/tmp-vars', { value }).catch(() => undefined);
       if (answer?.status === 201) acknowledged.push(value);
       else refused.add(answer ? `${answer.status} ${answer.headers.get('retry-after')}` : 'no answer');
     }

@@ -13,6 +13,8 @@ export interface Connection {
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
+  /** Throws where there was nothing to commit, because a statement had failed. */
+  commit(): Promise<void>;
   /** It is not used again. */
   spoil(): void;
   release(): void;
@@ -60,6 +62,11 @@ export function connectionOf(client: PoolClient, names: Set<string> | undefined)
       return { rows: result.rows, changes: result.rowCount ?? 0 };
     },
     execute: async (sql) => void (await client.query(sql)),
+    commit: async () => {
+      const { command } = await client.query('commit');
+      // The answer to COMMIT is ROLLBACK then, and no error.
+      if (command !== 'COMMIT') throw new Error('The transaction was given up before its end');
+    },
     spoil: () => void (spoilt = true),
     release: () => client.release(spoilt || (names?.size ?? 0) > MAX_STATEMENTS),
   };

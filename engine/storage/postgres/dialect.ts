@@ -10,6 +10,16 @@ const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const sequenceOf = (table: string, column: string): string =>
   `pg_get_serial_sequence(${literal(quote(table))}, ${literal(column)})::regclass`;
 
+/** Foreign keys keep their names when columns and tables get others: they are found by their tables. */
+function changeForeignKeys(tables: readonly string[], how: string): string {
+  const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
+  return [
+    'do $$ declare link record; begin for link in',
+    `select conrelid::regclass as rel, conname from pg_constraint where contype = 'f' and conrelid = any(array[${named}])`,
+    `loop execute format('alter table %s alter constraint %I ${how}', link.rel, link.conname); end loop; end $$`,
+  ].join(' ');
+}
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   knex: knex({ client: 'pg' }),
@@ -54,5 +64,9 @@ export const postgresDialect: Dialect = {
       return [`select setval(${sequence}, greatest(${last}, coalesce(pg_sequence_last_value(${sequence}), 0)))`];
     },
   },
+  deferred: (tables) => ({
+    begin: [changeForeignKeys(tables, 'deferrable initially deferred')],
+    end: ['set constraints all immediate', changeForeignKeys(tables, 'not deferrable')],
+  }),
   locks: true,
 };

@@ -10,6 +10,7 @@ const busy =
 const away = busy('The database cannot be reached; try again');
 const crowded = busy('The database is busy; try again');
 const readOnly = busy('The database takes no writes at the moment; try again');
+const broken = busy('The database cannot use its disk; try again');
 const full = (cause: unknown): Error =>
   new Problem('storage-full', 'The database has no space left on its disk', { cause });
 
@@ -25,7 +26,7 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
   ['53', crowded],
   ['25006', readOnly],
   ['53100', full],
-  ['58030', full],
+  ['58030', broken],
   ['57P01', away],
   ['57P02', away],
   ['57P03', away],

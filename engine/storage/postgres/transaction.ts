@@ -4,6 +4,7 @@ import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts'
 import { ConstraintError } from '../driver.ts';
 import type { Answered, Connection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, translate } from './errors.ts';
+import { lease } from './lease.ts';
 import type { Connections } from './pool.ts';
 
 /** Each time a transaction is repeated, a neighbour has got on: many may have to wait for one row. */
@@ -58,7 +59,9 @@ function writerOf(connection: Connection, savepoints: boolean): Writer {
   const savedRun: Ask = async (statement, values) => {
     await connection.execute('savepoint run');
     try {
-      return await ask(statement, values);
+      const answered = await ask(statement, values);
+      await connection.execute('release run');
+      return answered;
     } catch (error) {
       if (!isConstraint(error)) throw error;
       await connection.execute('rollback to run');
@@ -91,7 +94,7 @@ const isConstraint = (error: unknown): boolean => translate(causeOf(error)) inst
 /** Runs the work on one snapshot; nothing is lost where it is repeated. */
 export function readIn<T>(connections: Connections, work: (reader: Reader) => Awaitable<T>): Promise<T> {
   return repeating(
-    (connection) => inTransaction(connection, READ_ONLY, readerOf(asking(connection)), work),
+    (connection) => inTransaction(connection, READ_ONLY, (leased) => readerOf(asking(leased)), work),
     connections,
   );
 }
@@ -103,7 +106,7 @@ export async function writeIn<T>(
 ): Promise<T> {
   let savepoints = false;
   const attempt = async (connection: Connection): Promise<T> =>
-    inTransaction(connection, begin, writerOf(connection, savepoints), work);
+    inTransaction(connection, begin, (leased) => writerOf(leased, savepoints), work);
   try {
     return await repeating(attempt, connections);
   } catch (error) {
@@ -124,7 +127,7 @@ class Unknown extends Error {}
 async function inTransaction<R, T>(
   connection: Connection,
   begin: string,
-  subject: R,
+  subjectOf: (leased: Connection) => R,
   work: (subject: R) => Awaitable<T>,
 ): Promise<T> {
   // Not waited for: it goes out together with the first statement.
@@ -132,9 +135,9 @@ async function inTransaction<R, T>(
     () => undefined,
     (error: unknown) => new DatabaseError(error),
   );
-  const result = await worked(connection, begun, subject, work);
+  const result = await worked(connection, begun, subjectOf, work);
   try {
-    await connection.execute('commit');
+    await connection.commit();
   } catch (error) {
     throw isConnectionLost(error) ? new Unknown('commit', { cause: error }) : new DatabaseError(error);
   }
@@ -144,15 +147,19 @@ async function inTransaction<R, T>(
 async function worked<R, T>(
   connection: Connection,
   begun: Promise<DatabaseError | undefined>,
-  subject: R,
+  subjectOf: (leased: Connection) => R,
   work: (subject: R) => Awaitable<T>,
 ): Promise<T> {
+  const leased = lease(connection);
   try {
-    const result = await work(subject);
+    const result = await work(subjectOf(leased.connection));
+    await leased.end().catch((error: unknown) => Promise.reject(new DatabaseError(error)));
     const failed = await begun;
     if (failed) throw failed;
     return result;
   } catch (error) {
+    // Of statements that are under way at once, one has said why already.
+    await leased.end().catch(() => undefined);
     const reason = (await begun) ?? error;
     if (isConnectionLost(causeOf(reason))) connection.spoil();
     else await connection.execute('rollback').catch(() => connection.spoil());

@@ -39,5 +39,7 @@ export const sqliteDialect: Dialect = {
       `insert into sqlite_sequence (name, seq) select ${literal(table)}, ${last} where not exists (select 1 from sqlite_sequence where name = ${literal(table)})`,
     ],
   },
+  // It ends with the transaction.
+  deferred: () => ({ begin: ['pragma defer_foreign_keys = on'], end: [] }),
   locks: false,
 };

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
+import { endingWriter } from '../ending-writer.ts';
 import type { Connection } from './connection.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;
@@ -46,7 +47,12 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
     return new Promise<T>((resolve, reject) => {
       let result: T;
       const run = async (): Promise<void> => {
-        result = await work(connection);
+        const { writer, end } = endingWriter(connection);
+        try {
+          result = await work(writer);
+        } finally {
+          end();
+        }
       };
       queue.push({ run, resolve: () => resolve(result), reject });
       draining ??= drain();

@@ -5,6 +5,7 @@ import { encode } from '../columns.ts';
 import { ConstraintError, type Dialect, type Driver, type Statement, type Writer } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { createTables, type Tables } from '../write/tables.ts';
+import { refuseDangling } from './dangling.ts';
 import { FORMAT, type Head, type Line, type PairLine, type Progress, type RecordLine } from './lines.ts';
 
 const SEED: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
@@ -19,20 +20,23 @@ interface Import {
   readonly dialect: Dialect;
   readonly tables: Tables;
   readonly writer: Writer;
-  /** Records may refer to later ones: such links are made when all records are there. */
-  readonly links: (() => Promise<unknown>)[];
 }
 
 /** Answers how many lines were read after the head. Throws a StartError, and leaves the database empty, where one does not fit. */
 export async function importLines(model: Model, driver: Driver, source: Source, progress: Progress): Promise<number> {
   const { dialect } = driver;
   const tables = createTables(dialect);
+  // Records may refer to later ones, and to each other in circles.
+  const deferred = dialect.deferred([
+    ...[...model.types.values()].map(({ table }) => table),
+    ...model.joinTables.map(({ name }) => name),
+  ]);
   return driver.write(async (writer) => {
     await refuseFilled(model, writer, dialect);
-    const links: (() => Promise<unknown>)[] = [];
-    const count = await readAll({ model, dialect, tables, writer, links }, source, progress);
-    for (let from = 0; from < links.length; from += TOGETHER)
-      await all(links.slice(from, from + TOGETHER).map((link) => link()));
+    for (const sql of deferred.begin) await writer.run({ sql }, []);
+    const count = await readAll({ model, dialect, tables, writer }, source, progress);
+    await refuseDangling(model, writer, dialect);
+    for (const sql of deferred.end) await writer.run({ sql }, []);
     return count;
   });
 }
@@ -100,7 +104,7 @@ function headOf(text: string): Head {
 async function importLine(job: Import, text: string, number: number): Promise<void> {
   const line = parse(text, number) as Line;
   try {
-    if ('pair' in line) job.links.push(() => importPair(job, line));
+    if ('pair' in line) await importPair(job, line);
     else if ('seed' in line) await job.writer.run(SEED, [line.seed, line.identifier]);
     else if ('sequence' in line) await moveSequence(job, line.sequence, line.last);
     else await importRecord(job, line);
@@ -132,16 +136,8 @@ async function importRecord(job: Import, line: RecordLine): Promise<void> {
     if (name === OPEN_COLUMN) return line.open ?? '{}';
     const column = known.get(name);
     if (column?.field) return encode(column.field, job.dialect.name, line.fields[column.field.name] ?? null);
-    return column?.reference?.required ? (line.references[name] ?? null) : null;
+    return line.references[name] ?? null;
   });
-  const later = type.references.filter(
-    ({ column, required }) => !required && typeof line.references[column] === 'number',
-  );
-  if (later.length > 0) {
-    const statement = table.update(later.map(({ column }) => column));
-    const links = later.map(({ column }) => line.references[column] ?? null);
-    job.links.push(async () => job.writer.run(statement, [...links, line.identifier]));
-  }
   await job.writer.run(table.insertGiven.statement, values);
 }
 

@@ -1,0 +1,30 @@
+/** A writer that ends with its transaction: what a work still asks when it has failed must not reach another one. */
+import type { Statement, Values, Writer } from './driver.ts';
+
+export interface EndingWriter {
+  readonly writer: Writer;
+  end(): void;
+}
+
+export function endingWriter(inner: Writer): EndingWriter {
+  let ended = false;
+  const during =
+    <T>(ask: (statement: Statement, values: Values) => T) =>
+    (statement: Statement, values: Values): T => {
+      if (ended) throw lateStatement();
+      return ask(statement, values);
+    };
+  return {
+    writer: {
+      get: during(inner.get),
+      all: during(inner.all),
+      value: during(inner.value),
+      count: during(inner.count),
+      column: during(inner.column),
+      run: during(inner.run),
+    },
+    end: () => void (ended = true),
+  };
+}
+
+export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
