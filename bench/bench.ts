@@ -13,7 +13,7 @@ import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
 import { scale } from './scale/scale.ts';
 import { startTimes } from './start/start.ts';
-import { USAGE } from './usage.ts';
+import { type CommandName, USAGE } from './usage.ts';
 
 type Command = (options: Options) => Promise<Report>;
 
@@ -22,7 +22,7 @@ async function compared(options: Options, subject: string): Promise<Report> {
   return { text: comparison(data, subject), data, chart: comparisonChart(data, subject) };
 }
 
-const commands: Readonly<Record<string, Command>> = {
+const commands: Readonly<Record<CommandName, Command>> = {
   compare: (options) => compared(options, SUBJECT),
   gate,
   latency,
@@ -35,15 +35,13 @@ const commands: Readonly<Record<string, Command>> = {
 };
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args);
-  if (options.help) {
+  if (args.includes('--help')) {
     console.log(USAGE);
     return 0;
   }
-  const command = commands[options.command];
-  if (!command) throw new UsageError(`there is no "${options.command}"`);
+  const options = readOptions(args);
   const notes = cautions(chooseCores());
-  const report = await command(options);
+  const report = await commands[options.command](options);
   const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, notes };
   if (options.chart !== '') writeFileSync(options.chart, report.chart);
   if (options.json) console.log(JSON.stringify({ ...machine, results: report.data }, undefined, 2));

@@ -1,14 +1,21 @@
 /** What may follow `npm run bench --`. */
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../engine/names.ts';
-import { contenders, engine, onPostgres } from './contenders.ts';
-import { postgresUrl } from './postgres.ts';
-import { DEFAULT_COMMAND, type OptionName, optionMeanings, usages } from './usage.ts';
+import { contenders, engine } from './contenders.ts';
+import { missing } from './needs.ts';
+import {
+  type CommandName,
+  type CommandUsage,
+  DEFAULT_COMMAND,
+  type OptionName,
+  optionMeanings,
+  usages,
+} from './usage.ts';
 import { work } from './work.ts';
 
 /** What the command does not take is empty. */
 export interface Options {
-  readonly command: string;
+  readonly command: CommandName;
   readonly work: readonly string[];
   readonly contenders: readonly string[];
   readonly connections: readonly number[];
@@ -17,7 +24,6 @@ export interface Options {
   readonly rows: readonly number[];
   readonly types: readonly number[];
   readonly json: boolean;
-  readonly help: boolean;
   readonly subject: string;
   readonly chart: string;
 }
@@ -27,13 +33,12 @@ export class UsageError extends Error {}
 export function readOptions(args: readonly string[]): Options {
   const { given, words } = parsed(args);
   const [command = DEFAULT_COMMAND, extra] = words;
-  const usage = usages[command];
-  if (!usage) throw new UsageError(`There is no "${command}"${didYouMean(command, Object.keys(usages))}`);
+  if (!isCommand(command)) throw new UsageError(`There is no "${command}"${didYouMean(command, Object.keys(usages))}`);
   if (extra !== undefined) throw new UsageError(`"${extra}" is one word too many`);
-  const { json, help, ...valued } = given;
-  for (const name of Object.keys(valued))
-    if (!(name in usage.defaults)) throw new UsageError(`${command} has no --${name}`);
-  const values: Readonly<Partial<Record<OptionName, string>>> = { ...usage.defaults, ...valued };
+  const { json, ...valued } = given;
+  const { defaults }: CommandUsage = usages[command];
+  for (const name of Object.keys(valued)) if (!(name in defaults)) throw new UsageError(`${command} has no --${name}`);
+  const values: Readonly<Partial<Record<OptionName, string>>> = { ...defaults, ...valued };
   return {
     command,
     work: known('work', values.work, work),
@@ -44,21 +49,21 @@ export function readOptions(args: readonly string[]): Options {
     rows: counts('rows', values.rows),
     types: counts('types', values.types),
     json: json === true,
-    help: help === true,
     subject: values.subject ?? '',
     chart: values.chart ?? '',
   };
 }
 
-type Given = Readonly<Partial<Record<OptionName, string>>> & { readonly json?: boolean; readonly help?: boolean };
+const isCommand = (name: string): name is CommandName => Object.hasOwn(usages, name);
+
+type Given = Readonly<Partial<Record<OptionName, string>>> & { readonly json?: boolean };
 
 const TEXT = { type: 'string' } as const;
-const FLAG = { type: 'boolean' } as const;
 const VALUED = Object.fromEntries(Object.keys(optionMeanings).map((name) => [name, TEXT]));
 
 function parsed(args: readonly string[]): { readonly given: Given; readonly words: readonly string[] } {
   try {
-    const options = { ...VALUED, json: FLAG, help: FLAG } as const;
+    const options = { ...VALUED, json: { type: 'boolean' } } as const;
     const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
     return { given: values, words: positionals };
   } catch (error) {
@@ -87,11 +92,9 @@ function known(
 
 /** Throws where one of them needs a server, and there is none. */
 function reachable(names: readonly string[]): readonly string[] {
-  const needing = names.find((name) => onPostgres.some((one) => one.name === name));
-  if (needing === undefined || postgresUrl() !== '') return names;
-  throw new UsageError(
-    `${needing} needs a PostgreSQL server: set TEST_POSTGRES_URL, or let ".ci/postgres with npm run bench -- postgres" start one`,
-  );
+  const need = missing(names);
+  if (need !== undefined) throw new UsageError(need);
+  return names;
 }
 
 function number(option: OptionName, text: string): number {

@@ -27,7 +27,7 @@ export interface CommandUsage {
 
 export const DEFAULT_COMMAND = 'compare';
 
-export const usages: Readonly<Record<string, CommandUsage>> = {
+export const usages = {
   compare: {
     meaning: 'this engine beside servers written by hand',
     defaults: {
@@ -75,7 +75,9 @@ export const usages: Readonly<Record<string, CommandUsage>> = {
     meaning: 'how soon the shipped record types are served, and in how much memory',
     defaults: { rounds: '7' },
   },
-};
+} as const satisfies Readonly<Record<string, CommandUsage>>;
+
+export type CommandName = keyof typeof usages;
 
 const commandLine = (name: string): string => (name === DEFAULT_COMMAND ? 'npm run bench' : `npm run bench -- ${name}`);
 
@@ -100,4 +102,5 @@ export const USAGE = [
   'Options; what a command takes where one is not given stands beside it:',
   ...optionHelp,
   `${'  --json'.padEnd(28)}prints JSON`,
+  `${'  --help'.padEnd(28)}prints this`,
 ].join('\n');
