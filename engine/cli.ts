@@ -65,7 +65,7 @@ export const commands = {
     load: async () => (await import('./commands/backup.ts')).backup,
   },
   restore: {
-    description: 'Put a backup in the place of the database, which is kept beside it: FILE.',
+    description: 'Put a backup in the place of the database, which is kept beside it: FILE; --anyway.',
     load: async () => (await import('./commands/restore.ts')).restoreBackup,
   },
 } as const satisfies Record<string, Entry>;

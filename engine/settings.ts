@@ -232,7 +232,10 @@ export function readSettings(environment: Environment): Settings {
 }
 
 const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>
-  `${name} is ${secret ? 'not valid' : `"${environment[name]}"`}; expected ${expected}`;
+  `${name} is ${secret ? 'not valid' : `"${withoutPassword(environment[name] ?? '')}"`}; expected ${expected}`;
+
+/** What stands in a URL before its host. */
+export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
 /** `auto` is found out once the host is known. */
 export const AUTO_RATE = -1;

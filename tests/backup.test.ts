@@ -1,11 +1,13 @@
 /** Backups while clients write, and what restores them. */
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { backUp, restore, verify } from '../engine/storage/sqlite/backup.ts';
+import { fileOf } from './support/databases.ts';
 import { exchange } from './support/exchange.ts';
+import { createProject, type Project, runCommand } from './support/project.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 import { type Assembly, WriteLoad } from './support/write-load.ts';
 
@@ -100,3 +102,51 @@ test('a damaged database is replaced, and kept', async () => {
   expect(readFileSync(former ?? '', 'utf8')).toBe('x'.repeat(5000));
   expect(verify(at('broken.db')).rows).toBeGreaterThan(0);
 });
+
+describe('the command', () => {
+  const SHELF = 'type: Shelf\nfields: { label: { type: string, required: true }, height: { type: integer } }\n';
+  let project: Project;
+  beforeAll(async () => {
+    project = await createProject({ 'shelf.yaml': SHELF }, undefined, 'sqlite');
+    await project.serving(async (url) => {
+      const headers = { 'content-type': 'application/json' };
+      await exchange(url, 'POST /api/shelves', { headers, body: '{"label":"A","height":3}' });
+    });
+    expect(await project.run('backup', at('shelves.db'))).toMatchObject({ code: 0, err: '' });
+  });
+  afterAll(() => project.remove());
+
+  const restored = () => project.run('restore', at('shelves.db'));
+
+  test('says which steps the next start makes, where the descriptors only have more', async () => {
+    project.write({ 'shelf.yaml': `${SHELF}`.replace(' } }', ' }, wood: { type: string } }') });
+    const { code, out } = await restored();
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/other descriptors\. The next start.*"?wood"?.* looked through/s),
+    ]);
+  });
+
+  test('refuses what the service would not start with, and changes nothing, unless it is to be put back anyway', async () => {
+    project.write({ 'shelf.yaml': SHELF.replace(', height: { type: integer }', '') });
+    const before = readdirSync(directoryOf(project));
+    const { code, err } = await restored();
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/would not start.*--allow drop-field:Shelf\.height.*Nothing was changed/s),
+    ]);
+    expect(readdirSync(directoryOf(project))).toEqual(before);
+    expect(await project.run('restore', at('shelves.db'), '--anyway')).toMatchObject({ code: 0, err: '' });
+  });
+
+  test.each(['backup', 'restore'] as const)('%s says what does it with PostgreSQL', async (command) => {
+    const environment = { DATABASE_URL: 'postgres://nobody@127.0.0.1/nothing' };
+    const { code, err } = await runCommand(command, ['file'], environment);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/PostgreSQL has a program of its own for it: pg_(dump|restore) /),
+    ]);
+  });
+});
+
+const directoryOf = ({ database }: Project): string => dirname(fileOf(database));

@@ -173,7 +173,7 @@ describe('the process', () => {
     const service = serve({
       PORT: '80x',
       BODY_LIMIT: '0',
-      DATABASE_URL: 'mysql:x',
+      DATABASE_URL: 'mysql://me:secret@x',
       SHUTDOWN_TIMEOUT: '-1',
       HOST: 'a b',
     });
@@ -181,7 +181,7 @@ describe('the process', () => {
     expect(service.err().trim().split('\n')).toEqual([
       'HOST is "a b"; expected a host name or an IP address',
       'PORT is "80x"; expected an integer from 0 to 65535',
-      'DATABASE_URL is "mysql:x"; expected sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+      'DATABASE_URL is "mysql://…@x"; expected sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
       'BODY_LIMIT is "0"; expected an integer from 1 to 268435456',
       'SHUTDOWN_TIMEOUT is "-1"; expected seconds from 0 to 86400',
     ]);

@@ -11,15 +11,15 @@ export const backup: Command = {
   run: async (args) => {
     const [to] = readOptions(args, {}, 1, USAGE).positionals;
     if (to === undefined) throw new StartError(USAGE);
-    const { rows, tables } = await backUp(sqliteFile('pg_dump'), to);
+    const { rows, tables } = await backUp(sqliteFile(`pg_dump --format=custom --file=${to} DATABASE_URL`), to);
     console.log(`${to}: ${rows} rows in ${tables} tables, looked through, no fault`);
     return 0;
   },
 };
 
-/** Other databases have tools of their own. */
-export function sqliteFile(tool: string): string {
+/** Other databases have tools of their own: what this would be with them. */
+export function sqliteFile(instead: string): string {
   const { databaseUrl } = readSettings(process.env);
   if (databaseUrl.startsWith('sqlite:')) return databaseUrl.slice('sqlite:'.length);
-  throw new StartError(`This is for SQLite files; a PostgreSQL database has ${tool}`);
+  throw new StartError(`This is for SQLite files. PostgreSQL has a program of its own for it: ${instead}`);
 }

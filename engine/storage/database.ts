@@ -1,5 +1,6 @@
 /** The database that a URL names, before it is opened. */
 import { existsSync, statSync } from 'node:fs';
+import { withoutPassword } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import type { Awaitable, Dialect, Driver } from './driver.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
@@ -33,5 +34,7 @@ export function databaseAt(url: string): Database {
   const [, scheme = '', place = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   const database = schemes[scheme];
   if (database) return database(place);
-  throw new StartError(`DATABASE_URL is "${url}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`);
+  throw new StartError(
+    `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
+  );
 }

@@ -93,21 +93,31 @@ export interface Restored extends Verified {
   readonly former: string | undefined;
 }
 
-/** Puts a copy of `from` in the place of `file`. Nothing is touched unless the copy is whole and nobody has `file` open. */
-export async function restore(from: string, file: string): Promise<Restored> {
+/** Looks at the copy that is to be the database; what it throws ends the restoring. */
+export type LookAt = (copy: string) => Promise<void>;
+
+/** Puts a copy of `from` in the place of `file`. Nothing is touched unless the copy is whole, is approved of, and nobody has `file` open. */
+export async function restore(from: string, file: string, lookAt: LookAt = async () => undefined): Promise<Restored> {
   verify(from);
   refuseInUse(file);
   const next = `${file}.restoring`;
   rmSync(next, { force: true });
-  const verified = await backUp(from, next);
-  if (!existsSync(file)) {
-    renameSync(next, file);
-    return { ...verified, former: undefined };
+  try {
+    const verified = await backUp(from, next);
+    await lookAt(next);
+    return { ...verified, former: putInPlace(next, file) };
+  } finally {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(next + suffix, { force: true });
   }
+}
+
+/** Answers where the file is that was there before. */
+function putInPlace(next: string, file: string): string | undefined {
   const former = `${file}.before-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+  const wasThere = existsSync(file);
   for (const suffix of ['-wal', '-shm', '']) if (existsSync(file + suffix)) renameSync(file + suffix, former + suffix);
   renameSync(next, file);
-  return { ...verified, former };
+  return wasThere ? former : undefined;
 }
 
 /** Only who has a file for himself may take it out of WAL mode. */
