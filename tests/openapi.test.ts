@@ -93,6 +93,7 @@ describe('the shipped document', () => {
       // Of what is no request yet.
       'bad-request',
       'request-timeout',
+      'misdirected-request',
       'headers-too-large',
     ];
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));
