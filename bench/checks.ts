@@ -20,7 +20,7 @@ export async function checkAnswers(
     if (!work.status.includes(response.status)) throw new Error(`${where} answered ${response.status}: ${text}`);
     if (text === '' || (request.method !== 'GET' && !dialect.echoes)) continue;
     const expected = work.expected(n, world);
-    const body = JSON.parse(text) as JsonValue;
+    const body = parsed(text, where);
     const actual = isArray(expected) ? dialect.records(body) : dialect.record(body);
     if (!holds(actual, expected))
       throw new Error(`${where} answered\n${JSON.stringify(actual)}\nexpected\n${JSON.stringify(expected)}`);
@@ -34,6 +34,14 @@ const ask = (url: string, { method, path, body }: Request): Promise<Response> =>
     method,
     ...(body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}),
   });
+
+function parsed(text: string, where: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new Error(`${where} answered no JSON: ${text}`, { cause: error });
+  }
+}
 
 /** The same, except that objects may hold keys that the client could not know: the identifiers of what was made. */
 export function holds(actual: JsonValue, expected: JsonValue): boolean {
