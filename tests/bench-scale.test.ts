@@ -31,6 +31,7 @@ describe('a verdict', () => {
     ['the last value, above', [70, 65], atMost(64), false],
     ['nothing measured', [Number.NaN, 1], times(2), false],
     ['no sizes', [], atMost(64), false],
+    ['one size', [70], times(1.2), undefined],
   ])('%s', (_, values, target, met) => {
     expect(isMet(growth('work', ...values), target)).toBe(met);
   });

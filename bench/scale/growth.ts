@@ -25,5 +25,8 @@ export interface Axis {
 const greatest = ({ values }: Growth): number => values.at(-1) ?? Number.NaN;
 export const factor = (growth: Growth): number => greatest(growth) / (growth.values[0] ?? Number.NaN);
 
-export const isMet = (growth: Growth, { of, limit }: Target): boolean =>
-  (of === 'growth' ? factor(growth) : greatest(growth)) <= limit;
+/** undefined where a single size shows no growth. */
+export function isMet(growth: Growth, { of, limit }: Target): boolean | undefined {
+  if (of === 'greatest') return greatest(growth) <= limit;
+  return growth.values.length < 2 ? undefined : factor(growth) <= limit;
+}

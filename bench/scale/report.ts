@@ -7,11 +7,16 @@ const UNITS: Readonly<Record<Growth['unit'], string>> = { µs: 'µs CPU', s: 's'
 const words = ({ of, limit }: Target, unit: string): string =>
   of === 'growth' ? `≤ ×${figure(limit)}` : `≤ ${figure(limit)} ${unit}`;
 
+function verdict(growth: Growth, target: Target | undefined): readonly [asked: string, met: string] {
+  const met = target && isMet(growth, target);
+  return target && met !== undefined ? [words(target, growth.unit), met ? 'met' : 'missed'] : ['', ''];
+}
+
 const row = (growth: Growth, target: Target | undefined): readonly string[] => [
   `${growth.name}, ${UNITS[growth.unit]}`,
   ...growth.values.map(figure),
   growth.values.length > 1 ? `×${figure(factor(growth))}` : '',
-  ...(target ? [words(target, growth.unit), isMet(growth, target) ? 'met' : 'missed'] : ['', '']),
+  ...verdict(growth, target),
 ];
 
 /** `growth` is how many times the first value the last one is. */
