@@ -8,18 +8,16 @@ import { insert, itemRow, sqliteData } from '../database.ts';
 import { type Running, start } from '../process.ts';
 import { identifiers, itemOf } from '../records.ts';
 import { inFolder, served, type Stage } from '../servers.ts';
-import { median } from '../statistics.ts';
 import type { Axis, Growth } from './growth.ts';
 import { type Effort, engineWith, growthsOf, roundsOf } from './rounds.ts';
 import { descriptorOf, pathOf, tableOf, typesWork } from './types-work.ts';
+import { type Start, startGrowths, startsOf, startTimes } from './starts.ts';
 import { typesTargets } from './targets.ts';
 
 /** In each type. */
 const RECORDS = 200;
 /** Statements are compiled when they are first wanted: each type is asked so often before it is measured. */
 const VISITS = 8;
-/** They take long; the median counts. */
-const startsOf = ({ rounds }: Plan): number => Math.min(3, rounds);
 
 export const typesSteps = (sizes: readonly number[], plan: Plan): number =>
   (2 * startsOf(plan) + 1) * sizes.length + roundsOf(typesWork, sizes, plan);
@@ -27,8 +25,8 @@ export const typesSteps = (sizes: readonly number[], plan: Plan): number =>
 /** A server that runs, and what it took to get there. */
 interface Started {
   readonly server: Running;
-  readonly first: number;
-  readonly again: number;
+  readonly first: Start;
+  readonly again: Start;
   readonly memory: number;
 }
 
@@ -45,8 +43,14 @@ export const scaleTypes = (sizes: readonly number[], cores: Cores, effort: Effor
       const work = await growthsOf(typesWork, stage, effort);
       const growths: readonly Growth[] = [
         ...work,
-        { name: 'first start', unit: 's', values: all.map(({ first }) => first) },
-        { name: 'start', unit: 's', values: all.map(({ again }) => again) },
+        ...startGrowths(
+          'first start',
+          all.map(({ first }) => first),
+        ),
+        ...startGrowths(
+          'start',
+          all.map(({ again }) => again),
+        ),
         { name: 'memory', unit: 'MiB', values: all.map(({ memory }) => memory) },
       ];
       return { title: 'More record types', of: 'types', sizes, growths, targets: typesTargets };
@@ -73,22 +77,11 @@ async function startWith(types: number, folder: string, cores: Cores, { plan, pr
     progress.step(`start with ${contender.name}`);
     return server;
   };
-  const firsts = await startTimes(starts, (attempt) => startOn(`${attempt}.db`));
+  const first = await startTimes(starts, (attempt) => startOn(`${attempt}.db`));
   fill(join(schema, '0.db'), types);
-  const others = await startTimes(starts, () => startOn('0.db'));
+  const again = await startTimes(starts, () => startOn('0.db'));
   const server = await startOn('0.db');
-  return { server, first: median(firsts), again: median(others), memory: server.memory().resident };
-}
-
-/** In seconds. */
-async function startTimes(starts: number, begin: (attempt: number) => Promise<Running>): Promise<readonly number[]> {
-  const times: number[] = [];
-  for (let attempt = 0; attempt < starts; attempt += 1) {
-    const server = await begin(attempt);
-    times.push(server.startTime / 1000);
-    await server.stop();
-  }
-  return times;
+  return { server, first, again, memory: server.memory().resident };
 }
 
 function fill(file: string, types: number): void {
