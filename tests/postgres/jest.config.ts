@@ -2,33 +2,24 @@
 import base from '../../jest.config.ts';
 
 /**
- * What runs on PostgreSQL as well as on SQLite. Left out are tests that no database has a part in, and those of files
- * and of one machine: backup, durability, scans.
+ * What runs on PostgreSQL as well as on SQLite. Left out are tests in which the database has no part or hardly any, and
+ * those of files and of one machine: backup, durability, scans.
  */
 const both = [
-  'access',
-  'commands',
-  'docs-examples',
   'entity-tags',
   'formats',
-  'hostile',
   'http',
   'http-steps',
   'interface',
-  'limits',
   'migration',
   'migration-random',
   'migration-safety',
   'model-based',
-  'ninth-type',
-  'operation',
   'paging',
   'relations',
-  'sensitive',
   'storage',
   'suite',
   'suite-fixtures',
-  'suite-large',
   'transfer',
 ];
 
