@@ -24,7 +24,7 @@ const both = [
 ];
 
 /** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */
-const pooled = ['entity-tags', 'http', 'paging', 'postgres/instances', 'relations'];
+const pooled = ['http', 'postgres/instances', 'relations'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
 const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };
