@@ -12,7 +12,6 @@ const both = [
   'http-steps',
   'interface',
   'migration',
-  'migration-random',
   'migration-safety',
   'model-based',
   'paging',
@@ -24,7 +23,7 @@ const both = [
 ];
 
 /** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */
-const pooled = ['http', 'postgres/instances', 'relations'];
+const pooled = ['http', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
 const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };
