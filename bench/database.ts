@@ -6,47 +6,15 @@ import { createEngine } from '../engine/index.ts';
 import { SCHEMA } from './contenders.ts';
 import type { Data, Original } from './data.ts';
 import {
-  type Customer,
   customerOf,
   CUSTOMERS,
   identifiers,
-  type Item,
   itemOf,
-  type Purchase,
   purchaseOf,
-  type Warehouse,
+  purchaseRow,
   warehouseOf,
   WAREHOUSES,
 } from './records.ts';
-
-export type Cell = string | number | null;
-
-export const itemRow = ({ id, code, name, category, quantity, price, active }: Item): readonly Cell[] => [
-  id,
-  code,
-  name,
-  category,
-  quantity,
-  price,
-  Number(active),
-];
-const purchaseRow = ({ id, number, status, total, placed, customer, warehouse }: Purchase): readonly Cell[] => [
-  id,
-  number,
-  status,
-  total,
-  placed,
-  customer?.id ?? null,
-  warehouse?.id ?? null,
-];
-const customerRow = ({ id, name, email, city, regular }: Customer): readonly Cell[] => [
-  id,
-  name,
-  email,
-  city,
-  Number(regular),
-];
-const warehouseRow = ({ id, name, city }: Warehouse): readonly Cell[] => [id, name, city];
 
 export async function createDatabase(
   file: string,
@@ -60,9 +28,9 @@ export async function createDatabase(
   database.pragma('synchronous = off');
   database.pragma('cache_size = -262144');
   withoutIndexes(database, () => {
-    insert(database, 'customers', identifiers(CUSTOMERS), (id) => customerRow(customerOf(id)));
-    insert(database, 'warehouses', identifiers(WAREHOUSES), (id) => warehouseRow(warehouseOf(id)));
-    insert(database, 'items', identifiers(rows), (id) => itemRow(itemOf(id)));
+    insert(database, 'customers', identifiers(CUSTOMERS), customerOf);
+    insert(database, 'warehouses', identifiers(WAREHOUSES), warehouseOf);
+    insert(database, 'items', identifiers(rows), itemOf);
     insert(database, 'purchases', identifiers(purchases), (id) => purchaseRow(purchaseOf(id)));
   });
   database.pragma('wal_checkpoint(truncate)');
@@ -109,25 +77,29 @@ function addItems(file: string, count: number): number {
     database,
     'items',
     identifiers(count).map((index) => last + index),
-    (id) => itemRow(itemOf(id)),
+    itemOf,
   );
   database.close();
   return last + 1;
 }
 
+/** SQLite has no booleans. */
+const cellsOf = (row: object): readonly unknown[] =>
+  Object.values(row).map((value: unknown) => (typeof value === 'boolean' ? Number(value) : value));
+
+/** The keys of a row are the columns. */
 export function insert(
   database: Database.Database,
   table: string,
   ids: readonly number[],
-  row: (id: number) => readonly Cell[],
+  row: (id: number) => object,
 ): void {
   const [first] = ids;
   if (first === undefined) return;
-  const places = row(first)
-    .map(() => '?')
-    .join(', ');
-  const statement = database.prepare<Cell[]>(`insert into ${table} values (${places})`);
+  const columns = Object.keys(row(first));
+  const places = columns.map(() => '?').join(', ');
+  const statement = database.prepare(`insert into ${table} (${columns.join(', ')}) values (${places})`);
   database.transaction(() => {
-    for (const id of ids) statement.run(...row(id));
+    for (const id of ids) statement.run(...cellsOf(row(id)));
   })();
 }

@@ -9,8 +9,8 @@ import {
   CUSTOMERS,
   identifiers,
   itemOf,
-  type Purchase,
   purchaseOf,
+  purchaseRow,
   warehouseOf,
   WAREHOUSES,
 } from './records.ts';
@@ -80,12 +80,6 @@ async function fill(url: string, rows: number): Promise<void> {
     await client.query('vacuum analyze');
   });
 }
-
-const purchaseRow = ({ customer, warehouse, ...fields }: Purchase): object => ({
-  ...fields,
-  customer_id: customer?.id,
-  warehouse_id: warehouse?.id,
-});
 
 /** Identifiers are given, and the sequence goes on behind them. */
 async function insert(

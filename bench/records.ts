@@ -82,6 +82,13 @@ export const purchaseOf = (id: number): Purchase => ({
   warehouse: warehouseOf(1 + (id % WAREHOUSES)),
 });
 
+/** As its table holds it. */
+export const purchaseRow = ({ customer, warehouse, ...fields }: Purchase): object => ({
+  ...fields,
+  customer_id: customer?.id ?? null,
+  warehouse_id: warehouse?.id ?? null,
+});
+
 /** The first `rows` identifiers. */
 export const identifiers = (rows: number): readonly number[] => Array.from({ length: rows }, (_, index) => index + 1);
 

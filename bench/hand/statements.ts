@@ -1,22 +1,11 @@
 /** What a programmer writes by hand for these tables: SQL prepared once, rows in, rows out. The three servers by hand share it. */
 import Database from 'better-sqlite3';
+import type { Customer, Item, Purchase } from '../records.ts';
 
-export interface ItemRow {
-  readonly id: number;
-  readonly code: string;
-  readonly name: string;
-  readonly category: string;
-  readonly quantity: number;
-  readonly price: string;
-  readonly active: number;
-}
+/** SQLite has no booleans. */
+export type ItemRow = Omit<Item, 'active'> & { readonly active: number };
 
-export interface PurchaseRow {
-  readonly id: number;
-  readonly number: string;
-  readonly status: string;
-  readonly total: string;
-  readonly placed: number;
+export interface PurchaseRow extends Omit<Purchase, 'customer' | 'warehouse'> {
   readonly customer_id: number | null;
   readonly customer_name: string;
   readonly customer_email: string;
@@ -28,21 +17,10 @@ export interface PurchaseRow {
 }
 
 /** Nulls stand for what a client has left out. */
-export interface ItemBody {
-  readonly code: string | null;
-  readonly name: string | null;
-  readonly category: string | null;
-  readonly quantity: number | null;
-  readonly price: string | null;
-  readonly active: number | null;
-}
+export type ItemBody = { readonly [Name in Exclude<keyof ItemRow, 'id'>]: ItemRow[Name] | null };
 
-export interface PurchaseBody {
-  readonly number: string;
-  readonly status: string;
-  readonly total: string;
-  readonly placed: number;
-  readonly customer: { readonly name: string; readonly email: string; readonly city: string; readonly regular: number };
+export interface PurchaseBody extends Omit<Purchase, 'id' | 'customer' | 'warehouse'> {
+  readonly customer: Omit<Customer, 'id' | 'regular'> & { readonly regular: number };
   readonly warehouse: number;
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Cores } from '../cores.ts';
 import type { Plan } from '../measure.ts';
-import { insert, itemRow, sqliteData } from '../database.ts';
+import { insert, sqliteData } from '../database.ts';
 import { type Running, start } from '../process.ts';
 import { identifiers, itemOf } from '../records.ts';
 import { inFolder, served, type Stage } from '../servers.ts';
@@ -88,9 +88,8 @@ function fill(file: string, types: number): void {
   const database = new Database(file);
   database.pragma('synchronous = off');
   for (const type of identifiers(types))
-    insert(database, tableOf(type), identifiers(RECORDS), (id) => [
-      ...itemRow(itemOf(id)),
-      ...(type === 1 ? [] : [id]),
-    ]);
+    insert(database, tableOf(type), identifiers(RECORDS), (id) =>
+      type === 1 ? itemOf(id) : { ...itemOf(id), previous_id: id },
+    );
   database.close();
 }
