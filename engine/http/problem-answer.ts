@@ -15,8 +15,25 @@ const HEADERS: { readonly [code in ProblemCode]?: Answer['headers'] } = {
 /** `instance` is the path of the request. What is not a Problem is a fault of the service: it is logged, not told. */
 export function problemAnswer(error: unknown, instance: string, requestId: string, log: Log): Answer {
   if (error instanceof Problem) return render(error, instance);
+  if (isTooLong(error)) return render(new Problem('invalid-query', TOO_LONG), instance);
   log.error({ requestId, err: error }, 'a request failed');
   return render(new Problem('internal-error', 'The service could not answer; its log says why'), instance);
+}
+
+const TOO_LONG =
+  'The answer would be too long; ask for fewer records with _cnd[limit], or for less of them with fields and include';
+
+/** Beyond what V8, SQLite and PostgreSQL hold in one text: half a gigabyte, and one. */
+const CODES: ReadonlySet<unknown> = new Set(['ERR_STRING_TOO_LONG', 'SQLITE_TOOBIG', '54000']);
+
+function isTooLong(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { name, message, code } = error as {
+    readonly name?: unknown;
+    readonly message?: unknown;
+    readonly code?: unknown;
+  };
+  return CODES.has(code) || (name === 'RangeError' && message === 'Invalid string length');
 }
 
 function render(problem: Problem, instance: string): Answer {
