@@ -41,11 +41,17 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
+/** Nobody misspells a name into more characters than this; to compare them would take its time. */
+const LONGEST_MEANT = 200;
+
 /** The known name nearest to `name`, or undefined where none is near enough to be meant. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > LONGEST_MEANT) return undefined;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
+    // Names are at least as far apart as their lengths.
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
     if (candidateDistance < bestDistance) [best, bestDistance] = [candidate, candidateDistance];
   }

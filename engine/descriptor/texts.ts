@@ -13,6 +13,8 @@ export const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
 /** Words with a meaning of their own where names stand: keys of requests, which know case, and words that do not. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc)$/i;
+/** What every object of a JavaScript client has: a record that has it too cannot be told from one that has it not. */
+const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 const RESERVED_TABLE = /^(_records_|sqlite_)/i;
 
 const name = new RegExp(NAME_PATTERN, 'u');
@@ -26,6 +28,8 @@ export function nameFault(text: string): TextFault | undefined {
   if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text)) {
     return { code: 'reserved-name', message: `${quoted} has a meaning of its own; choose another name` };
   }
+  if (INHERITED.has(text))
+    return { code: 'reserved-name', message: `${quoted} is what every JavaScript object has; choose another name` };
   const composed = text.normalize('NFC');
   if (text !== composed) return badName(`${quoted} must be written in Unicode form NFC: ${JSON.stringify(composed)}`);
   if (!name.test(text)) return badName(`${quoted} is no name: a letter or "_", then letters, digits and "_"`);

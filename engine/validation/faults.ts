@@ -5,17 +5,24 @@ import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { EXPECTED } from './body-schema.ts';
 
-type Wording = (error: ErrorObject) => Fault | undefined;
+type Wording = (error: ErrorObject, index: number) => Fault | undefined;
+
+/** An answer lists no more faults than this: of others nobody reads a suggestion. */
+const MAX_SUGGESTIONS = 100;
+const MAX_SHOWN = 100;
+
+const shortened = (key: string): string =>
+  key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN).toWellFormed()}…` : key;
 
 /** Errors that only say that another error stands beside them. */
 const silent: Wording = () => undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
   if: silent,
-  additionalProperties: ({ instancePath, params, parentSchema }) => {
+  additionalProperties: ({ instancePath, params, parentSchema }, index) => {
     const key = String(params['additionalProperty']);
     const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
-    const message = `Unknown key "${key}"${didYouMean(key, known)}`;
+    const message = `Unknown key "${shortened(key)}"${index < MAX_SUGGESTIONS ? didYouMean(key, known) : ''}`;
     return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'unknown-key', message };
   },
   required: ({ instancePath, params }) => {
@@ -36,7 +43,7 @@ const other: Wording = ({ instancePath, keyword, data, message, parentSchema }) 
 
 /** One fault for each place: what is expected there says everything that its constraints do. */
 export function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
-  const faults = errors.flatMap((error) => (wordings[error.keyword] ?? other)(error) ?? []);
+  const faults = errors.flatMap((error, index) => (wordings[error.keyword] ?? other)(error, index) ?? []);
   const places = new Set<unknown>();
   return faults.filter((fault) => {
     const place = 'pointer' in fault ? fault.pointer : fault;
