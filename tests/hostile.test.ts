@@ -1,4 +1,4 @@
-/** Ten thousand hostile requests, three thousand on a server: none is answered with a 5xx, and the records are in order afterwards. */
+/** Ten thousand hostile requests, fewer on a server: none is answered with a 5xx, and the records are in order afterwards. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as http from 'node:http';
@@ -9,7 +9,7 @@ import { type Bench, openBench } from './support/replaying.ts';
 
 /** `SEED=7 RUNS=100000 npx jest tests/hostile` draws other requests, and more of them. */
 const seed = Number(process.env['SEED'] ?? 2030);
-const numRuns = Number(process.env['RUNS'] ?? (databaseKind === 'sqlite' ? 10_000 : 3_000));
+const numRuns = Number(process.env['RUNS'] ?? (databaseKind === 'sqlite' ? 10_000 : 1_500));
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 const model = loadModel('schema');
@@ -62,6 +62,7 @@ describe('hostile requests', () => {
   );
 
   it('got through as often as they were refused', () => {
+    if (numRuns > 10_000) console.info([...counts].map(([status, count]) => `${status}: ${count}`).join(', '));
     const all = [...counts.entries()].filter(([status]) => typeof status === 'number');
     const accepted = all.filter(([status]) => Number(status) < 300).reduce((sum, [, count]) => sum + count, 0);
     expect(accepted).toBeGreaterThan(numRuns / 50);
