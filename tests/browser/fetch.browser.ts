@@ -37,6 +37,16 @@ const script = async (url: string): Promise<unknown> => {
   const path = created.headers.get('Location') ?? '';
   const tag = created.headers.get('ETag') ?? '';
   const list = await send('/api/tax-classes?_cnd[limit]=0&_cnd[limit]=1&_cnd[orderBy]=position&_cnd[position][gte]=0');
+  const queryOf = (more: Record<string, string>): string => {
+    const query = new URLSearchParams({ fields: 'position', include: '', '_cnd[position][gte]': '0', ...more });
+    for (const value of ['0', '1']) query.append('_cnd[limit]', value);
+    for (const value of ['position', 'desc']) query.append('_cnd[orderBy]', value);
+    return query.toString();
+  };
+  const first = await send(`/api/tax-classes?${queryOf({})}`);
+  const after = /[?&]after=([^&>]+)[^>]*>; rel="next"/.exec(first.headers.get('Link') ?? '')?.[1] ?? '';
+  const second = await send(`/api/tax-classes?${queryOf({ after })}`, { headers: { Prefer: 'count=none' } });
+  const varied = await send('/api/notifications?variant=C&_cnd[limit][1]=1');
   const updated = await send(path, { method: 'PUT', headers: { ...headers, 'If-Match': tag }, body: '{"position":5}' });
   const late = await send(path, { method: 'PATCH', headers: { ...headers, 'If-Match': tag }, body: '{"position":6}' });
   const known = await send(path, {
@@ -53,10 +63,12 @@ const script = async (url: string): Promise<unknown> => {
       list.headers.get('X-Total-Count'),
       list.headers.get('Link')?.includes('next'),
     ],
+    pages: [await first.json(), await second.json(), second.headers.get('Preference-Applied')],
+    varied: JSON.stringify(await varied.json()).includes('position'),
     updated: [updated.status, JSON.parse(await updated.text()).position],
     late: late.status,
     known: known.status,
-    refused: [refused.status, JSON.parse(await refused.text()).errors[0].pointer],
+    refused: [refused.status, JSON.parse(await refused.text()).errors[0]],
     removed: removed.status,
   };
 };
@@ -72,10 +84,15 @@ test.each([['its own origin'], ['*']])('with CORS_ORIGINS of %s a script does ev
     created: [201, '/api/tax-classes/1'],
     again: [201, '/api/tax-classes/1'],
     list: [200, [position], '2', true],
+    pages: [[{ id: 2, position: 2 }], [{ id: 1, position: 1 }], 'count=none'],
+    varied: false,
     updated: [200, 5],
     late: 412,
     known: 304,
-    refused: [422, '/position'],
+    refused: [
+      422,
+      expect.objectContaining({ pointer: '/position', message: expect.stringContaining('must be an integer') }),
+    ],
     removed: 200,
   });
   await close();

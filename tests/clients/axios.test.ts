@@ -1,5 +1,6 @@
 /** axios with nested params, as its users write them. */
 import axios, { isAxiosError } from 'axios';
+import { nextCursor } from './next-page.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -36,6 +37,19 @@ test('creates, lists with all parameters, updates, shows a fault, deletes', asyn
     { markup_id: ids[1], min_weight: '1.5', zone: { zone_id: 2, zone_name: '1.5' } },
   ]);
   expect(headers['x-total-count']).toBe('3');
+
+  const page = { limit: [0, 2], orderBy: ['min_weight'], min_weight: { ne: '9', like: undefined, null: false } };
+  const first = await client.get('/shipping-markups', { params: { _cnd: page } });
+  const after = nextCursor(first.headers['link']);
+  const second = await client.get('/shipping-markups', {
+    params: { _cnd: page, after },
+    headers: { Prefer: 'count=none' },
+  });
+  const shown = [...first.data, ...second.data].map((markup: { markup_id: number }) => markup.markup_id);
+  expect([shown, second.headers['x-total-count']]).toEqual([ids, undefined]);
+
+  const { data: variant } = await client.get('/notifications', { params: { variant: 'C', _cnd: { limit: [0, 1] } } });
+  expect(Object.keys(variant[0])).not.toContain('position');
 
   const flat = await client.get('/shipping-markups', {
     params: { '_cnd[limit]': [0, 1], '_cnd[orderBy]': ['markup_id'] },

@@ -1,10 +1,12 @@
 /** newman with a collection that openapi-to-postmanv2 makes of the document, as Postman imports it. */
 import { convertV2 } from 'openapi-to-postmanv2';
 import { run } from 'newman';
+import { nextCursor } from './next-page.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 interface Entry {
   readonly key: string;
+  readonly value?: string;
   disabled?: boolean;
 }
 
@@ -18,6 +20,7 @@ interface Sent {
   readonly request: string;
   readonly status: number;
   readonly text: string;
+  readonly link: string | undefined;
 }
 
 let server: TestServer;
@@ -50,7 +53,8 @@ function runCollection(sent: object): Promise<readonly Sent[]> {
       .on('request', (error, { request, response }) => {
         if (error) return reject(error);
         const path = decodeURIComponent(request.url.getPathWithQuery());
-        answers.push({ request: `${request.method} ${path}`, status: response.code, text: response.text() });
+        const link = response.headers.get('Link');
+        answers.push({ request: `${request.method} ${path}`, status: response.code, text: response.text(), link });
       })
       .on('done', (error) => (error ? reject(error) : resolve(answers)));
   });
@@ -85,11 +89,60 @@ test('lists take their page and order', async () => {
   expect(answers.every(({ request }) => request.includes('_cnd[limit]=0&_cnd[limit]=10&_cnd[orderBy]='))).toBe(true);
 });
 
-test('a fault is shown', async () => {
-  const create = requestsOf(collection.item).find(({ name }) => name === 'Add new tax class');
-  const faulty = structuredClone(create) as unknown as { request: { body: { raw: string } } };
-  faulty.request.body.raw = '{"position":"first"}';
-  const [answer] = await runCollection({ ...collection, item: [faulty] });
-  expect(answer?.status).toBe(422);
-  expect(JSON.parse(answer?.text ?? '')).toMatchObject({ errors: [{ pointer: '/position' }] });
+/** As much of a request as people fill in by hand. */
+interface Form {
+  readonly url: { query: Entry[]; variable: Entry[] };
+  readonly body: { raw: string };
+}
+
+const typed = (key: string, value: string): Entry => ({ key, value });
+
+/** One request of the collection, filled in. */
+async function filledIn(name: string, fill: (form: Form) => void): Promise<Sent> {
+  const found = requestsOf(collection.item).find((item) => item.name === name);
+  const copy = structuredClone(found) as unknown as { readonly request: Form };
+  fill(copy.request);
+  const [answer] = await runCollection({ ...collection, item: [copy] });
+  if (answer === undefined) throw new Error(`${name} was not sent`);
+  return answer;
+}
+
+test('creates, lists with all parameters, updates, shows a fault, deletes', async () => {
+  const ids: number[] = [];
+  for (const weight of ['0.5', '1.5', '2.5']) {
+    const body = JSON.stringify({ min_weight: weight, zone: { zone_name: weight } });
+    const made = await filledIn('Add new shipping markup', (form) => (form.body.raw = body));
+    expect(made.status).toBe(201);
+    ids.push(JSON.parse(made.text).markup_id);
+  }
+
+  const list = (...more: readonly Entry[]): Promise<Sent> => {
+    const shown = [typed('include', 'zone'), typed('fields', 'min_weight,zone.zone_name')];
+    const filters = [typed('_cnd[min_weight][gte]', '1'), ...ids.map((id) => typed('_cnd[markup_id][in]', String(id)))];
+    const page = ['0', '1'].map((value) => typed('_cnd[limit]', value));
+    const order = ['min_weight', 'desc'].map((value) => typed('_cnd[orderBy]', value));
+    return filledIn('Retrieve shipping markups by conditions', (form) => {
+      form.url.query = [...page, ...order, ...filters, ...shown, ...more];
+    });
+  };
+  const first = await list();
+  const second = await list(typed('after', nextCursor(first.link)));
+  expect([first, second].map(({ text }) => JSON.parse(text)[0].zone.zone_name)).toEqual(['2.5', '1.5']);
+  const varied = await filledIn('Retrieve notifications by conditions', (form) => {
+    form.url.query = [typed('variant', 'C'), typed('_cnd[limit][1]', '1')];
+  });
+  expect(Object.keys(JSON.parse(varied.text)[0])).not.toContain('position');
+
+  const write = (name: string, raw = ''): Promise<Sent> =>
+    filledIn(name, (form) => {
+      form.url.variable = [typed('id', String(ids[0]))];
+      if (raw !== '') form.body.raw = raw;
+    });
+  const updated = await write('Update shipping markup by id', '{"markup_flat":"4.90"}');
+  expect(JSON.parse(updated.text)).toMatchObject({ min_weight: '0.5', markup_flat: '4.90' });
+  const refused = await write('Update shipping markup by id', '{"markup_flat":"much"}');
+  expect([refused.status, JSON.parse(refused.text)]).toMatchObject([422, { errors: [{ pointer: '/markup_flat' }] }]);
+  expect(JSON.parse(refused.text).message).toContain('"markup_flat" must be a decimal number');
+  expect((await write('Delete shipping markup by id')).text).toBe(updated.text);
+  expect((await write('Retrieve shipping markup by id')).status).toBe(404);
 });

@@ -1,5 +1,6 @@
 /** openapi-fetch as its users write it: types from the document, no serializer of their own. */
 import createClient from 'openapi-fetch';
+import { nextCursor } from './next-page.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 interface Markup {
@@ -27,14 +28,22 @@ interface Paths {
         query?: {
           '_cnd[limit]'?: number[];
           '_cnd[orderBy]'?: string[];
-          '_cnd[min_weight]'?: { gte?: string; lt?: string };
+          '_cnd[min_weight]'?: { gte?: string; lt?: string; null?: boolean };
           include?: string;
           fields?: string;
+          after?: string;
         };
+        header?: { Prefer?: string };
       };
       responses: { 200: Json<Markup[]>; 400: Fails };
     };
     post: { requestBody: Body; responses: { 201: Json<Markup>; 422: Fails } };
+  };
+  '/api/notifications': {
+    get: {
+      parameters: { query?: { variant?: 'A' | 'B' | 'C'; '_cnd[limit]'?: number[] } };
+      responses: { 200: Json<object[]> };
+    };
   };
   '/api/shipping-markups/{id}': {
     get: { parameters: { path: { id: number } }; responses: { 200: Json<Markup>; 404: Fails } };
@@ -75,6 +84,24 @@ test('creates, lists with all parameters, updates, shows a fault, deletes', asyn
     ['1.5', 'Zone 1.5'],
   ]);
   expect(list.headers.get('X-Total-Count')).toBe('3');
+
+  const page = {
+    '_cnd[limit]': [0, 2],
+    '_cnd[orderBy]': ['min_weight'],
+    '_cnd[min_weight]': { lt: '10', null: false },
+  };
+  const first = await client.GET(LIST, { params: { query: page } });
+  const after = nextCursor(first.response.headers.get('Link'));
+  const second = await client.GET(LIST, {
+    params: { query: { ...page, after }, header: { Prefer: 'count=none' } },
+  });
+  expect([...(first.data ?? []), ...(second.data ?? [])].map(({ markup_id }) => markup_id)).toEqual(ids);
+  expect(second.response.headers.get('X-Total-Count')).toBeNull();
+
+  const { data: varied } = await client.GET('/api/notifications', {
+    params: { query: { variant: 'C', '_cnd[limit]': [0, 1] } },
+  });
+  expect(Object.keys(varied?.[0] ?? {})).not.toContain('position');
 
   const path = { id: ids[0] ?? 0 };
   const updated = await client.PUT(ITEM, { params: { path }, body: { markup_flat: '4.90' } });

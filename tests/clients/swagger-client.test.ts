@@ -1,4 +1,5 @@
 /** swagger-client, which makes its operations from the document that the service serves. */
+import { nextCursor } from './next-page.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 interface Answer {
@@ -53,6 +54,22 @@ test('creates, lists with all parameters, updates, shows a fault, deletes', asyn
     { markup_id: ids[1], min_weight: '1.5', zone: { zone_id: 2, zone_name: '1.5' } },
   ]);
   expect(listed.headers['x-total-count']).toBe('3');
+
+  const page = {
+    '_cnd[limit]': [0, 2],
+    '_cnd[orderBy]': ['min_weight'],
+    '_cnd[min_weight]': { lt: '10', null: false },
+  };
+  const first = await call('listShippingMarkups', page);
+  const after = nextCursor(first.headers['link']);
+  const second = await call('listShippingMarkups', { ...page, after, Prefer: 'count=none' });
+  const shown = [first, second].flatMap(({ body }) => body as unknown as readonly { readonly markup_id: number }[]);
+  expect(shown.map(({ markup_id }) => markup_id)).toEqual(ids);
+  expect(second.headers['x-total-count']).toBeUndefined();
+
+  const varied = await client.apis['Notification']?.['listNotifications']?.({ variant: 'C', '_cnd[limit]': [0, 1] });
+  const [record = {}] = (varied?.body ?? []) as unknown as readonly object[];
+  expect(Object.keys(record)).not.toContain('position');
 
   const [id] = ids;
   const updated = await call('updateShippingMarkup', { id }, { requestBody: { markup_flat: '4.90' } });

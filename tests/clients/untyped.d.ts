@@ -6,7 +6,11 @@ declare module 'swagger-client' {
 declare module 'newman' {
   interface Exchange {
     readonly request: { readonly method: string; readonly url: { getPathWithQuery(): string } };
-    readonly response: { readonly code: number; text(): string };
+    readonly response: {
+      readonly code: number;
+      readonly headers: { get(name: string): string | undefined };
+      text(): string;
+    };
   }
   interface Run {
     on(event: 'request', listener: (error: Error | null, exchange: Exchange) => void): Run;
