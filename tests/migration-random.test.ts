@@ -80,7 +80,7 @@ const planOf = async (project: Project): Promise<Plan> => JSON.parse((await proj
 
 interface Outcome {
   readonly isApplied: boolean;
-  /** Each step, and whether it may be made. SQLite rebuilds tables where PostgreSQL alters them: that step is its own. */
+  /** Each step, and whether it may be made. Left out is what one does of its own accord: SQLite rebuilds tables, PostgreSQL widens limits. */
   readonly steps: readonly string[];
   readonly after: Answered;
 }
@@ -92,7 +92,7 @@ async function migrate(project: Project, from: Schema, to: Schema): Promise<Outc
   const plan = await planOf(project);
   const steps = plan.steps
     .map(({ id, state }) => `${id} ${state}`)
-    .filter((step) => !step.startsWith('rebuild-table:'));
+    .filter((step) => !/^(rebuild-table|widen-field):/.test(step));
   const isBlocked = plan.steps.some(({ state }) => state === 'blocked');
   const allowed = plan.steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
   const { code, err } = await project.run('apply', ...allowed);
@@ -124,7 +124,7 @@ async function thereAndBack(kind: DatabaseKind, first: Schema, second: Schema): 
 }
 
 /** Both databases take three times as long as one: some schemas stand for the rest. */
-const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 25 : 40));
+const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 15 : 40));
 
 test('random schemas over random records, there and back', async () => {
   let applied = 0;

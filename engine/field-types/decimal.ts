@@ -17,6 +17,18 @@ function pattern(shape: Shape): string {
   return `^(?!-0(\\.0+)?$)-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`;
 }
 
+/** In SQL. */
+function limits(column: string, shape: Shape): string {
+  const { whole, fraction } = digits(shape);
+  const { minimum, maximum } = shape.constraints;
+  return [
+    `scale(${column}) <= ${fraction}`,
+    `abs(${column}) < 1${'0'.repeat(whole)}`,
+    ...(minimum === undefined ? [] : [`${column} >= ${String(minimum)}`]),
+    ...(maximum === undefined ? [] : [`${column} <= ${String(maximum)}`]),
+  ].join(' and ');
+}
+
 const bound = (description: string) => ({ type: 'string', pattern: '^-?(0|[1-9]\\d*)(\\.\\d+)?$', description });
 
 export const decimal: FieldType = {
@@ -80,6 +92,7 @@ export const decimal: FieldType = {
     postgres: {
       // Without a scale it keeps the zeros at the end that the client wrote.
       sqlType: 'numeric',
+      limits,
       encode: String,
       decode: (value) => value,
       json: (column) => `'"' || ${column}::text || '"'`,

@@ -23,6 +23,8 @@ export interface KeywordFault {
 export interface ColumnType {
   /** The column type in DDL. */
   readonly sqlType: string;
+  /** SQL: what a column must keep to, so that no other program can write what the field does not take. */
+  readonly limits?: (column: string, shape: Shape) => string;
   encode(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
   /** SQL: the JSON text of a column that is not null (null may give null). */

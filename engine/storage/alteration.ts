@@ -6,8 +6,14 @@ export type Edit =
   | { readonly kind: 'renameIdentifier'; readonly from: string; readonly to: string }
   | { readonly kind: 'renameColumn'; readonly from: string; readonly to: string }
   | { readonly kind: 'addColumn'; readonly column: Column }
-  /** Another type, default, foreign key, or whether it may be null. `value`: SQL of the new value over the old row. */
-  | { readonly kind: 'changeColumn'; readonly column: Column; readonly value: string }
+  /** Another type, default, foreign key, limits, or whether it may be null. `value`: SQL of the new value over the old row. */
+  | {
+      readonly kind: 'changeColumn';
+      readonly column: Column;
+      readonly value: string;
+      /** Whether there are limits to it, or were. */
+      readonly isLimited: boolean;
+    }
   | { readonly kind: 'dropColumn'; readonly name: string; readonly isReference: boolean }
   /** New values for a column that is there, in the rows that `where` chooses. */
   | { readonly kind: 'setColumn'; readonly name: string; readonly value: string; readonly where: string }

@@ -14,6 +14,12 @@ export interface Column {
 /** How a field is kept in this database. */
 export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
 
+/** The limits of a column as DDL; empty where its type says it all. */
+export function checkOf({ name, field }: Column, dialect: DialectName, quote: (name: string) => string): string {
+  const limits = field && columnType(field, dialect).limits?.(quote(name), field);
+  return limits === undefined ? '' : `check (${limits})`;
+}
+
 /** Every column but the identifier's, which stands first in the table. */
 export function columnsOf(type: RecordType, dialect: DialectName): readonly Column[] {
   const plain = { field: undefined, reference: undefined };

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { Field, Index, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
 import { generatedName } from '../names.ts';
-import { type Column, columnsOf, columnType } from './columns.ts';
+import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
 import type { Dialect } from './driver.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
@@ -69,7 +69,7 @@ function created(
 
 function defineColumn(builder: Knex.CreateTableBuilder, table: string, column: Column, dialect: Dialect): void {
   const { name, reference, nullable } = column;
-  const sqlType = columnSql(column, dialect);
+  const sqlType = [columnSql(column, dialect), checkOf(column, dialect.name, dialect.quote)].join(' ').trim();
   const definition = builder.specificType(name, sqlType);
   if (column.default !== null)
     definition.defaultTo(dialect.knex.raw(dialect.literal(column.default).replaceAll('?', '\\?')));

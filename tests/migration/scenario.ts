@@ -7,7 +7,7 @@ export interface Scenario {
   readonly records: readonly (readonly [path: string, body: unknown])[];
   /** Descriptors that are others now; null for one that is gone. */
   readonly after: Readonly<Record<string, string | null>>;
-  /** Every step of the plan but rebuilds, in order, each with its state: `ready add-field:Book.price`. */
+  /** Every step of the plan but those that one database alone needs, rebuilds and wider limits; in order, each with its state: `ready add-field:Book.price`. */
   readonly steps: readonly string[];
   /** What the plan says of the records. */
   readonly says?: readonly string[];

@@ -14,6 +14,7 @@ const FIELDS: readonly FieldDescriptor[] = [
   { type: 'integer', default: 0, minimum: -3, maximum: 20 },
   { type: 'boolean', nullable: true, default: true },
   { type: 'decimal', precision: 8, scale: 2 },
+  { type: 'decimal', precision: 10, scale: 3, minimum: '-5.5' },
   { type: 'decimal', precision: 8, scale: 2, unique: true },
   { type: 'date' },
   { type: 'timestamp' },

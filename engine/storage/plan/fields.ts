@@ -1,6 +1,7 @@
 /** The steps of a type's fields: those that stay, those that come, those that go. */
 import { isDeepStrictEqual } from 'node:util';
 import { widens } from '../../field-types/widens.ts';
+import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import type { AppliedField } from '../applied-model.ts';
@@ -26,7 +27,16 @@ function keptSteps(change: TypeChange, field: FieldChange, before: AppliedField)
   ];
 }
 
-const changed = ({ column, value }: FieldChange) => [{ kind: 'changeColumn', column, value }] as const;
+/** The limits that are kept beside a column of this type, by any name. */
+const limitsOf = (type: FieldType | undefined, shape: Shape, { dialect }: TypeChange): string | undefined =>
+  type?.columns[dialect.name].limits?.('', shape);
+
+function changed(change: TypeChange, { field, column, value }: FieldChange, before: AppliedField) {
+  const shapes = [limitsOf(field.type, field, change), limitsOf(fieldTypes.get(before.type), shapeOf(before), change)];
+  return [{ kind: 'changeColumn', column, value, isLimited: shapes.some((limits) => limits !== undefined) }] as const;
+}
+
+const shapeOf = ({ constraints }: AppliedField): Shape => ({ constraints, examples: [] });
 
 function renamed(change: TypeChange, { field, former }: FieldChange, before: AppliedField): readonly DraftStep[] {
   if (former === undefined || former === field.name) return [];
@@ -38,20 +48,37 @@ function renamed(change: TypeChange, { field, former }: FieldChange, before: App
 function typed(change: TypeChange, one: FieldChange, before: AppliedField): readonly DraftStep[] {
   const { field } = one;
   const { name, type } = field;
-  const shapeBefore = { constraints: before.constraints, examples: [] };
-  if (before.type === type.name) {
-    if (widens(type, shapeBefore, field)) return [];
-    const says = `Let ${label(change, name)} accept less: ${type.expected(field)}`;
-    return [draft('narrow-field', change.type.name, says, { name, checks: [unfit(change, one)] })];
-  }
+  if (before.type === type.name) return constrained(change, one, before);
   const says = `Turn ${label(change, name)} from ${before.type} into ${type.name}`;
   if (converts(field, before, change))
     return [
-      draft('convert-field', change.type.name, says, { name, edits: changed(one), checks: [unfit(change, one)] }),
+      draft('convert-field', change.type.name, says, {
+        name,
+        edits: changed(change, one, before),
+        checks: [unfit(change, one)],
+      }),
     ];
   return [
-    draft('replace-field', change.type.name, says, { name, edits: changed(one), checks: [held(change, one, before)] }),
+    draft('replace-field', change.type.name, says, {
+      name,
+      edits: changed(change, one, before),
+      checks: [held(change, one, before)],
+    }),
   ];
+}
+
+/** Limits that the database keeps change with those of the field. */
+function constrained(change: TypeChange, one: FieldChange, before: AppliedField): readonly DraftStep[] {
+  const { name, type } = one.field;
+  const isKept = limitsOf(type, shapeOf(before), change) === limitsOf(type, one.field, change);
+  const parts = { name, edits: isKept ? [] : changed(change, one, before) };
+  const said = label(change, name);
+  if (!widens(type, shapeOf(before), one.field)) {
+    const says = `Let ${said} accept less: ${type.expected(one.field)}`;
+    return [draft('narrow-field', change.type.name, says, { ...parts, checks: [unfit(change, one)] })];
+  }
+  if (isKept) return [];
+  return [draft('widen-field', change.type.name, `Let ${said} accept more: ${type.expected(one.field)}`, parts)];
 }
 
 function unfit(change: TypeChange, { field, value }: FieldChange) {
@@ -81,7 +108,7 @@ function nullability(change: TypeChange, one: FieldChange, before: AppliedField)
   const { field, column } = one;
   const { name } = field;
   if (before.nullable === field.nullable) return [];
-  const parts = { name, edits: changed(one) };
+  const parts = { name, edits: changed(change, one, before) };
   if (field.nullable) return [draft('relax-field', change.type.name, `Let ${label(change, name)} be null`, parts)];
   const isNull = `${change.dialect.quote(before.column)} is null`;
   const says = `Let ${label(change, name)} no longer be null`;
@@ -103,7 +130,7 @@ function defaulted(change: TypeChange, one: FieldChange, before: AppliedField): 
   if (isDeepStrictEqual(after, before.default) || one.field.type.name !== before.type) return [];
   const { name } = one.field;
   const says = `Give ${label(change, name)} the default ${JSON.stringify(after)}, not ${JSON.stringify(before.default)}`;
-  return [draft('change-default', change.type.name, says, { name, edits: changed(one) })];
+  return [draft('change-default', change.type.name, says, { name, edits: changed(change, one, before) })];
 }
 
 function addedSteps(change: TypeChange, one: FieldChange): readonly DraftStep[] {

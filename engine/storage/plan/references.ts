@@ -58,7 +58,7 @@ function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedRefe
   const { quote } = change.dialect;
   const owner = ownerOf(change.type.name, after);
   const was = quote(before.column);
-  const edits = [{ kind: 'changeColumn', column, value }] as const;
+  const edits = [{ kind: 'changeColumn', column, value, isLimited: false }] as const;
   const steps: readonly (readonly [boolean, () => DraftStep])[] = [
     [
       before.column !== after.column,

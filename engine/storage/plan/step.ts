@@ -21,6 +21,7 @@ export const stepRisks = {
   'convert-field': 'safe',
   'replace-field': 'needsCheck',
   'narrow-field': 'needsCheck',
+  'widen-field': 'safe',
   'relax-field': 'safe',
   'require-field': 'needsCheck',
   'fill-field': 'destructive',

@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Alterations, Altered, Edit, TableAlteration } from '../alteration.ts';
-import { type Column, columnType } from '../columns.ts';
+import { checkOf, type Column, columnType } from '../columns.ts';
 import { linkName, ON_DELETE } from '../define.ts';
 
 interface Words {
@@ -17,10 +17,10 @@ const alters: { readonly [K in Edit['kind']]: Alter<Extract<Edit, { kind: K }>> 
   renameIdentifier: renamed,
   renameColumn: renamed,
   addColumn: ({ column }, table, words) => [
-    `alter table ${words.quote(table)} add column ${words.quote(column.name)} ${typeOf(column)}${defaultOf(column, words)}`,
+    `alter table ${words.quote(table)} add column ${words.quote(column.name)} ${typeOf(column)}${checked(column, words)}${defaultOf(column, words)}`,
     ...linked(column, table, words),
   ],
-  changeColumn: ({ column, value }, table, words) => changed(column, column.name, value, table, words),
+  changeColumn: (edit, table, words) => changed(edit, edit.column.name, table, words),
   dropColumn: ({ name }, table, { quote }) => [`alter table ${quote(table)} drop column ${quote(name)}`],
   setColumn: ({ name, value, where }, table, { quote }) => [
     `update ${quote(table)} set ${quote(name)} = ${value} where ${where}`,
@@ -39,26 +39,37 @@ function renamed({ from, to }: { from: string; to: string }, table: string, { qu
   return [`alter table ${quote(table)} rename column ${quote(from)} to ${quote(to)}`];
 }
 
+/** ` check (…)`, where the column has limits. */
+function checked(column: Column, { quote }: Words): string {
+  const check = checkOf(column, 'postgres', quote);
+  return check === '' ? '' : ` ${check}`;
+}
+
+type Change = Extract<Edit, { kind: 'changeColumn' }>;
+
 /** `name`: what the column is called at that point. */
-function changed(column: Column, name: string, value: string, table: string, words: Words): readonly string[] {
+function changed({ column, value, isLimited }: Change, name: string, table: string, words: Words): readonly string[] {
   const { quote, literal } = words;
+  const check = checked({ ...column, name }, words);
   const alter = `alter table ${quote(table)} alter column ${quote(name)}`;
   return [
-    ...(column.reference ? [unlinked(name, table, words)] : []),
+    ...(column.reference ? [unconstrained('f', name, table, words)] : []),
+    ...(isLimited ? [unconstrained('c', name, table, words)] : []),
     `${alter} drop default`,
     `${alter} drop not null`,
     `${alter} type ${typeOf(column)} using ${value}`,
     ...(column.default === null ? [] : [`${alter} set default ${literal(column.default)}`]),
+    ...(check === '' ? [] : [`alter table ${quote(table)} add${check}`]),
     ...linked({ ...column, name }, table, words),
   ];
 }
 
-/** Foreign keys keep their names when columns and tables get others: the one to drop is found by its column. */
-function unlinked(column: string, table: string, { quote, literal }: Words): string {
+/** Foreign keys and checks keep their names when columns and tables get others: those to drop are found by their column. */
+function unconstrained(kind: 'f' | 'c', column: string, table: string, { quote, literal }: Words): string {
   const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
   return [
     `do $$ declare rel regclass := ${literal(quote(table))}; link name; begin`,
-    `for link in select conname from pg_constraint where conrelid = rel and contype = 'f' and conkey = array(${ofColumn})`,
+    `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}' and conkey = array(${ofColumn})`,
     `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
   ].join(' ');
 }
@@ -122,7 +133,7 @@ function inOrder(edits: readonly Edit[], table: string, words: Words): readonly 
   );
   const make = (edit: Edit): readonly string[] => {
     if (edit.kind !== 'changeColumn') return alter(edit, table, words);
-    return changed(edit.column, former.get(edit.column.name) ?? edit.column.name, edit.value, table, words);
+    return changed(edit, former.get(edit.column.name) ?? edit.column.name, table, words);
   };
   return ORDER.flatMap((kind) => {
     const same = edits.filter((edit) => edit.kind === kind);

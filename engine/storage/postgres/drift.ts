@@ -21,6 +21,10 @@ const INDEXES = {
     where indrelid = to_regclass(?) and not indisprimary`,
 };
 
+const CHECKS = {
+  sql: `select pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and conrelid = to_regclass(?)`,
+};
+
 /** What makes the scratch vanish. */
 class Enough extends Error {
   readonly found: readonly Drift[];
@@ -69,9 +73,11 @@ async function inspect(writer: Writer, schema: string, table: string): Promise<O
   const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
   const columns = await writer.all(COLUMNS, [`${quoted(schema)}.${quoted(table)}`]);
   const indexes = await writer.all(INDEXES, [`${quoted(schema)}.${quoted(table)}`]);
+  const checks = await writer.column(CHECKS, [`${quoted(schema)}.${quoted(table)}`]);
   const plain = (sql: unknown): string => String(sql).replaceAll('"', '').replace(` ON ${schema}.`, ' ON ');
   return new Map([
     ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
+    ...checks.map((check) => [String(check), ''] as const),
     ...indexes.map(([name, sql]) => [`index ${name}`, plain(sql)] as const),
   ]);
 }
