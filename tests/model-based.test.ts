@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Descriptor } from '../engine/descriptor/descriptor.ts';
 import type { Model } from '../engine/model/model.ts';
 import { compareSequence } from './support/compare-sequence.ts';
+import { databaseKinds } from './support/databases.ts';
 import { loadModel } from './support/model.ts';
 import { randomOperation } from './support/random-operations.ts';
 import { randomSchema, yamlOf } from './support/random-schema.ts';
@@ -14,7 +15,7 @@ import { openTwins } from './support/twins.ts';
 
 /** `SEED=7 RUNS=500 npx jest tests/model-based` draws other sequences, and more of them. */
 const seed = Number(process.env['SEED'] ?? 2030);
-const numRuns = Number(process.env['RUNS'] ?? 120);
+const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 50 : 120));
 
 function writeSchema(descriptors: readonly Descriptor[]): string {
   const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'schema-'));

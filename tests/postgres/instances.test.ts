@@ -7,7 +7,7 @@ import { exchange, type Exchanged } from '../support/exchange.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { loadModel } from '../support/model.ts';
-import { onServer, startInstance } from '../support/postgres.ts';
+import { onServer } from '../support/postgres.ts';
 
 const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<readonly T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
@@ -163,19 +163,5 @@ onServer('many instances on one database', () => {
     });
     await expectKept((title) => ask(fleet.urls[1] ?? '', title), 'killed', load);
     expect([...load.refused]).toEqual(['no answer']);
-  }, 60_000);
-});
-
-onServer('ten instances that start at once', () => {
-  it('make the tables and the seeds once', async () => {
-    const database = await createDatabase('postgres');
-    const instances = await together(10, () => startInstance(database.url));
-    const seeds = [...loadModel('schema').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
-    const counts = await Promise.all(
-      instances.map(async ({ url }) => (await ask(url, 'GET /api/notifications')).headers.get('x-total-count')),
-    );
-    await Promise.all(instances.map((instance) => instance.close()));
-    await database.remove();
-    expect(new Set(counts)).toEqual(new Set([String(seeds.length)]));
   }, 60_000);
 });

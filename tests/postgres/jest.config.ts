@@ -2,7 +2,7 @@
 import base from '../../jest.config.ts';
 
 /**
- * What runs on PostgreSQL as well as on SQLite. Left out are tests in which the database has no part or hardly any, and
+ * What runs on PostgreSQL as well as on SQLite. Left out are tests in which the database has no part of its own, and
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [

@@ -12,11 +12,13 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
 (POOLER_URL === '' ? describe.skip : describe)('behind PgBouncer', () => {
   let cluster: Cluster;
   let instance: Serving;
+  let pooled: string;
   const send = (title: string, body?: unknown): Promise<Answer> => ask(instance.url, title, body);
 
   beforeAll(async () => {
     cluster = await startCluster();
-    instance = await startInstance(withParameters(await cluster.pool(), { pool: '20' }));
+    pooled = await cluster.pool();
+    instance = await startInstance(withParameters(pooled, { pool: '20' }));
   }, 60_000);
   afterAll(async () => {
     await instance?.close();
@@ -55,6 +57,30 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     });
     for (const { body } of await lists) expect(body).toHaveLength(600);
     await expectKept(send, 'meanwhile', load);
+  }, 60_000);
+
+  it('has no connection left: 503, and the next request is served', async () => {
+    const holders = await Promise.all([1, 2, 3, 4, 5].map(() => connectTo(pooled)));
+    await Promise.all(holders.map((holder) => holder.query('begin')));
+    const { status, headers } = await send('GET /api/tmp-vars/1');
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    await Promise.all(holders.map((holder) => holder.end()));
+    expect((await send('GET /api/tax-classes')).status).toBe(200);
+  }, 60_000);
+
+  it('the search path of the user says where the tables lie', async () => {
+    const client = await connectTo(cluster.url);
+    await client.query(
+      'create role records login; create schema elsewhere authorization records; alter role records set search_path = elsewhere',
+    );
+    const mine = new URL(pooled);
+    mine.username = 'records';
+    const records = await startInstance(mine.href);
+    expect((await ask(records.url, 'POST /api/tmp-vars', {})).status).toBe(201);
+    const { rows } = await client.query('select count(*)::int as count from elsewhere.tmp_vars');
+    expect(rows).toEqual([{ count: 1 }]);
+    await records.close();
+    await client.end();
   }, 60_000);
 
   it('is killed and started again under load: no acknowledged write is lost, none is doubled', async () => {

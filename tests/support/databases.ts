@@ -17,7 +17,7 @@ export interface TestDatabase {
 
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
 /** Behind a pooler statements have no names. */
-const isPooled = POSTGRES_URL.includes('prepared=off');
+export const isPooled = POSTGRES_URL.includes('prepared=off');
 /** The server behind the pooler. */
 const DIRECT_URL = process.env['TEST_DIRECT_URL'] ?? POSTGRES_URL;
 
