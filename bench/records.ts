@@ -13,20 +13,28 @@ export interface Customer {
   readonly id: number;
   readonly name: string;
   readonly email: string;
+  readonly phone: string;
   readonly city: string;
+  readonly credit: string;
   readonly regular: boolean;
 }
 
 export interface Warehouse {
   readonly id: number;
   readonly name: string;
+  readonly street: string;
+  readonly postcode: string;
   readonly city: string;
+  readonly manager: string;
+  readonly capacity: number;
 }
 
 export interface Purchase {
   readonly id: number;
   readonly number: string;
   readonly status: string;
+  readonly channel: string;
+  readonly note: string;
   readonly total: string;
   readonly placed: number;
   readonly customer: Customer | null;
@@ -45,6 +53,7 @@ const scattered = (id: number): number => (id * FACTOR) % PRIME;
 const gathered = (place: number): number => (place * INVERSE) % PRIME;
 
 const CITIES = ['Aarhus', 'Berlin', 'Córdoba', 'Dublin', 'Espoo', 'Firenze', 'Gdańsk'] as const;
+const CHANNELS = ['shop', 'web', 'phone'] as const;
 const STATUSES = ['open', 'paid', 'sent', 'returned'] as const;
 const oneOf = <T>(values: readonly [T, ...T[]], index: number): T => values[index % values.length] ?? values[0];
 
@@ -66,16 +75,28 @@ export const customerOf = (id: number): Customer => ({
   id,
   name: `Customer ${id}`,
   email: `customer-${id}@example.org`,
+  phone: `+49 30 ${1_000_000 + id}`,
   city: oneOf(CITIES, id),
+  credit: money(id * 7),
   regular: id % 2 === 0,
 });
 
-export const warehouseOf = (id: number): Warehouse => ({ id, name: `Warehouse ${id}`, city: oneOf(CITIES, id * 3) });
+export const warehouseOf = (id: number): Warehouse => ({
+  id,
+  name: `Warehouse ${id}`,
+  street: `${id} Harbour Road`,
+  postcode: String(10_000 + id),
+  city: oneOf(CITIES, id * 3),
+  manager: `Manager ${id}`,
+  capacity: id * 100,
+});
 
 export const purchaseOf = (id: number): Purchase => ({
   id,
   number: `P-${String(scattered(id)).padStart(7, '0')}`,
   status: oneOf(STATUSES, id),
+  channel: oneOf(CHANNELS, id),
+  note: `to be delivered by door ${id % 9}`,
   total: money(id * 11),
   placed: 1_700_000_000 + id * 60,
   customer: customerOf(1 + ((id * 31) % CUSTOMERS)),

@@ -26,11 +26,13 @@ export function readItem(body: unknown): Partial<ItemBody> | undefined {
 
 export function readPurchase(body: unknown): PurchaseBody | undefined {
   if (!isBody(body)) return undefined;
-  const { number, status, total, placed, customer, warehouse } = body;
-  if (!isText(number) || !isText(status) || !isMoney(total) || !isInteger(placed)) return undefined;
+  const { number, status, channel, note, total, placed, customer, warehouse } = body;
+  if (!isText(number) || !isText(status) || !isText(channel) || !isText(note)) return undefined;
+  if (!isMoney(total) || !isInteger(placed)) return undefined;
   if (!isBody(customer) || !isBody(warehouse) || !isInteger(warehouse['id'])) return undefined;
-  const { name, email, city, regular } = customer;
-  if (!isText(name) || !isText(email) || !isText(city) || typeof regular !== 'boolean') return undefined;
-  const made = { name, email, city, regular: regular ? 1 : 0 };
-  return { number, status, total, placed, customer: made, warehouse: warehouse['id'] };
+  const { name, email, phone, city, credit, regular } = customer;
+  if (!isText(name) || !isText(email) || !isText(phone) || !isText(city)) return undefined;
+  if (!isMoney(credit) || typeof regular !== 'boolean') return undefined;
+  const made = { name, email, phone, city, credit, regular: regular ? 1 : 0 };
+  return { number, status, channel, note, total, placed, customer: made, warehouse: warehouse['id'] };
 }

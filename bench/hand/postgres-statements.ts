@@ -5,9 +5,11 @@ import type { ItemBody, PurchaseBody, PurchaseRow } from './statements.ts';
 const INT8 = 20;
 
 const JOINED = `
-  select p.id, p.number, p.status, p.total, p.placed,
-    c.id as customer_id, c.name as customer_name, c.email as customer_email, c.city as customer_city,
-    c.regular::int as customer_regular, w.id as warehouse_id, w.name as warehouse_name, w.city as warehouse_city
+  select p.id, p.number, p.status, p.channel, p.note, p.total, p.placed,
+    c.id as customer_id, c.name as customer_name, c.email as customer_email, c.phone as customer_phone,
+    c.city as customer_city, c.credit as customer_credit, c.regular::int as customer_regular,
+    w.id as warehouse_id, w.name as warehouse_name, w.street as warehouse_street, w.postcode as warehouse_postcode,
+    w.city as warehouse_city, w.manager as warehouse_manager, w.capacity as warehouse_capacity
   from purchases p left join customers c on c.id = p.customer_id left join warehouses w on w.id = p.warehouse_id`;
 
 const statements = {
@@ -23,9 +25,10 @@ const statements = {
   deleteItem: 'delete from items where id = $1 returning *',
   purchase: `${JOINED} where p.id = $1`,
   purchases: `${JOINED} order by p.number, p.id limit $1 offset $2`,
-  createCustomer: 'insert into customers (name, email, city, regular) values ($1, $2, $3, $4) returning id',
-  createPurchase: `insert into purchases (number, status, total, placed, customer_id, warehouse_id)
+  createCustomer: `insert into customers (name, email, phone, city, credit, regular)
     values ($1, $2, $3, $4, $5, $6) returning id`,
+  createPurchase: `insert into purchases (number, status, channel, note, total, placed, customer_id, warehouse_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
 } as const;
 
 /** PostgreSQL has booleans. */
@@ -82,12 +85,13 @@ export function openPostgres(url: string): PostgresRecords {
 
   async function createPurchase({ customer, warehouse, ...body }: PurchaseBody): Promise<PurchaseRow | undefined> {
     const client = await pool.connect();
-    const { name, email, city, regular } = customer;
+    const { name, email, phone, city, credit, regular } = customer;
+    const { number, status, channel, note, total, placed } = body;
     try {
       await client.query('begin');
-      const [made] = await rows<{ id: number }>('createCustomer', [name, email, city, regular === 1], client);
-      const { number, status, total, placed } = body;
-      const values = [number, status, total, placed, made?.id, warehouse];
+      const person = [name, email, phone, city, credit, regular === 1];
+      const [made] = await rows<{ id: number }>('createCustomer', person, client);
+      const values = [number, status, channel, note, total, placed, made?.id, warehouse];
       const [bought] = await rows<{ id: number }>('createPurchase', values, client);
       const [row] = await rows<PurchaseRow>('purchase', [bought?.id], client);
       await client.query('commit');

@@ -16,6 +16,8 @@ export const showPurchase = (row: PurchaseRow): Purchase => ({
   id: row.id,
   number: row.number,
   status: row.status,
+  channel: row.channel,
+  note: row.note,
   total: row.total,
   placed: row.placed,
   customer: showCustomer(row),
@@ -29,9 +31,21 @@ const showCustomer = (row: PurchaseRow): Customer | null =>
         id: row.customer_id,
         name: row.customer_name,
         email: row.customer_email,
+        phone: row.customer_phone,
         city: row.customer_city,
+        credit: row.customer_credit,
         regular: row.customer_regular === 1,
       };
 
 const showWarehouse = (row: PurchaseRow): Warehouse | null =>
-  row.warehouse_id === null ? null : { id: row.warehouse_id, name: row.warehouse_name, city: row.warehouse_city };
+  row.warehouse_id === null
+    ? null
+    : {
+        id: row.warehouse_id,
+        name: row.warehouse_name,
+        street: row.warehouse_street,
+        postcode: row.warehouse_postcode,
+        city: row.warehouse_city,
+        manager: row.warehouse_manager,
+        capacity: row.warehouse_capacity,
+      };

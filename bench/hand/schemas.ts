@@ -17,15 +17,17 @@ const writable = {
 /** Its serializer writes SQLite's 0 and 1 as booleans. */
 export const item = { type: 'object', properties: { id: integer, ...writable } };
 export const itemBody = { type: 'object', additionalProperties: false, properties: writable };
-const customerFields = { name: text, email: text, city: text, regular: boolean };
+const customerFields = { name: text, email: text, phone: text, city: text, credit: money, regular: boolean };
 const customer = { type: 'object', nullable: true, properties: { id: integer, ...customerFields } };
-const warehouse = { type: 'object', nullable: true, properties: { id: integer, name: text, city: text } };
-const purchaseFields = { number: text, status: text, total: money, placed: integer };
+const address = { street: text, postcode: text, city: text };
+const warehouseFields = { name: text, ...address, manager: text, capacity: integer };
+const warehouse = { type: 'object', nullable: true, properties: { id: integer, ...warehouseFields } };
+const purchaseFields = { number: text, status: text, channel: text, note: text, total: money, placed: integer };
 export const purchase = { type: 'object', properties: { id: integer, ...purchaseFields, customer, warehouse } };
 export const purchaseBody = {
   type: 'object',
   additionalProperties: false,
-  required: ['number', 'status', 'total', 'placed', 'customer', 'warehouse'],
+  required: [...Object.keys(purchaseFields), 'customer', 'warehouse'],
   properties: {
     ...purchaseFields,
     customer: { type: 'object', required: Object.keys(customerFields), properties: customerFields },

@@ -9,11 +9,17 @@ export interface PurchaseRow extends Omit<Purchase, 'customer' | 'warehouse'> {
   readonly customer_id: number | null;
   readonly customer_name: string;
   readonly customer_email: string;
+  readonly customer_phone: string;
   readonly customer_city: string;
+  readonly customer_credit: string;
   readonly customer_regular: number;
   readonly warehouse_id: number | null;
   readonly warehouse_name: string;
+  readonly warehouse_street: string;
+  readonly warehouse_postcode: string;
   readonly warehouse_city: string;
+  readonly warehouse_manager: string;
+  readonly warehouse_capacity: number;
 }
 
 /** Nulls stand for what a client has left out. */
@@ -25,9 +31,11 @@ export interface PurchaseBody extends Omit<Purchase, 'id' | 'customer' | 'wareho
 }
 
 const JOINED = `
-  select p.id, p.number, p.status, p.total, p.placed,
-    c.id as customer_id, c.name as customer_name, c.email as customer_email, c.city as customer_city,
-    c.regular as customer_regular, w.id as warehouse_id, w.name as warehouse_name, w.city as warehouse_city
+  select p.id, p.number, p.status, p.channel, p.note, p.total, p.placed,
+    c.id as customer_id, c.name as customer_name, c.email as customer_email, c.phone as customer_phone,
+    c.city as customer_city, c.credit as customer_credit, c.regular as customer_regular,
+    w.id as warehouse_id, w.name as warehouse_name, w.street as warehouse_street, w.postcode as warehouse_postcode,
+    w.city as warehouse_city, w.manager as warehouse_manager, w.capacity as warehouse_capacity
   from purchases p left join customers c on c.id = p.customer_id left join warehouses w on w.id = p.warehouse_id`;
 
 const DEFAULTS = { code: '', name: '', category: '', quantity: 0, price: '0', active: 1 };
@@ -69,13 +77,14 @@ export function openRecords(file: string): Records {
   );
   const createCustomer = database
     .prepare<[PurchaseBody['customer']], number>(
-      'insert into customers (name, email, city, regular) values (@name, @email, @city, @regular) returning id',
+      `insert into customers (name, email, phone, city, credit, regular)
+       values (@name, @email, @phone, @city, @credit, @regular) returning id`,
     )
     .pluck();
   const createPurchase = database
     .prepare<[Omit<PurchaseBody, 'customer'> & { readonly customer: number }], number>(
-      `insert into purchases (number, status, total, placed, customer_id, warehouse_id)
-       values (@number, @status, @total, @placed, @customer, @warehouse) returning id`,
+      `insert into purchases (number, status, channel, note, total, placed, customer_id, warehouse_id)
+       values (@number, @status, @channel, @note, @total, @placed, @customer, @warehouse) returning id`,
     )
     .pluck();
   const nothing = { code: null, name: null, category: null, quantity: null, price: null, active: null };
