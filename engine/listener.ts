@@ -16,6 +16,8 @@ export interface Listener {
 
 /** Longer than proxies and clients keep theirs: who closes first should be the one that sends. */
 const KEEP_ALIVE_MS = 75_000;
+/** Connections that may wait to be taken; the system has a limit of its own. Those beyond are tried again after seconds. */
+const BACKLOG = 4096;
 /** How often connections are looked through for those that take too long. */
 const CHECK_MS = 5000;
 
@@ -23,8 +25,10 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
   const server = createServer({ ...patience(settings), maxHeaderSize: settings.headerLimit + 1 }, serve)
     .on('checkContinue', continuing(serve, settings.bodyLimit))
     .on('clientError', answerClientError);
+  // Who has sent all and closes that side is still answered.
+  Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = openSockets(server);
-  server.listen(settings.port, settings.host);
+  server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG });
   try {
     await once(server, 'listening');
   } catch (error) {

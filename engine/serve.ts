@@ -5,6 +5,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { createAwaitReader } from './http/await-reader.ts';
+import { inBatches } from './http/batches.ts';
 import { createMisdirected } from './http/misdirected.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
@@ -27,7 +28,7 @@ export async function serve(settings: Settings): Promise<Serving> {
   refuseOpenDoor(settings);
   const engine = await startEngine({ ...settings, rateLimit: rateOf(settings) });
   try {
-    const listener = await listen(answering(engine, settings), settings);
+    const listener = await listen(inBatches(answering(engine, settings)), settings);
     const close = async (): Promise<boolean> => {
       engine.drain();
       await sleep(settings.drainDelay);

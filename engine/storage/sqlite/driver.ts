@@ -44,8 +44,8 @@ export function openSqlite(file: string): Driver {
     value: reader.value,
     column: reader.column,
     count: reader.count,
-    // It waits for nothing but this connection, and so ends within the turn in which it began.
-    read: (work) => work(reader),
+    // The work waits for nothing but this connection, and so ends within the turn in which it began.
+    read: (work) => reader.inTurn(() => work(reader)),
     write: commits.write,
     define: (statements, work) => apart(() => define(writer, statements, work)),
     // Whoever defines first, holds the file; the next one finds what was made.

@@ -1,7 +1,9 @@
 /**
  * The connection that answers requests. What is read within one turn of the event loop shares one snapshot: to begin
- * and to end one costs as much as to read a record.
+ * and to end one costs as much as to read a record. Where lists have taken their share of a turn, further ones wait for
+ * the next, and whoever asks for a single record need not wait for all of them.
  */
+import type { Awaitable } from '../../awaitable.ts';
 import type { Reader, Statement, Values } from '../driver.ts';
 import type { Connection } from './connection.ts';
 import { rememberingCounts } from './counts.ts';
@@ -9,7 +11,14 @@ import { rememberingCounts } from './counts.ts';
 const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
 
+/** Milliseconds of one turn that lists and what is answered with them may take: the last one may be above. */
+const LISTS_SHARE = 5;
+/** Turns without lists after one that was spent on them: Node takes one new connection in each. */
+const TURNS_BETWEEN = 16;
+
 export interface TurnReader extends Reader {
+  /** Does the work in this turn or in one of the next, as it comes; all of it within one snapshot. */
+  inTurn<T>(work: () => Awaitable<T>): Awaitable<T>;
   count(statement: Statement, values: Values): number;
   isCounted(statement: Statement, values: Values): boolean;
   /** Answers how to take over what another connection counts from now on: it holds where nothing is committed meanwhile. */
@@ -21,13 +30,52 @@ export interface TurnReader extends Reader {
 
 export function createTurnReader(connection: Connection): TurnReader {
   const counts = rememberingCounts(connection);
+  const waiting: (() => void)[] = [];
   let open = false;
+  /** When the first list of this turn began. */
+  let since: number | undefined;
+  /** Turns for which lists wait. */
+  let pause = 0;
 
   function begin(): void {
     if (open) return;
     connection.command(BEGIN);
     open = true;
     setImmediate(end);
+  }
+
+  const isSpent = (): boolean => since !== undefined && performance.now() - since > LISTS_SHARE;
+
+  function inTurn<T>(work: () => Awaitable<T>): Awaitable<T> {
+    if (pause > 0 || waiting.length > 0 || isSpent()) return later(work);
+    if (since === undefined) {
+      since = performance.now();
+      setImmediate(nextTurn);
+    }
+    return work();
+  }
+
+  const later = <T>(work: () => Awaitable<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      waiting.push(() => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+
+  function nextTurn(): void {
+    end();
+    if (pause > 0) pause -= 1;
+    else if (isSpent()) pause = TURNS_BETWEEN;
+    since = undefined;
+    if (pause === 0 && waiting.length === 0) return;
+    setImmediate(nextTurn);
+    if (pause > 0) return;
+    since = performance.now();
+    while (waiting.length > 0 && !isSpent()) waiting.shift()?.();
   }
 
   function end(): void {
@@ -65,6 +113,7 @@ export function createTurnReader(connection: Connection): TurnReader {
     column: within(connection.column),
     count: within(counts.count),
     isCounted: within(counts.has),
+    inTurn,
     watch,
     refresh: end,
     close,
