@@ -12,9 +12,9 @@ const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
 
 /** Milliseconds of one turn that lists and what is answered with them may take: the last one may be above. */
-const LISTS_SHARE = 5;
+const LISTS_SHARE = 2;
 /** Turns without lists after one that was spent on them: Node takes one new connection in each. */
-const TURNS_BETWEEN = 16;
+const TURNS_BETWEEN = 8;
 
 export interface TurnReader extends Reader {
   /** Does the work in this turn or in one of the next, as it comes; all of it within one snapshot. */
