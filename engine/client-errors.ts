@@ -31,6 +31,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     `Content-Type: ${PROBLEM_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: no-cache',
+    'X-Content-Type-Options: nosniff',
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

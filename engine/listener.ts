@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
-import { answerClientError } from './client-errors.ts';
+import { answerInOrder } from './owed-answers.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
@@ -22,9 +22,10 @@ const BACKLOG = 4096;
 const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
-  const server = createServer({ ...patience(settings), maxHeaderSize: settings.headerLimit + 1 }, serve)
-    .on('checkContinue', continuing(serve, settings.bodyLimit))
-    .on('clientError', answerClientError);
+  const { noted, onClientError } = answerInOrder(serve);
+  const server = createServer({ ...patience(settings), maxHeaderSize: settings.headerLimit + 1 }, noted)
+    .on('checkContinue', continuing(noted, settings.bodyLimit))
+    .on('clientError', onClientError);
   // Who has sent all and closes that side is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = openSockets(server);

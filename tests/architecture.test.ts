@@ -31,7 +31,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['access', 'operation'],
   ['pages'],
   ['engine.ts'],
-  ['client-errors.ts', 'listener.ts', 'serve.ts', 'index.ts'],
+  ['client-errors.ts', 'owed-answers.ts', 'listener.ts', 'serve.ts', 'index.ts'],
   ['commands'],
   ['cli.ts'],
 ];

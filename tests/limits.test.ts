@@ -150,6 +150,14 @@ test.each([
   await alive();
 });
 
+test('on the wire: what follows a request is answered after it, never in its place', async () => {
+  const body = JSON.stringify({ name: 'carried out' });
+  const text = await raw(`${POST}Content-Length: ${body.length}\r\n\r\n${body}HELLO\r\n\r\n`);
+  const answers = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, found]) => Number(found));
+  expect(answers).toEqual([201, 400]);
+  expect(text).toMatch(/nosniff\r\nConnection: close\r\n\r\n\{"type":"urn:problem:bad-request"/);
+});
+
 test('a thousand idle connections leave the service as it is', async () => {
   const { hostname, port } = new URL(server.url);
   const sockets = Array.from({ length: 1000 }, () => connect(Number(port), hostname).on('error', () => undefined));
