@@ -11,7 +11,7 @@ import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
 import { createLog } from './log.ts';
 import type { Model } from './model/model.ts';
-import { answerOperator, type Operated } from './operation/endpoints.ts';
+import { answerOperator, type Measuring, type Operated } from './operation/endpoints.ts';
 import { answerFaults } from './pages/faults.ts';
 import { createPages } from './pages/pages.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
@@ -25,8 +25,7 @@ export interface Serving {
 }
 
 export async function serve(settings: Settings): Promise<Serving> {
-  refuseOpenDoor(settings);
-  const engine = await startEngine({ ...settings, rateLimit: rateOf(settings) });
+  const engine = await startEngine(forHost(settings));
   try {
     const listener = await listen(inBatches(answering(engine, settings)), settings);
     const close = async (): Promise<boolean> => {
@@ -41,6 +40,12 @@ export async function serve(settings: Settings): Promise<Serving> {
     await engine.close();
     throw error;
   }
+}
+
+/** The settings as they are for this host. Throws a StartError where it lets strangers in. */
+export function forHost(settings: Settings): Settings {
+  refuseOpenDoor(settings);
+  return { ...settings, rateLimit: rateOf(settings) };
 }
 
 /** Enough for a person and a program, and too little to guess or to drain. */
@@ -73,7 +78,7 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   const app = createApp(engine, settings);
   const operated: Operated = {
     ...engine,
-    mayMeasure: (request) => engine.modelFor(request).types.size === engine.model.types.size,
+    measuring: (request) => measuringOf(engine, engine.modelFor(request)),
   };
   const awaitReader = createAwaitReader(settings);
   const refuseMisdirected = createMisdirected(namesOf(settings), createLog(settings));
@@ -84,6 +89,11 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
       if (!answerOperator(operated, request, response)) app(request, response);
     });
   };
+}
+
+function measuringOf({ model }: Engine, { types }: Model): Measuring {
+  if (types.size === model.types.size) return 'allowed';
+  return types.size === 0 ? 'stranger' : 'withheld';
 }
 
 /** Whatever is no record. */

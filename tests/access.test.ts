@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createToken, parseGrants, parseTypes, tokenLine, type Types } from '../engine/access/tokens.ts';
 import { token as tokenCommand } from '../engine/commands/token.ts';
+import { serveReloading } from '../engine/commands/reloading.ts';
 import { serve } from '../engine/serve.ts';
 import { readSettings } from '../engine/settings.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
@@ -194,11 +195,22 @@ describe('a file of tokens', () => {
     expect([await status('reader'), await status('root')]).toEqual([401, 200]);
     await own.close();
   });
+
+  test('with a fault is refused at start, with its line', async () => {
+    writeFileSync(file, `${lineOf('root')}\nnonsense`);
+    const starting = startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
+    await expect(starting).rejects.toThrow('tokens: line 2: expected');
+  });
 });
 
 test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens is refused', async (host) => {
   const settings = { ...readSettings({}), host, port: 0, schemaDirectory: SCHEMA };
   await expect(serve(settings)).rejects.toThrow(/^HOST is ".+", which other machines reach, and there are no tokens/);
+});
+
+test('records dev on HOST 0.0.0.0 without tokens is refused as well', async () => {
+  const settings = { ...readSettings({}), host: '0.0.0.0', port: 0, schemaDirectory: SCHEMA };
+  await expect(serveReloading(settings)).rejects.toThrow(/^HOST is "0.0.0.0", which other machines reach/);
 });
 
 /** A name that somebody else's name server lets lead to this machine. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError } from '../engine/log.ts';
 import { type Compiled, compile, type Environment, type Running, urlOf } from './support/compiled.ts';
-import { exchange } from './support/exchange.ts';
+import { exchange, type Exchanged } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 import { createToken, tokenLine } from '../engine/access/tokens.ts';
 
@@ -81,15 +81,23 @@ test('figures name every type: they need a token that reads every type; health n
     schemaDirectory: SCHEMA,
     settings: { metrics: true, tokens: lines.join(';') },
   });
-  const status = async (title: string, token?: string): Promise<number> =>
-    (await exchange(server.url, title, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }))
-      .status;
+  const ask = (title: string, token?: string): Promise<Exchanged> =>
+    exchange(server.url, title, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  const status = async (title: string, token?: string): Promise<number> => (await ask(title, token)).status;
   expect([
     await status('GET /metrics'),
     await status('GET /metrics', tokens.some),
     await status('GET /metrics', tokens.all),
     await status('GET /health/ready'),
-  ]).toEqual([401, 401, 200, 200]);
+  ]).toEqual([401, 403, 200, 200]);
+  for (const [token, challenge] of [
+    [undefined, 'Bearer'],
+    [tokens.some, 'Bearer error="insufficient_scope"'],
+  ] as const) {
+    const { headers, text } = await ask('GET /metrics', token);
+    expect(headers).toMatchObject({ 'content-type': 'application/problem+json', 'www-authenticate': challenge });
+    expect(JSON.parse(text)).toMatchObject({ instance: '/metrics' });
+  }
   await server.close();
 });
 

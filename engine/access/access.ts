@@ -58,7 +58,7 @@ export function clientOf(request: IncomingMessage, access: Access | undefined): 
 
 function allGrants(tokens: string, file: string): readonly Grant[] {
   const text = file === '' ? '' : readTokens(file);
-  const { grants, faults } = parseGrants(`${tokens}\n${text}`);
+  const { grants, faults } = parseGrants([text, tokens].filter((part) => part !== '').join('\n'));
   if (faults.length > 0) throw new StartError(`${file === '' ? 'TOKENS' : file}: ${faults.join('; ')}`);
   return grants;
 }

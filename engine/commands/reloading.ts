@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http';
 import { type Engine, startEngine } from '../engine.ts';
 import { drain, listen, urlOf } from '../listener.ts';
-import { answering } from '../serve.ts';
+import { answering, forHost } from '../serve.ts';
 import type { Settings } from '../settings.ts';
 
 export interface Reloading {
@@ -20,7 +20,8 @@ interface Generation {
   retire(): Promise<void>;
 }
 
-export async function serveReloading(settings: Settings): Promise<Reloading> {
+export async function serveReloading(wanted: Settings): Promise<Reloading> {
+  const settings = forHost(wanted);
   let current = await open(settings);
   const listener = await listen((request, response) => current.answer(request, response), settings);
   return {

@@ -36,7 +36,7 @@ function isTooLong(error: unknown): boolean {
   return CODES.has(code) || (name === 'RangeError' && message === 'Invalid string length');
 }
 
-function render(problem: Problem, instance: string): Answer {
+export function render(problem: Problem, instance: string): Answer {
   const { code, status, headers } = problem;
   return {
     status,

@@ -1,5 +1,7 @@
 /** What operators ask: does it live, is it ready, how does it do. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { render } from '../http/problem-answer.ts';
+import { Problem } from '../problem.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface Operated {
@@ -8,9 +10,11 @@ export interface Operated {
   /** Rejects where records cannot be read. */
   ready(): Promise<void>;
   readonly isDraining: () => boolean;
-  /** Whether the client may see figures of every type. */
-  readonly mayMeasure: (request: IncomingMessage) => boolean;
+  readonly measuring: (request: IncomingMessage) => Measuring;
 }
+
+/** Whether the client may see figures of every type; a stranger has no token that is known. */
+export type Measuring = 'allowed' | 'withheld' | 'stranger';
 
 interface Said {
   readonly status: number;
@@ -28,18 +32,26 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ['/health/ready', readiness],
   [
     '/metrics',
-    async ({ metrics, mayMeasure }, request) => {
+    async ({ metrics, measuring }, request) => {
       if (metrics === undefined) return { status: 404, text: 'METRICS is off\n' };
-      return mayMeasure(request)
+      const found = measuring(request);
+      return found === 'allowed'
         ? { status: 200, text: await metrics.text(), type: metrics.contentType }
-        : {
-            status: 401,
-            text: 'Needs a token that may read every type\n',
-            headers: { 'WWW-Authenticate': 'Bearer' },
-          };
+        : refused(found);
     },
   ],
 ]);
+
+const EVERY_TYPE = 'Figures need a token that may read every type';
+
+function refused(measuring: 'withheld' | 'stranger'): Said {
+  const problem =
+    measuring === 'withheld'
+      ? new Problem('forbidden', EVERY_TYPE)
+      : new Problem('unauthorized', EVERY_TYPE, { headers: { 'WWW-Authenticate': 'Bearer' } });
+  const { status, headers, body } = render(problem, '/metrics');
+  return { status, headers, text: String(body) };
+}
 
 async function readiness({ isDraining, ready }: Operated): Promise<Said> {
   if (isDraining()) return { status: 503, text: 'stopping\n' };
