@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { StartError } from '../engine/start-error.ts';
 import { backUp, restore, verify } from '../engine/storage/sqlite/backup.ts';
 import { fileOf } from './support/databases.ts';
 import { exchange } from './support/exchange.ts';
@@ -88,6 +89,27 @@ describe('nothing is replaced', () => {
     const server = await startOn('kept.db');
     await expect(restore(at('good.db'), at('kept.db'))).rejects.toThrow('is in use');
     await server.close();
+  });
+
+  test('by a file that has the name of a copy on its way, which would be removed', async () => {
+    for (const name of ['kept.db.restoring', 'kept.db.restoring.partial']) {
+      copyFileSync(at('good.db'), at(name));
+      await expect(restore(at(name), at('kept.db'))).rejects.toThrow('rename it first');
+      expect(verify(at(name)).rows).toBeGreaterThan(0);
+      rmSync(at(name));
+    }
+    copyFileSync(at('good.db'), at('live.partial'));
+    await expect(backUp(at('live.partial'), at('live'))).rejects.toThrow('rename it first');
+    expect(verify(at('live.partial')).rows).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['good.db', 'nowhere/copy.db', /cannot be copied to .+ directory does not exist/],
+    ['text', 'unmade.db', /cannot be copied to .+ not a database/],
+  ])('by a backup of %s to %s, which says why', async (from, to, message) => {
+    await expect(backUp(at(from), at(to))).rejects.toThrow(message);
+    await expect(backUp(at(from), at(to))).rejects.toBeInstanceOf(StartError);
+    expect(existsSync(at(to))).toBe(false);
   });
 
   test('by a backup onto a file that is there', async () => {

@@ -1,5 +1,6 @@
 /** Copies of an SQLite file: made while others write, looked through before they count, and put in place of another. */
 import { existsSync, fsyncSync, openSync, closeSync, renameSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { StartError } from '../../start-error.ts';
 import { MODEL_TABLE } from '../applied-model.ts';
@@ -15,15 +16,33 @@ export async function backUp(file: string, to: string): Promise<Verified> {
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
   if (existsSync(to)) throw new StartError(`${to} is there already; choose another name`);
   const partial = `${to}.partial`;
+  refuseOwnName(file, [partial]);
   rmSync(partial, { force: true });
   try {
-    await copy(file, partial);
+    await copied(file, partial);
     const verified = verify(partial);
     synced(partial);
     renameSync(partial, to);
     return verified;
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(partial + suffix, { force: true });
+  }
+}
+
+/** These names are for files that are made here, and removed. */
+function refuseOwnName(file: string, own: readonly string[]): void {
+  if (own.some((name) => resolve(name) === resolve(file)))
+    throw new StartError(
+      `${file} has the name that is used for a copy on its way; rename it first. Nothing was changed.`,
+    );
+}
+
+async function copied(file: string, to: string): Promise<void> {
+  try {
+    await copy(file, to);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`${file} cannot be copied to ${to}: ${reason}`, { cause: error });
   }
 }
 
@@ -98,9 +117,10 @@ export type LookAt = (copy: string) => Promise<void>;
 
 /** Puts a copy of `from` in the place of `file`. Nothing is touched unless the copy is whole, is approved of, and nobody has `file` open. */
 export async function restore(from: string, file: string, lookAt: LookAt = async () => undefined): Promise<Restored> {
+  const next = `${file}.restoring`;
+  refuseOwnName(from, [next, `${next}.partial`]);
   verify(from);
   refuseInUse(file);
-  const next = `${file}.restoring`;
   rmSync(next, { force: true });
   try {
     const verified = await backUp(from, next);
