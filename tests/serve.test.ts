@@ -138,6 +138,25 @@ describe('the process', () => {
     expect(service.err()).toBe('');
   });
 
+  test.each([
+    ['SIGTERM', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGTERM'],
+  ] as const)('%s, and then %s, ends it at once', async (first, second) => {
+    const service = serve();
+    const { socket } = await open(await urlOf(service));
+    socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Content-Length: 10\r\n\r\n{`);
+    await sleep(100);
+    service.child.kill(first);
+    await sleep(100);
+    const asked = Date.now();
+    service.child.kill(second);
+    await service.ended;
+    expect(Date.now() - asked).toBeLessThan(3000);
+    expect(service.child.signalCode).toBe(second);
+    socket.destroy();
+  });
+
   test('SIGTERM waits no longer than SHUTDOWN_TIMEOUT', async () => {
     const service = serve({ SHUTDOWN_TIMEOUT: '0.2' });
     const { socket } = await open(await urlOf(service));

@@ -1,4 +1,5 @@
 /** What the command line can do: one file per command, and what all of them share. */
+import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { StartError } from '../start-error.ts';
@@ -20,6 +21,14 @@ export function readFlags<Name extends string>(options: readonly string[], names
     const hint = names.length === 0 ? 'it takes none' : `it takes ${names.map((name) => `--${name}`).join(', ')}`;
     throw new StartError(`Options of this command: ${hint}, not "${options.join(' ')}"`, { cause: error });
   }
+}
+
+/** SIGTERM or SIGINT, whichever comes first. Any further one finds no listener, and ends the process at once. */
+export async function stopSignal(): Promise<void> {
+  const heard = new AbortController();
+  const signals = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: heard.signal }));
+  await Promise.race(signals);
+  heard.abort();
 }
 
 /** Runs to the end of the process. */

@@ -1,11 +1,10 @@
 /** `dev`: serves, and follows the descriptors: each save is checked, and served within a second if it has no fault. */
-import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
 import { errorText } from '../log.ts';
 import { StartError } from '../start-error.ts';
-import { type Command, readFlags } from './command.ts';
+import { type Command, readFlags, stopSignal } from './command.ts';
 import { type Reloading, serveReloading } from './reloading.ts';
 
 /** Editors save in several steps; one save is one reload. In milliseconds. */
@@ -19,7 +18,7 @@ export const dev: Command = {
     printWarnings(serving);
     console.log(`Records are served at ${serving.url}/api/, and follow ${settings.schemaDirectory}`);
     const stop = follow(settings.schemaDirectory, () => reload(serving));
-    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    await stopSignal();
     await stop();
     await serving.close();
     return 0;

@@ -1,9 +1,8 @@
 /** `start`: environment, engine, listen, drain. */
-import { once } from 'node:events';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { serve } from '../serve.ts';
 import { readSettings } from '../settings.ts';
-import { type Command, readFlags } from './command.ts';
+import { type Command, readFlags, stopSignal } from './command.ts';
 
 export const start: Command = {
   run: async (options) => {
@@ -12,8 +11,7 @@ export const start: Command = {
     const { warnings } = serving.engine;
     if (warnings.length > 0) console.error(formatDiagnostics(warnings));
     console.log(`Records are served at ${serving.url}/api/`);
-    // A second signal finds no listener, and ends the process at once.
-    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    await stopSignal();
     const inTime = await serving.close();
     if (!inTime) console.error('Requests that were still open after SHUTDOWN_TIMEOUT were cut off');
     return 0;
