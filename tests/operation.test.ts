@@ -1,9 +1,12 @@
 /** What operators rely on: health, figures, the log, and restarts that nobody notices. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { describeError } from '../engine/log.ts';
+import { Problem } from '../engine/problem.ts';
+import { translate } from '../engine/storage/sqlite/errors.ts';
 import { type Compiled, compile, type Environment, type Running, urlOf } from './support/compiled.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
@@ -136,6 +139,65 @@ test('the log has a line for each request and each slow statement, without value
     expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 401 }),
   ]);
   expect(service.err() + service.out()).not.toMatch(new RegExp(`value-of-a-record|wrong-token|${token}`));
+});
+
+describe('a database of many records', () => {
+  const file = (): string => join(directory, 'many.db');
+  const serveMany = (environment: Environment = {}): Running =>
+    start({ DATABASE_URL: `sqlite:${file()}`, ...environment });
+  beforeAll(async () => {
+    const service = serveMany();
+    await urlOf(service);
+    service.child.kill('SIGTERM');
+    await service.ended;
+    const database = new Database(file());
+    database.exec(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into memos (text) select printf('%0200d', i) from n`,
+    );
+    database.close();
+  });
+
+  test('a whole list is a statement of which the log of slow ones and the figures know', async () => {
+    const service = serveMany({ SLOW_STATEMENT_MS: '1', METRICS: 'on' });
+    const url = await urlOf(service);
+    const countOf = async (): Promise<number> =>
+      Number(/statement_duration_seconds_count (\d+)/.exec((await exchange(url, 'GET /metrics')).text)?.[1]);
+    await exchange(url, 'GET /api/memos');
+    const first = await countOf();
+    await exchange(url, 'GET /api/memos', { headers: { prefer: 'count=none' } });
+    expect(await countOf()).toBeGreaterThan(first);
+    service.child.kill('SIGTERM');
+    await service.ended;
+    expect(service.err()).toMatch(/"sql":"select concat\(.+ from `memos` as t order by .+"msg":"slow statement"/);
+  });
+
+  test('damaged pages are a fault of the service for who reads them; it goes on', async () => {
+    const bytes = readFileSync(file());
+    bytes.fill(0xff, bytes.length / 2);
+    writeFileSync(file(), bytes);
+    const service = serveMany();
+    const url = await urlOf(service);
+    for (let time = 0; time < 2; time += 1) {
+      const { status, text } = await exchange(url, 'GET /api/memos/19000');
+      expect([status, text]).toEqual([500, expect.stringContaining('urn:problem:internal-error')]);
+      expect(text).not.toMatch(/malformed|sqlite/i);
+    }
+    expect((await exchange(url, 'GET /health/live')).status).toBe(200);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+});
+
+test.each([
+  ['SQLITE_IOERR_READ', 'storage-busy'],
+  ['SQLITE_IOERR_SHMSIZE', 'storage-busy'],
+  ['SQLITE_CANTOPEN_ISDIR', 'storage-busy'],
+  ['SQLITE_READONLY_DBMOVED', 'storage-busy'],
+  ['SQLITE_FULL', 'storage-full'],
+  ['SQLITE_CORRUPT_INDEX', undefined],
+])('%s of SQLite is %s', (code, problem) => {
+  const translated = translate(Object.assign(new Error('said'), { code }));
+  expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
 });
 
 test.each([

@@ -55,4 +55,29 @@ const timedWrites = (writer: Writer, onStatement: OnStatement): Writer => ({
 const timedSnapshot = (snapshot: Snapshot, onStatement: OnStatement): Snapshot => ({
   ...snapshot,
   ...timedReads(snapshot, onStatement),
+  texts: (statement, values) =>
+    timedTexts(snapshot.texts(statement, values), (milliseconds) => onStatement(statement.sql, milliseconds)),
 });
+
+/** Only the time in which texts are waited for: how fast they are read is for the reader to say. */
+async function* timedTexts(
+  texts: AsyncIterable<string>,
+  onEnd: (milliseconds: number) => void,
+): AsyncGenerator<string> {
+  const iterator = texts[Symbol.asyncIterator]();
+  let milliseconds = 0;
+  const next = async (): Promise<IteratorResult<string>> => {
+    const started = performance.now();
+    try {
+      return await iterator.next();
+    } finally {
+      milliseconds += performance.now() - started;
+    }
+  };
+  try {
+    for (let found = await next(); found.done !== true; found = await next()) yield found.value;
+  } finally {
+    onEnd(milliseconds);
+    await iterator.return?.();
+  }
+}

@@ -24,11 +24,15 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
   ['SQLITE_FULL', full],
 ]);
 
+/** Of `SQLITE_IOERR_READ`, `SQLITE_IOERR`. */
+const primaryOf = (code: string): string => code.split('_', 2).join('_');
+
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {
   // By its code, not its class: the native module keeps the first class it was loaded with.
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-  return translations.get(code)?.(error) ?? error;
+  const known = translations.get(code) ?? translations.get(primaryOf(code));
+  return known?.(error) ?? error;
 }
 
 export function translated<A extends readonly unknown[], T>(work: (...args: A) => T): (...args: A) => T {

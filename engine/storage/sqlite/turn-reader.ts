@@ -10,6 +10,7 @@ import { rememberingCounts } from './counts.ts';
 
 const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
+const ROLLBACK: Statement = { sql: 'rollback' };
 
 /** Milliseconds of one turn that lists and what is answered with them may take: the last one may be above. */
 const LISTS_SHARE = 2;
@@ -83,7 +84,16 @@ export function createTurnReader(connection: Connection): TurnReader {
     open = false;
     counts.expire();
     // An error may have ended it.
-    if (connection.database.inTransaction) connection.command(COMMIT);
+    if (connection.database.inTransaction) leave();
+  }
+
+  /** On a damaged file even this may fail; whoever has read, was told. Nothing would catch it here. */
+  function leave(): void {
+    try {
+      connection.command(COMMIT);
+    } catch {
+      if (connection.database.inTransaction) connection.command(ROLLBACK);
+    }
   }
 
   const within =
