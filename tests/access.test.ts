@@ -96,6 +96,25 @@ test.each([
   if (status === 401) expect(challenge).toBe(name === 'nobody' ? 'Bearer' : 'Bearer error="invalid_token"');
 });
 
+test('a conflict names no relation that the token may not know', async () => {
+  for (const number of [7, 8])
+    expect((await ask('root', 'POST /api/invoices', { number, payer: { id: 1 } })).status).toBe(201);
+  const { text: list } = await ask('root', 'GET /api/invoices?_cnd[number]=8');
+  const [{ id }] = JSON.parse(list) as [{ id: number }];
+  const known = await ask('root', `PUT /api/invoices/${id}`, { number: 7 });
+  expect([known.status, JSON.parse(known.text).errors.length]).toEqual([409, 2]);
+  const answer = await ask('billing', `PUT /api/invoices/${id}`, { number: 7 });
+  expect([answer.status, codeOf(answer)]).toEqual([409, 'unique-conflict']);
+  expect(JSON.parse(answer.text).errors).toEqual([
+    {
+      pointer: '/number',
+      code: 'unique',
+      message: expect.stringMatching(/has this value of "number" already, together/),
+    },
+  ]);
+  expect(answer.text).not.toMatch(/payer|customer/i);
+});
+
 test('a page of another origin may ask whether it may send a token', async () => {
   const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
   const { status, headers: answered } = await exchange(server.url, 'OPTIONS /api/purchases', { headers });

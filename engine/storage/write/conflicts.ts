@@ -37,14 +37,23 @@ export async function uniqueConflict(session: Session, node: Node): Promise<Prob
 }
 
 function heldBy({ inserted }: Session, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
-  const names = members.map(({ name }) => `"${name}"`).join(' and ');
+  const seen = members.filter(isSeen);
+  const names = seen.map(({ name }) => `"${name}"`).join(' and ');
+  const rest = seen.length < members.length ? ', together with what this token may not read' : '';
   // A record that is made by this same write has no identifier that means anything to anybody.
   const made = [...inserted].find(({ type, identifier }) => type === node.type && identifier === holder);
-  return members.map((member) => {
+  return seen.map((member) => {
     const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.name} ${holder}`;
-    return { pointer: pointerTo(node, member), code: 'unique', message: `${who} has this value of ${names} already` };
+    return {
+      pointer: pointerTo(node, member),
+      code: 'unique',
+      message: `${who} has this value of ${names} already${rest}`,
+    };
   });
 }
+
+/** Of a relation that a token may not know, not even the name is said: there is none in its type. */
+const isSeen = (member: Field | Relation): boolean => !('link' in member) || member.source.relations.has(member.name);
 
 const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): string =>
   assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`;
