@@ -1,5 +1,5 @@
 /** What operators rely on: health, figures, the log, and restarts that nobody notices. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -172,11 +172,12 @@ describe('a database of many records', () => {
   });
 
   test('damaged pages are a fault of the service for who reads them; it goes on', async () => {
-    const bytes = readFileSync(file());
-    bytes.fill(0xff, bytes.length / 2);
-    writeFileSync(file(), bytes);
     const service = serveMany();
     const url = await urlOf(service);
+    const half = Math.floor(statSync(file()).size / 2);
+    const handle = openSync(file(), 'r+');
+    writeSync(handle, Buffer.alloc(half, 0xff), 0, half, half);
+    closeSync(handle);
     for (let time = 0; time < 2; time += 1) {
       const { status, text } = await exchange(url, 'GET /api/memos/19000');
       expect([status, text]).toEqual([500, expect.stringContaining('urn:problem:internal-error')]);
@@ -185,6 +186,10 @@ describe('a database of many records', () => {
     expect((await exchange(url, 'GET /health/live')).status).toBe(200);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
+
+    const again = serveMany();
+    expect(await again.ended).toBe(1);
+    expect(again.err()).toMatch(/many\.db is damaged \(.+\); it was not touched\. Put a backup back: restore FILE/);
   });
 });
 

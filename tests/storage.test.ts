@@ -317,6 +317,11 @@ describe('a start', () => {
       (): void => void new Database(file()).exec('create table t (x); insert into t values (1)').close(),
       'of something else',
     ],
+    [
+      'something else with views alone',
+      (): void => void new Database(file()).exec('create view v as select 1').close(),
+      'of something else',
+    ],
     ['no database', (): void => writeFileSync(file(), 'x'.repeat(5000)), 'cannot be read'],
   ])('leaves a file that is %s as it is', async (_, make, message) => {
     make();

@@ -5,7 +5,7 @@ import { StartError } from '../start-error.ts';
 import type { Awaitable, Dialect, Driver } from './driver.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
-import { refuseForeignFile } from './sqlite/foreign-file.ts';
+import { refuseUnusableFile } from './sqlite/unusable-file.ts';
 
 export interface Database {
   /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
@@ -22,7 +22,7 @@ const postgres = (place: string): Database => ({
 
 const sqlite = (file: string): Database => ({
   open: () => {
-    refuseForeignFile(file);
+    refuseUnusableFile(file);
     return openSqlite(file);
   },
   unborn: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,

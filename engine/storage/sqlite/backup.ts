@@ -1,6 +1,6 @@
 /** Copies of an SQLite file: made while others write, looked through before they count, and put in place of another. */
 import { existsSync, fsyncSync, openSync, closeSync, renameSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { StartError } from '../../start-error.ts';
 import { MODEL_TABLE } from '../applied-model.ts';
@@ -23,6 +23,7 @@ export async function backUp(file: string, to: string): Promise<Verified> {
     const verified = verify(partial);
     synced(partial);
     renameSync(partial, to);
+    synced(dirname(to));
     return verified;
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(partial + suffix, { force: true });
@@ -101,8 +102,9 @@ function refuse(file: string, what: string, places: readonly string[]): void {
   if (places.length > 0) throw new StartError(`${file} ${what}: ${places.join('; ')}`);
 }
 
-function synced(file: string): void {
-  const handle = openSync(file, 'r+');
+/** A file, or a folder and with it the names in it. */
+function synced(path: string): void {
+  const handle = openSync(path, 'r');
   fsyncSync(handle);
   closeSync(handle);
 }
@@ -137,6 +139,7 @@ function putInPlace(next: string, file: string): string | undefined {
   const wasThere = existsSync(file);
   for (const suffix of ['-wal', '-shm', '']) if (existsSync(file + suffix)) renameSync(file + suffix, former + suffix);
   renameSync(next, file);
+  synced(dirname(file));
   return wasThere ? former : undefined;
 }
 
