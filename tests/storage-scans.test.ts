@@ -22,6 +22,9 @@ fields:
 const NOTE = `type: Note
 fields: { text: { type: string } }
 `;
+const LETTER = `type: Letter
+fields: { text: { type: string } }
+`;
 const BOOKS = 21_000;
 const NOTES = 3;
 
@@ -53,6 +56,7 @@ beforeAll(async () => {
   file = join(directory, 'records.db');
   writeFileSync(join(directory, 'book.yaml'), BOOK);
   writeFileSync(join(directory, 'note.yaml'), NOTE);
+  writeFileSync(join(directory, 'letter.yaml'), LETTER);
   const { schema } = checkSchema(directory);
   if (!schema) throw new Error('the schema has faults');
   const inner = openSqlite(file);
@@ -60,6 +64,8 @@ beforeAll(async () => {
   outside(`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${BOOKS})
     insert into books (title, genre, pages) select 'title ' || (i * 7919 % 100003), 'genre ' || (i % 50), i % 300 from n`);
   outside(`insert into notes (text) values ('a'), ('b'), ('c')`);
+  outside(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 4)
+    insert into letters (text) select hex(zeroblob(200000)) from n`);
   driver = {
     ...inner,
     read: (work) => inner.read((reader) => (ran.push('here'), work(noting(reader)))),
@@ -144,6 +150,18 @@ describe('a whole list', () => {
     expect(total).toBe(count);
     const records = JSON.parse(text) as { id: number }[];
     expect(records.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+  });
+
+  it('of few records that turned out to be long is read in the thread the next time', async () => {
+    const places: unknown[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      ran = [];
+      const { chunks } = await reads.stream(queriesOf('Letter').list(''), false);
+      let length = 0;
+      for await (const chunk of chunks) length += chunk.length;
+      places.push(ran[0], length > 1_600_000);
+    }
+    expect(places).toEqual(['here', true, 'thread', true]);
   });
 
   it('is counted anew after a write', async () => {

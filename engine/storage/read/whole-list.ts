@@ -1,10 +1,17 @@
 /** A whole list: read at once where its table is small, else streamed from a snapshot of its own. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
+import type { RecordType } from '../../model/model.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Driver, Reader, Snapshot, Statement } from '../driver.ts';
 import type { Stream } from '../store.ts';
 import { type BoundList, readTotal } from './page.ts';
+
+/** Characters of a list that is read at once: a millisecond or two. */
+const MAX_AT_ONCE = 1024 * 1024;
+
+/** Types with few records, which turned out to be long ones. */
+const long = new WeakSet<RecordType>();
 
 export async function readWhole(
   driver: Driver,
@@ -13,8 +20,10 @@ export async function readWhole(
   newest: Statement,
   counted: boolean,
 ): Promise<Stream> {
+  const { type } = query.view;
   const values = [...bound.values, driver.dialect.unlimited, query.offset];
-  if (await driver.isSmall(newest)) return driver.read((reader) => readAtOnce(reader, bound, values, counted));
+  if (!long.has(type) && (await driver.isSmall(newest)))
+    return driver.read((reader) => readAtOnce(reader, type, bound, values, counted));
   const snapshot = await driver.snapshot();
   try {
     const total = counted ? await readTotal(snapshot, bound) : undefined;
@@ -28,6 +37,7 @@ export async function readWhole(
 
 function readAtOnce(
   reader: Reader,
+  type: RecordType,
   bound: BoundList,
   values: readonly SqlValue[],
   counted: boolean,
@@ -36,7 +46,9 @@ function readAtOnce(
   const rows = andThen(checked, () => reader.column(bound.list.stream, values));
   return andThen(rows, (texts) => {
     const total = counted ? readTotal(reader, bound) : undefined;
-    return andThen(total, (count) => ({ total: count, chunks: once(`[${texts.join(',')}]`) }));
+    const text = `[${texts.join(',')}]`;
+    if (text.length > MAX_AT_ONCE) long.add(type);
+    return andThen(total, (count) => ({ total: count, chunks: once(text) }));
   });
 }
 
