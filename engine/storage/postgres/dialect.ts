@@ -10,6 +10,21 @@ const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const sequenceOf = (table: string, column: string): string =>
   `pg_get_serial_sequence(${literal(quote(table))}, ${literal(column)})::regclass`;
 
+/** Up to here a sequence goes forward number by number, and so never back; beyond it, a neighbour cannot catch up meanwhile. */
+const NEAR = 1000;
+
+/**
+ * SQL: moves a sequence behind a number. To look where it stands and to set it are two things: whoever sets it looks
+ * again while it holds a lock, else it could undo what a neighbour has set in between.
+ */
+function moveBehind(sequence: string, number: string): string {
+  const last = `coalesce(pg_sequence_last_value(${sequence}), 0)`;
+  const near = `select max(nextval(${sequence})) from generate_series(${last} + 1, ${number})`;
+  const lock = `pg_advisory_xact_lock(hashtext('records sequence'), ${sequence}::oid::int)`;
+  const far = `select case when ${last} < ${number} then setval(${sequence}, ${number}) end from ${lock}`;
+  return `case when ${number} - ${last} > ${NEAR} then (${far}) else (${near}) end`;
+}
+
 /** Foreign keys keep their names when columns and tables get others: they are found by their tables. */
 function changeForeignKeys(tables: readonly string[], how: string): string {
   const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
@@ -54,8 +69,7 @@ export const postgresDialect: Dialect = {
   insertGiven: (sql, table, column) => {
     const sequence = sequenceOf(table, column);
     const made = `made.${quote(column)}`;
-    const behind = `coalesce(pg_sequence_last_value(${sequence}), 0) < ${made}`;
-    return `with made as (${sql}) select ${made}, case when ${behind} then setval(${sequence}, ${made}) end from made`;
+    return `with made as (${sql}) select ${made}, ${moveBehind(sequence, made)} from made`;
   },
   sequence: {
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
