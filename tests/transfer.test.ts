@@ -110,6 +110,45 @@ describe.each(ways)('from %s to %s', (from, to) => {
   });
 });
 
+const THING = 'type: Thing\nfields:\n  a: { type: string }\n';
+
+function writeThing(more: string): string {
+  const folder = mkdtempSync(join(directory, 'thing-'));
+  writeFileSync(join(folder, 'thing.yaml'), `${THING}${more}`);
+  return folder;
+}
+
+describe.each(databaseKinds)('into %s with other descriptors', (kind) => {
+  it.each([
+    ['', '{"a":"x","b":"kept nowhere"}', '{}', 'Thing 7 of the export has b, and its descriptor does not'],
+    ['', '{"a":"x"}', '{"thing_id":7}', 'Thing 7 of the export has thing_id, and its descriptor does not'],
+    [
+      '  n: { type: integer, required: true }\n',
+      '{"a":"x"}',
+      '{}',
+      'Thing 7 of the export has no n, and its descriptor requires one',
+    ],
+  ])('fields %j, record %s, references %s: refused', async (more, fields, references, message) => {
+    const line = `{"type":"Thing","identifier":7,"fields":${fields},"references":${references}}`;
+    writeFileSync(file(), `{"format":1,"lines":1}\n${line}\n`);
+    const target = await empty(kind);
+    const schema = writeThing(more);
+    expect(await run('import', target, schema)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[]]);
+  });
+
+  it('a field that the export does not know has its default', async () => {
+    writeFileSync(
+      file(),
+      '{"format":1,"lines":1}\n{"type":"Thing","identifier":7,"fields":{"a":"x"},"references":{}}\n',
+    );
+    const target = await empty(kind);
+    const schema = writeThing('  n: { type: integer, default: 3 }\n');
+    expect(await run('import', target, schema)).toMatchObject({ code: 0, err: '' });
+    expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[{ id: 7, a: 'x', n: 3 }]]);
+  });
+});
+
 const KNOTS: Readonly<Record<string, string>> = {
   knot: `type: Knot
 fields: { name: { type: string } }

@@ -1,7 +1,8 @@
 /** Lines of an export into an empty database, in one transaction. */
 import { type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
-import { encode } from '../columns.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { type Column, encode } from '../columns.ts';
 import { ConstraintError, type Dialect, type Driver, type Statement, type Writer } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { createTables, type Tables } from '../write/tables.ts';
@@ -131,14 +132,39 @@ async function importRecord(job: Import, line: RecordLine): Promise<void> {
   const type = typeOf(job, line.type);
   const table = job.tables.of(type);
   const known = new Map(table.columns.map((column) => [column.name, column]));
+  refuseUnknown(type, line);
   const values = table.insertGiven.columns.map((name) => {
     if (name === type.identifier.column) return line.identifier;
     if (name === OPEN_COLUMN) return line.open ?? '{}';
     const column = known.get(name);
-    if (column?.field) return encode(column.field, job.dialect.name, line.fields[column.field.name] ?? null);
-    return line.references[name] ?? null;
+    return column ? valueOf(column, line, job.dialect) : null;
   });
   await job.writer.run(table.insertGiven.statement, values);
+}
+
+/** A field that the export does not know has its default, as in a record that is made. */
+function valueOf({ name, field, nullable, default: otherwise }: Column, line: RecordLine, dialect: Dialect): SqlValue {
+  const given = field ? line.fields[field.name] : line.references[name];
+  if (given === undefined && otherwise !== null) return otherwise;
+  if (given !== undefined && given !== null) return field ? encode(field, dialect.name, given) : Number(given);
+  if (nullable) return null;
+  throw new StartError(
+    `${line.type} ${line.identifier} of the export has no ${field?.name ?? name}, and its descriptor requires one. Nothing was changed.`,
+  );
+}
+
+/** Values that nothing here would keep. */
+function refuseUnknown({ name, fields, references, open }: RecordType, line: RecordLine): void {
+  const columns = new Set(references.map(({ column }) => column));
+  const unknown = [
+    ...Object.keys(line.fields).filter((key) => !fields.has(key)),
+    ...Object.keys(line.references).filter((key) => !columns.has(key)),
+    ...(line.open !== undefined && line.open !== '{}' && !open ? ['keys that no field names'] : []),
+  ];
+  if (unknown.length > 0)
+    throw new StartError(
+      `${name} ${line.identifier} of the export has ${unknown.join(', ')}, and its descriptor does not. Nothing was changed.`,
+    );
 }
 
 async function importPair({ model, tables, writer }: Import, { pair, left, right }: PairLine): Promise<void> {
