@@ -11,6 +11,12 @@ function digits(shape: Shape): { readonly whole: number; readonly fraction: numb
   return { whole: numeric(shape, 'precision', MAX_PRECISION) - fraction, fraction };
 }
 
+/** Digits that count: with more of them, a REAL takes a number for another one. */
+function significant(text: string): number {
+  const trimmed = text.includes('.') ? text.replace(/0+$/, '') : text;
+  return trimmed.replace(/[-.]/g, '').replace(/^0+/, '').length;
+}
+
 function pattern(shape: Shape): string {
   const { whole, fraction } = digits(shape);
   const integerPart = whole === 0 ? '0' : `(0|[1-9]\\d{0,${whole - 1}})`;
@@ -74,7 +80,8 @@ export const decimal: FieldType = {
     widens: (before, after) =>
       digits(before).whole <= digits(after).whole && digits(before).fraction <= digits(after).fraction,
   },
-  parse: (text) => (/^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? text : undefined),
+  parse: (text) =>
+    /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) && significant(text) <= MAX_PRECISION ? text : undefined,
   equal: (a, b) => a === b || (a !== null && b !== null && Number(a) === Number(b)),
   compare: byNumber,
   columns: {

@@ -1,11 +1,16 @@
 /** Every sample of every field, then lists by every field and operator: each database answers the same. */
-import { readdirSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType } from '../../engine/model/model.ts';
 import type { Sent } from '../../engine/suite/client.ts';
+import { ask } from '../support/ask.ts';
+import { createDatabase } from '../support/databases.ts';
 import { loadModel } from '../support/model.ts';
-import { onServer } from '../support/postgres.ts';
+import { onServer, startInstance } from '../support/postgres.ts';
 import { openTwins } from '../support/twins.ts';
 
 const FIXTURES = 'tests/fixtures/schemas';
@@ -29,6 +34,57 @@ onServer('the same answers', () => {
     },
     120_000,
   );
+});
+
+onServer('decimals with more digits than a double keeps', () => {
+  it('are no values to compare with, on either database', async () => {
+    const schemaDirectory = `${FIXTURES}/every-field-type`;
+    const model = loadModel(schemaDirectory);
+    const twins = await openTwins(schemaDirectory, model);
+    const types = [...model.types.values()].filter(({ operations }) => operations.has('list'));
+    const decimals = types.flatMap(({ path, fields }) =>
+      [...fields.values()].filter(({ type }) => type.name === 'decimal').map(({ name }) => ({ path, name })),
+    );
+    try {
+      expect(decimals).not.toEqual([]);
+      await twins.both(async ({ client }) => {
+        for (const { path, name } of decimals) {
+          const statusOf = async (value: string): Promise<number> =>
+            (await client.send(get(`/api/${path}?_cnd[${name}]=${value}`))).status;
+          expect(await statusOf('100000000000.500000000000001')).toBe(400);
+          expect(await statusOf('0.123456789012345')).toBe(200);
+          expect(await statusOf('100000000000000.000')).toBe(200);
+        }
+      });
+    } finally {
+      await twins.close();
+    }
+  }, 60_000);
+});
+
+onServer('a value that is too long for an index', () => {
+  it('is a fault of the body', async () => {
+    const schemaDirectory = mkdtempSync(join(tmpdir(), 'long-'));
+    writeFileSync(
+      join(schemaDirectory, 'thing.yaml'),
+      'type: Thing\nfields:\n  code: { type: string, unique: true }\n  name: { type: string, index: true }\n',
+    );
+    const database = await createDatabase('postgres');
+    const { url, close } = await startInstance(database.url, schemaDirectory);
+    try {
+      for (const key of ['code', 'name'])
+        for (const size of [3000, 10_000])
+          expect(await ask(url, 'POST /api/things', { [key]: randomBytes(size).toString('hex') })).toMatchObject({
+            status: 422,
+            body: { type: 'urn:problem:invalid-body', detail: expect.stringContaining('too long for an index') },
+          });
+      expect((await ask(url, 'GET /api/things')).body).toEqual([]);
+    } finally {
+      await close();
+      await database.remove();
+      rmSync(schemaDirectory, { recursive: true });
+    }
+  });
 });
 
 const HEADERS = { 'content-type': 'application/json' };

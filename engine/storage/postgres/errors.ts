@@ -11,6 +11,8 @@ const away = busy('The database cannot be reached; try again');
 const crowded = busy('The database is busy; try again');
 const readOnly = busy('The database takes no writes at the moment; try again');
 const broken = busy('The database cannot use its disk; try again');
+const tooLong = (cause: unknown): Error =>
+  new Problem('invalid-body', 'A value is too long for an index of the database', { cause });
 const full = (cause: unknown): Error =>
   new Problem('storage-full', 'The database has no space left on its disk', { cause });
 
@@ -39,10 +41,12 @@ const GONE = new Set(['57P01', '57P02', '57P03', '57P05']);
 /** What Node's sockets and the pool say; they have no SQLSTATE. */
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 const MESSAGES = /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered))/;
+/** The server's functions that make the entries of indexes: the SQLSTATE alone says less. */
+const INDEXING = /^(_bt_check_third_page|index_form_tuple)/;
 const CROWDED = /^timeout exceeded when trying to connect/;
 
 /** Known by what they have, whatever made them. */
-function textOf(error: unknown, key: 'code' | 'message'): string {
+function textOf(error: unknown, key: 'code' | 'message' | 'routine'): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
   return typeof value === 'string' ? value : '';
 }
@@ -70,6 +74,7 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   const known = translations.get(code) ?? translations.get(code.slice(0, 2));
   if (known && code.length === 5) return known(error);
+  if (code === '54000' && INDEXING.test(textOf(error, 'routine'))) return tooLong(error);
   if (CROWDED.test(messageOf(error))) return crowded(error);
   return isConnectionLost(error) ? away(error) : error;
 }
