@@ -3,11 +3,22 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Serving } from '../../engine/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
+import { connectTo } from '../support/databases.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { administer, onServer, pause, startInstance, withParameters } from '../support/postgres.ts';
 
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name = 'records'`;
+
+/** Of the backends of the instance that calls itself silent. */
+const pidsOf = async (url: string): Promise<readonly number[]> => {
+  const client = await connectTo(url);
+  const { rows } = await client.query<{ pid: number }>(
+    "select pid from pg_stat_activity where application_name = 'silent'",
+  );
+  await client.end();
+  return rows.map(({ pid }) => pid);
+};
 
 onServer('a server that fails', () => {
   let cluster: Cluster;
@@ -67,6 +78,20 @@ onServer('a server that fails', () => {
     expect((await waiting)?.status).toBe(200);
     await patient.close();
     expect((await send('GET /api/tmp-vars/1')).status).toBe(404);
+  }, 40_000);
+
+  it('falls silent: 503 for whoever waits, and nothing of a write; normal again with the next connection', async () => {
+    const url = withParameters(cluster.url, { pool: '1', answer_timeout: '300', application_name: 'silent' });
+    const waiting = await startInstance(url);
+    const stopped = await pidsOf(cluster.url);
+    expect(stopped.length).toBeGreaterThan(0);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    const write = ask(waiting.url, 'POST /api/tax-classes', { position: 4711 });
+    expectBusy(await write);
+    expect((await ask(waiting.url, 'GET /api/tmp-vars/1')).status).toBe(404);
+    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    expect((await send('GET /api/tax-classes?_cnd[position]=4711')).body).toEqual([]);
+    await waiting.close();
   }, 40_000);
 
   it('takes no writes: 503 for a write, answers for a read', async () => {

@@ -45,8 +45,12 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-/** `names`: the statements that this connection has been told; undefined where statements have no names. */
-export function connectionOf(client: PoolClient, names: Set<string> | undefined): Connection {
+/**
+ * `names`: the statements that this connection has been told; undefined where statements have no names. A statement
+ * that is not answered within `patience` milliseconds ends the connection; 0 waits for ever.
+ */
+export function connectionOf(client: PoolClient, names: Set<string> | undefined, patience: number): Connection {
+  const inTime = { query_timeout: patience };
   let spoilt = false;
   return {
     query: async (statement, values, named = true) => {
@@ -58,12 +62,13 @@ export function connectionOf(client: PoolClient, names: Set<string> | undefined)
         values: [...values],
         rowMode: 'array',
         ...(remembered ? { name } : {}),
+        ...inTime,
       });
       return { rows: result.rows, changes: result.rowCount ?? 0 };
     },
-    execute: async (sql) => void (await client.query(sql)),
+    execute: async (sql) => void (await client.query({ text: sql, ...inTime })),
     commit: async () => {
-      const { command } = await client.query('commit');
+      const { command } = await client.query({ text: 'commit', ...inTime });
       // The answer to COMMIT is ROLLBACK then, and no error.
       if (command !== 'COMMIT') throw new Error('The transaction was given up before its end');
     },

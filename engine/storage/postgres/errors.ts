@@ -40,7 +40,9 @@ const REPEATED = new Set(['40001', '40P01']);
 const GONE = new Set(['57P01', '57P02', '57P03', '57P05']);
 /** What Node's sockets and the pool say; they have no SQLSTATE. */
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-const MESSAGES = /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered))/;
+const SILENT = /^Query read timeout/;
+const MESSAGES =
+  /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered))/;
 /** The server's functions that make the entries of indexes: the SQLSTATE alone says less. */
 const INDEXING = /^(_bt_check_third_page|index_form_tuple)/;
 const CROWDED = /^timeout exceeded when trying to connect/;
@@ -59,6 +61,9 @@ export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   return GONE.has(code) || code.startsWith('08') || NETWORK.test(code) || MESSAGES.test(messageOf(error));
 }
+
+/** The connection is there, and nothing came back on it in time. */
+export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error));
 
 /** An earlier statement of the transaction failed. */
 export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';

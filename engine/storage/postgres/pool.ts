@@ -10,11 +10,12 @@ const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
 
 export interface Connections {
-  take(): Promise<Connection>;
+  /** `patient`: for statements that may take as long as they need. */
+  take(patient?: boolean): Promise<Connection>;
   close(): Promise<void>;
 }
 
-export function createConnections({ url, pool: max, prepared }: Place): Connections {
+export function createConnections({ url, pool: max, prepared, answerTimeout }: Place): Connections {
   const pool = new Pool({
     connectionString: url,
     max,
@@ -39,9 +40,9 @@ export function createConnections({ url, pool: max, prepared }: Place): Connecti
   }
 
   return {
-    take: async () => {
+    take: async (patient = true) => {
       const client = await pool.connect();
-      return connectionOf(client, namesOf(client));
+      return connectionOf(client, namesOf(client), patient ? 0 : answerTimeout);
     },
     close: () => pool.end(),
   };

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
 import { ConstraintError } from '../driver.ts';
 import type { Answered, Connection } from './connection.ts';
-import { isAborted, isConnectionLost, isRepeatable, translate } from './errors.ts';
+import { isAborted, isConnectionLost, isRepeatable, isSilent, translate } from './errors.ts';
 import { lease } from './lease.ts';
 import type { Connections } from './pool.ts';
 
@@ -190,6 +190,8 @@ async function repeating<T>(attempt: (connection: Connection) => Promise<T>, con
 }
 
 function mayRepeat(error: unknown, tries: Tries): boolean {
+  // Who has waited for so long is told: the next connection may be as silent.
+  if (isSilent(causeOf(error))) return false;
   if (isConnectionLost(causeOf(error))) return (tries.lost += 1) <= MAX_LOST;
   return isRepeatable(causeOf(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
 }
@@ -199,7 +201,7 @@ const told = (error: unknown): unknown =>
 
 async function taken(connections: Connections): Promise<Connection> {
   try {
-    return await connections.take();
+    return await connections.take(false);
   } catch (error) {
     throw translate(error);
   }

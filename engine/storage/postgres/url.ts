@@ -9,6 +9,8 @@ export interface Place {
   readonly prepared: boolean;
   /** How long a write waits for a row that another holds, in milliseconds. */
   readonly lockTimeout: number;
+  /** How long a statement of a request may take until its connection is given up, in milliseconds. */
+  readonly answerTimeout: number;
   /** For messages: without the password. */
   readonly shown: string;
 }
@@ -27,6 +29,7 @@ const parameters = {
     parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
   },
   lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
+  answer_timeout: { default: '30000', ...wholeNumber(1, 3_600_000) },
 } as const;
 
 export function parsePlace(text: string): Place {
@@ -42,7 +45,8 @@ export function parsePlace(text: string): Place {
   const pool = take('pool', parameters.pool.parse);
   const prepared = take('prepared', parameters.prepared.parse);
   const lockTimeout = take('lock_timeout', parameters.lock_timeout.parse);
-  return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
+  const answerTimeout = take('answer_timeout', parameters.answer_timeout.parse);
+  return { url: url.href, pool, prepared, lockTimeout, answerTimeout, shown: `${url.host}${url.pathname}` };
 }
 
 function parseUrl(text: string): URL {
