@@ -35,6 +35,9 @@ async function requireApplied(model: Model, driver: Driver): Promise<void> {
 async function write(model: Model, driver: Driver, file: string): Promise<number> {
   const partial = `${file}.partial`;
   const out = createWriteStream(partial);
+  await once(out, 'open').catch((error: Error) => {
+    throw new StartError(`${file} cannot be written: ${error.message}`, { cause: error });
+  });
   const progress = progressBar();
   let all = 0;
   let done = -1;

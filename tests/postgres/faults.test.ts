@@ -80,6 +80,23 @@ onServer('a server that fails', () => {
     expect((await send('GET /api/tmp-vars/1')).status).toBe(404);
   }, 40_000);
 
+  it('has another column type since a neighbour has changed it: nobody notices', async () => {
+    const { body } = await send('POST /api/tmp-vars', { name: 'before' });
+    const path = `/api/tmp-vars/${String((body as JsonObject)['id'])}`;
+    for (const type of ['varchar(300)', 'text']) {
+      await Promise.all([1, 2, 3].map((round) => send(`PUT ${path}`, { name: `before ${type} ${round}` })));
+      await administer(
+        cluster.url,
+        `alter table tmp_vars alter column name type ${type}`,
+        async () => undefined,
+        'select 1',
+      );
+      const answers = await Promise.all([1, 2, 3].map((round) => send(`PUT ${path}`, { name: `after ${round}` })));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    }
+    await send(`DELETE ${path}`);
+  });
+
   it('falls silent: 503 for whoever waits, and nothing of a write; normal again with the next connection', async () => {
     const url = withParameters(cluster.url, { pool: '1', answer_timeout: '300', application_name: 'silent' });
     const waiting = await startInstance(url);

@@ -68,8 +68,12 @@ export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error
 /** An earlier statement of the transaction failed. */
 export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';
 
+/** A neighbour has changed a table, and this connection has prepared a statement for it as it was. */
+export const isStale = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
+
 /** The whole transaction was given up, and may go well when it is repeated. */
-export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error));
+export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error)) || isStale(error);
 
 /** Why, for people. */
 export const reasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);

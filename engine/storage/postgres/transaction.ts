@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
 import { ConstraintError } from '../driver.ts';
 import type { Answered, Connection } from './connection.ts';
-import { isAborted, isConnectionLost, isRepeatable, isSilent, translate } from './errors.ts';
+import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
 import { lease } from './lease.ts';
 import type { Connections } from './pool.ts';
 
@@ -180,7 +180,7 @@ async function repeating<T>(attempt: (connection: Connection) => Promise<T>, con
     try {
       return await attempt(connection);
     } catch (error) {
-      if (isConnectionLost(causeOf(error)) || error instanceof Unknown) connection.spoil();
+      if (isUseless(error)) connection.spoil();
       if (!mayRepeat(error, tries)) throw told(error);
     } finally {
       connection.release();
@@ -188,6 +188,10 @@ async function repeating<T>(attempt: (connection: Connection) => Promise<T>, con
     if (tries.conflicts > 0) await delay(Math.random() * LONGEST_PAUSE);
   }
 }
+
+/** Of the connection that it came from nothing more is to be had. */
+const isUseless = (error: unknown): boolean =>
+  error instanceof Unknown || isConnectionLost(causeOf(error)) || isStale(causeOf(error));
 
 function mayRepeat(error: unknown, tries: Tries): boolean {
   // Who has waited for so long is told: the next connection may be as silent.
