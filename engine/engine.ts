@@ -9,9 +9,10 @@ import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { createAwaitReader } from './http/await-reader.ts';
 import { contentReader } from './http/content.ts';
-import { createHandler, type Handler } from './http/handler.ts';
+import { createHandler, type Handler, type HandlerOptions } from './http/handler.ts';
+import { createOutside, type Outside } from './http/outside.ts';
 import type { RateLimit } from './http/rate-limit.ts';
-import { createRoutes, ROOT } from './http/routes.ts';
+import { createRoutes, ROOT, type Routes } from './http/routes.ts';
 import type { Service } from './http/service.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { Problem } from './problem.ts';
@@ -28,6 +29,8 @@ import { createValidators } from './validation/compile.ts';
 export interface Engine {
   /** Serves every record; in front of an http server, or mounted in an Express app. */
   readonly handler: Handler;
+  /** For who serves more than records: what holds for requests for the rest. */
+  readonly outside: Outside;
   readonly model: Model;
   /** As whoever sends the request may know it: without a type where there is no token. */
   modelFor(request: IncomingMessage): Model;
@@ -77,16 +80,19 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const entranceOf = entrancesOf(model, access, entrance);
   const rateLimit = await rateLimitOf(settings, access);
   let draining = false;
+  const routesOf = (request: IncomingMessage): Routes => entranceOf(request).routes;
+  const options: HandlerOptions = {
+    ...settings,
+    log,
+    awaitReader: createAwaitReader(settings),
+    observe: requestObserver(settings, log, metrics),
+    guarded: access !== undefined,
+    rateLimit,
+    isDraining: () => draining,
+  };
   return {
-    handler: createHandler((request) => entranceOf(request).routes, {
-      ...settings,
-      log,
-      awaitReader: createAwaitReader(settings),
-      observe: requestObserver(settings, log, metrics),
-      guarded: access !== undefined,
-      rateLimit,
-      isDraining: () => draining,
-    }),
+    handler: createHandler(routesOf, options),
+    outside: createOutside(routesOf, options),
     model,
     modelFor: (request) => (access === undefined ? model : seenBy(request, entranceOf)),
     metrics,

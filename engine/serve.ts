@@ -11,7 +11,7 @@ import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
 import { createLog } from './log.ts';
 import type { Model } from './model/model.ts';
-import { answerOperator, type Measuring, type Operated } from './operation/endpoints.ts';
+import { answerOperator, asksHealth, type Measuring, type Operated } from './operation/endpoints.ts';
 import { answerFaults } from './pages/faults.ts';
 import { createPages } from './pages/pages.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
@@ -86,7 +86,11 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
     if (refuseMisdirected(request, response)) return;
     engine.handler(request, response, () => {
       response.once('prefinish', () => awaitReader(request, response));
-      if (!answerOperator(operated, request, response)) app(request, response);
+      const serveOther = (): void => {
+        if (!answerOperator(operated, request, response)) app(request, response);
+      };
+      if (asksHealth(request)) serveOther();
+      else engine.outside.limit(request, response, serveOther);
     });
   };
 }
@@ -97,13 +101,12 @@ function measuringOf({ model }: Engine, { types }: Model): Measuring {
 }
 
 /** Whatever is no record. */
-function createApp({ handler, modelFor }: Engine, settings: Settings): Express {
+function createApp({ outside, modelFor }: Engine, settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   const pagesFor = pagesByModel(settings);
   app.use((request, response, next) => pagesFor(modelFor(request))(request, response, next));
-  // Without a `next` the handler answers that there is nothing here.
-  app.use((request, response) => handler(request, response));
+  app.use((request, response) => outside.notFound(request, response));
   app.use(answerFaults(createLog(settings)));
   return app;
 }

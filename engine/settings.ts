@@ -110,7 +110,7 @@ export const settingsTable = {
   rateLimit: setting<number>({
     name: 'RATE_LIMIT',
     default: 'auto',
-    description: 'Requests a minute for each token, or address; auto: off on loopback, else 1200.',
+    description: 'Requests a minute for each token, or address, /health aside; auto: off on loopback, else 1200.',
     expected: 'auto, off, or an integer from 1 to 1000000',
     parse: (text) => RATES.get(text) ?? wholeNumber(1, 1_000_000).parse(text),
   }),

@@ -23,7 +23,8 @@ const codeOf = ({ headers, text }: Exchanged): string =>
     ? String(JSON.parse(text).type).slice('urn:problem:'.length)
     : '';
 
-const alive = async (): Promise<void> => expect((await exchange(server.url, 'GET /health/ready')).status).toBe(200);
+const alive = async (url = server.url): Promise<void> =>
+  expect((await exchange(url, 'GET /health/ready')).status).toBe(200);
 
 const list = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const keys = (count: number): string => JSON.stringify(Object.fromEntries(list(count).map((key) => [`k${key}`, 1])));
@@ -182,6 +183,28 @@ describe('RATE_LIMIT', () => {
     expect([last?.headers['ratelimit-policy'], last && codeOf(last)]).toEqual(['"minute";q=3;w=60', 'rate-limited']);
     expect(Number(last?.headers['retry-after'])).toBeGreaterThan(50);
     expect((await exchange(own.url, 'GET /health/ready')).status).toBe(200);
+    await own.close();
+  });
+
+  test.each([
+    ['/openapi.json', 200],
+    ['/', 200],
+    ['/metrics', 200],
+    ['/nothing', 404],
+    ['/health/nothing', 404],
+  ] as const)('counts %s as well', async (path, status) => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 2, metrics: true } });
+    const get = (): Promise<Exchanged> => exchange(own.url, `GET ${path}`);
+    const answers = [await get(), await get(), await get()];
+    expect(answers.map((answer) => [answer.status, answer.headers['ratelimit']?.slice(0, 12)])).toEqual([
+      [status, '"minute";r=1'],
+      [status, '"minute";r=0'],
+      [429, '"minute";r=0'],
+    ]);
+    const [, , last] = answers;
+    expect(last && [codeOf(last), last.headers['x-content-type-options']]).toEqual(['rate-limited', 'nosniff']);
+    expect(Number(last?.headers['retry-after'])).toBeGreaterThan(50);
+    for (let sent = 0; sent < 4; sent += 1) await alive(own.url);
     await own.close();
   });
 });

@@ -63,9 +63,17 @@ async function readiness({ isDraining, ready }: Operated): Promise<Said> {
   return isReady ? { status: 200, text: 'ready\n' } : { status: 503, text: 'the database does not answer\n' };
 }
 
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
+/** Whether it asks how the service is: that may be asked at any time, and as often as one likes. */
+export function asksHealth(request: IncomingMessage): boolean {
+  const path = pathOf(request);
+  return path.startsWith('/health/') && endpoints.has(path);
+}
+
 /** Whether it was one of these that was asked for. */
 export function answerOperator(operated: Operated, request: IncomingMessage, response: ServerResponse): boolean {
-  const endpoint = endpoints.get((request.url ?? '').split('?', 1)[0] ?? '');
+  const endpoint = endpoints.get(pathOf(request));
   if (endpoint === undefined) return false;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.writeHead(405, { Allow: 'GET, HEAD' }).end();
