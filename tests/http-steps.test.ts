@@ -50,7 +50,8 @@ describe('CORS', () => {
     const own = Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control'));
     return { status: answer.status, vary: answer.headers['vary'], own: Object.fromEntries(own) };
   };
-  const EXPOSED = 'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, X-Request-Id';
+  const EXPOSED =
+    'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
 
   test('is off by default', async () => {
     const { own, vary } = await ask([], 'GET /api/gadgets', { origin });

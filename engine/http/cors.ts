@@ -12,7 +12,18 @@ export interface Cors {
 
 const NO_HEADERS: Headers = Object.freeze([]);
 
-const EXPOSED = ['X-Total-Count', 'Link', 'ETag', 'Location', 'Preference-Applied', 'Retry-After', 'X-Request-Id'];
+const EXPOSED = [
+  'X-Total-Count',
+  'Link',
+  'ETag',
+  'Location',
+  'Preference-Applied',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'WWW-Authenticate',
+  'X-Request-Id',
+];
 const ALLOWED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const ALLOWED_HEADERS = [
   'Content-Type',

@@ -9,7 +9,8 @@ const GROUP = 'cors';
 
 const STRANGER = 'https://elsewhere.example';
 /** What scripts may see of answers besides what the standard lets them. */
-const EXPOSED = 'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, X-Request-Id';
+const EXPOSED =
+  'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
 const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer';
 
 /** Browsers ask in front whether they may, and send no token with that. */
