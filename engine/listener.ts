@@ -25,6 +25,8 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
   const { noted, onClientError } = answerInOrder(serve);
   const server = createServer({ ...patience(settings), maxHeaderSize: settings.headerLimit + 1 }, noted)
     .on('checkContinue', continuing(noted, settings.bodyLimit))
+    // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+    .on('checkExpectation', noted)
     .on('clientError', onClientError);
   // Who has sent all and closes that side is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });

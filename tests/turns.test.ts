@@ -37,6 +37,7 @@ describe('connections', () => {
     ['GET', `GET /api/gadgets/1?fields=name ${HEAD}\r\n`, '200'],
     ['GET of a list', `GET /api/gadgets?fields=name ${HEAD}\r\n`, '200'],
     ['POST', `POST /api/gadgets ${HEAD}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`, '201'],
+    ['GET that expects something', `GET /api/gadgets/1?fields=name ${HEAD}Expect: something\r\n\r\n`, '200'],
     ['GET of a page', `GET /openapi.json ${HEAD}\r\n`, '200'],
   ])('%s is answered to a client that has closed its side', async (_, text, status) => {
     expect(await answerTo(text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
