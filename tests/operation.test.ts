@@ -45,10 +45,23 @@ describe('a service with figures', () => {
     ['GET /health/live', 200, 'live\n'],
     ['GET /health/ready', 200, 'ready\n'],
     ['HEAD /health/ready', 200, ''],
-    ['POST /health/live', 405, ''],
   ])('%s', async (title, status, text) => {
     expect(await exchange(server.url, title)).toMatchObject({ status, text });
   });
+
+  test.each(['POST /health/live', 'DELETE /health/ready', 'PUT /metrics'])(
+    '%s is refused with a problem',
+    async (title) => {
+      const { status, headers, text } = await exchange(server.url, title);
+      expect(status).toBe(405);
+      expect(headers).toMatchObject({
+        allow: 'GET, HEAD',
+        'content-type': 'application/problem+json',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(JSON.parse(text)).toMatchObject({ type: 'urn:problem:method-not-allowed', instance: title.split(' ')[1] });
+    },
+  );
 
   test('counts requests by type, operation and status, and times them and their statements', async () => {
     await exchange(server.url, 'POST /api/memos', { headers: HEADERS, body: '{}' });

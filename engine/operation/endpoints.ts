@@ -49,9 +49,18 @@ function refused(measuring: 'withheld' | 'stranger'): Said {
     measuring === 'withheld'
       ? new Problem('forbidden', EVERY_TYPE)
       : new Problem('unauthorized', EVERY_TYPE, { headers: { 'WWW-Authenticate': 'Bearer' } });
-  const { status, headers, body } = render(problem, '/metrics');
+  return said(problem, '/metrics');
+}
+
+function said(problem: Problem, path: string): Said {
+  const { status, headers, body } = render(problem, path);
   return { status, headers, text: String(body) };
 }
+
+const refuseMethod: Endpoint = async (_, request) => {
+  const message = `${request.method} is not offered here; GET, HEAD are`;
+  return said(new Problem('method-not-allowed', message, { headers: { Allow: 'GET, HEAD' } }), pathOf(request));
+};
 
 async function readiness({ isDraining, ready }: Operated): Promise<Said> {
   if (isDraining()) return { status: 503, text: 'stopping\n' };
@@ -75,14 +84,12 @@ export function asksHealth(request: IncomingMessage): boolean {
 export function answerOperator(operated: Operated, request: IncomingMessage, response: ServerResponse): boolean {
   const endpoint = endpoints.get(pathOf(request));
   if (endpoint === undefined) return false;
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.writeHead(405, { Allow: 'GET, HEAD' }).end();
-    return true;
-  }
-  void answer(endpoint, operated, request, response);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  void answer(isRead ? endpoint : refuseMethod, operated, request, response);
   return true;
 }
 
+const TEXT = 'text/plain; charset=utf-8';
 const FAILED: Said = { status: 500, text: 'failed\n' };
 
 async function answer(
@@ -91,8 +98,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const said = await endpoint(operated, request).catch(() => FAILED);
-  const { status, text, type = 'text/plain; charset=utf-8', headers } = said;
+  const { status, text, type = TEXT, headers } = await endpoint(operated, request).catch(() => FAILED);
   if (operated.isDraining()) response.shouldKeepAlive = false;
   const common = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store' };
   response.writeHead(status, { ...common, 'X-Content-Type-Options': 'nosniff', ...headers }).end(text);

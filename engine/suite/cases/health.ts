@@ -14,7 +14,11 @@ function said(context: Context): Case[] {
     step(scenario, { method: 'GET', path: LIVE }, { status: 200, headers, body: 'live\n' });
     step(scenario, { method: 'GET', path: READY }, { status: 200, headers, body: 'ready\n' });
     step(scenario, { method: 'HEAD', path: READY }, { status: 200, headers, empty: true });
-    step(scenario, { method: 'POST', path: READY }, { status: 405, headers: { allow: 'GET, HEAD' }, empty: true });
+    step(
+      scenario,
+      { method: 'POST', path: READY },
+      { status: 405, headers: { allow: 'GET, HEAD' }, problem: { code: 'method-not-allowed' } },
+    );
   });
 }
 
