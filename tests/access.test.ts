@@ -167,6 +167,15 @@ test('OpenAPI says that a token is needed', async () => {
   ]);
 });
 
+test.each(['/', '/openapi.json', '/openapi.yaml', '/docs'])('caches keep %s apart by token', async (path) => {
+  const { headers } = await ask('crm', `GET ${path}`);
+  expect(headers['vary']).toBe('Accept-Encoding, Authorization');
+  const again = await exchange(server.url, `GET ${path}`, {
+    headers: { authorization: `Bearer ${tokens.crm}`, 'if-none-match': String(headers.etag) },
+  });
+  expect([again.status, again.headers['vary']]).toEqual([304, 'Accept-Encoding, Authorization']);
+});
+
 test('the same Idempotency-Key of two tokens means two requests', async () => {
   const send = (name: Name): Promise<Exchanged> =>
     exchange(server.url, 'POST /api/customers', {

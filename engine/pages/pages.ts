@@ -76,8 +76,9 @@ const toPage: Send = async ({ url = '' }, response) => {
 
 /** What is not among the pages is handed on. */
 export function createPages(options: PagesOptions): RequestHandler {
+  const vary = options.guarded ? 'Accept-Encoding, Authorization' : 'Accept-Encoding';
   const pages: ReadonlyMap<string, Send> = new Map(
-    Object.entries(contents(options)).map(([path, page]) => [path, textSender(page)]),
+    Object.entries(contents(options)).map(([path, page]) => [path, textSender(page, vary)]),
   );
   const sendAt = (path: string): Send | undefined =>
     pages.get(path) ?? (path.length > 2 && path.endsWith('/') && pages.has(path.slice(0, -1)) ? toPage : undefined);

@@ -17,7 +17,8 @@ interface Made {
   readonly compressed: Map<Coding, Promise<Buffer>>;
 }
 
-export function textSender({ mediaType, make }: TextPage): Send {
+/** `vary` names the request headers by which it differs. */
+export function textSender({ mediaType, make }: TextPage, vary: string): Send {
   let made: Promise<Made> | undefined;
   /** One that could not be made is tried again next time. */
   const ready = (): Promise<Made> => {
@@ -29,7 +30,7 @@ export function textSender({ mediaType, make }: TextPage): Send {
   };
   return async (request, response) => {
     const page = await ready();
-    const headers = { ...SECURITY_HEADERS, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' };
+    const headers = { ...SECURITY_HEADERS, 'Cache-Control': 'no-cache', Vary: vary };
     const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
     const tag = coding === undefined ? page.tag : page.tag.replace(/"$/, `-${coding}"`);
     if (matchesWeakly(request.headers['if-none-match'] ?? '', tag)) {
