@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createToken, tokenLine } from '../engine/access/tokens.ts';
-import { settingsTable } from '../engine/settings.ts';
+import { readSettings, settingsTable } from '../engine/settings.ts';
 import { type Compiled, compile, urlOf } from './support/compiled.ts';
 
 const dockerfile = readFileSync('deploy/Dockerfile', 'utf8');
@@ -52,6 +52,12 @@ test('the image is built of files that are there, by scripts that are there', ()
   expect(named.map((name) => scripts[name] === undefined)).toEqual([false]);
   for (const file of (instructions(building, 'COPY')[0] ?? '').split(' ').slice(0, -1))
     expect(existsSync(file)).toBe(true);
+});
+
+test('it stops before "docker stop" kills, after 10 s', () => {
+  const { drainDelay, shutdownTimeout } = readSettings(environment);
+  expect(drainDelay).toBeGreaterThan(0);
+  expect(drainDelay + shutdownTimeout).toBeLessThan(10_000);
 });
 
 test('its settings are settings', () => {
