@@ -135,6 +135,13 @@ test.each([
     'bad-request',
   ],
   [
+    'two hosts',
+    `GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\nhOST: localhost\r\n\r\n${SMUGGLED}`,
+    400,
+    'bad-request',
+  ],
+  ['two hosts, for a page', `GET / HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n`, 400, 'bad-request'],
+  [
     'a bare line feed in a header',
     `GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\nA: b\rX: y\r\n\r\n${SMUGGLED}`,
     400,

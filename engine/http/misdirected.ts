@@ -1,6 +1,7 @@
 /**
  * Requests for another host. Without tokens, a page of any site could let its own name lead to this machine (DNS
- * rebinding), and read and write as if it were a page of the service.
+ * rebinding), and read and write as if it were a page of the service. And requests for two at once: whoever stands in
+ * front may go by the other line (RFC 9112, 3.2).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../log.ts';
@@ -8,7 +9,7 @@ import { Problem } from '../problem.ts';
 import { problemAnswer } from './problem-answer.ts';
 import { fullPath, targetOf } from './target.ts';
 
-/** Whether the request was answered, since it is for somebody else. */
+/** Whether the request was answered, since it is for somebody else, or says twice for whom. */
 export type RefuseMisdirected = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** An address, or this machine: no name server decides where these lead. */
@@ -17,7 +18,25 @@ const MAX_SHOWN = 100;
 
 /** `*` among the names is every one. */
 export function createMisdirected(names: readonly string[], log: Log): RefuseMisdirected {
-  if (names.includes('*')) return () => false;
+  const refuseOthers = names.includes('*') ? () => false : createRefuseOthers(names, log);
+  return (request, response) => {
+    if (!namesTwoHosts(request.rawHeaders)) return refuseOthers(request, response);
+    response.shouldKeepAlive = false;
+    return refuse(request, response, new Problem('bad-request', 'The request has more than one Host'), log);
+  };
+}
+
+/** Names and values in turn. Few names are as long: nothing else is looked at twice. */
+function namesTwoHosts(lines: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
+}
+
+function createRefuseOthers(names: readonly string[], log: Log): RefuseMisdirected {
   const known = new Set(names.map((name) => name.toLowerCase()));
   /** Clients repeat themselves. */
   let last: string | undefined;
@@ -26,15 +45,19 @@ export function createMisdirected(names: readonly string[], log: Log): RefuseMis
     // Browsers always say whom they mean.
     if (host === undefined || host === last) return false;
     const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
-    if (!FIXED.test(name) && !known.has(name)) return refuse(request, response, name, log);
+    if (!FIXED.test(name) && !known.has(name)) return refuse(request, response, misdirected(name), log);
     last = host;
     return false;
   };
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, name: string, log: Log): true {
-  const message = `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`;
-  const problem = new Problem('misdirected-request', message);
+const misdirected = (name: string): Problem =>
+  new Problem(
+    'misdirected-request',
+    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`,
+  );
+
+function refuse(request: IncomingMessage, response: ServerResponse, problem: Problem, log: Log): true {
   const { status, headers, body } = problemAnswer(problem, fullPath(targetOf(request)), '', log);
   const text = String(body);
   response.writeHead(status, {

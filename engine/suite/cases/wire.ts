@@ -31,6 +31,7 @@ export function wire(context: Context): readonly Case[] {
   return [
     ...raw(context, 'that is no HTTP', 'HELLO\r\n\r\n', 400, 'bad-request'),
     ...raw(context, 'with a length and chunks', twoLengths, 400, 'bad-request'),
+    ...raw(context, 'with two hosts', `${head}Host: localhost\r\nContent-Length: 2\r\n\r\n{}`, 400, 'bad-request'),
     ...(headerLimit === undefined
       ? []
       : raw(
