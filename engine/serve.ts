@@ -83,8 +83,9 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   const awaitReader = createAwaitReader(settings);
   const refuseMisdirected = createMisdirected(namesOf(settings), createLog(settings));
   return (request, response) => {
-    if (refuseMisdirected(request, response)) return;
+    if (refuseMisdirected(request, response)) return engine.outside.watch(request, response);
     engine.handler(request, response, () => {
+      engine.outside.watch(request, response);
       response.once('prefinish', () => awaitReader(request, response));
       const serveOther = (): void => {
         if (!answerOperator(operated, request, response)) app(request, response);

@@ -154,6 +154,35 @@ test('the log has a line for each request and each slow statement, without value
   expect(service.err() + service.out()).not.toMatch(new RegExp(`value-of-a-record|wrong-token|${token}`));
 });
 
+test('the log has a line for whatever is no record, too, and one only', async () => {
+  const service = start({ ACCESS_LOG: 'on', METRICS: 'on', RATE_LIMIT: '3' });
+  const url = await urlOf(service);
+  const asked = [
+    ['GET', '/openapi.json', 200],
+    ['GET', '/nothing', 404],
+    ['POST', '/', 405],
+    ['GET', '/metrics', 429],
+    ['GET', '/health/ready', 200],
+  ] as const;
+  const ids: unknown[] = [];
+  for (const [method, path, status] of asked) {
+    const answer = await exchange(url, `${method} ${path}?q=hidden`);
+    expect(answer.status).toBe(status);
+    ids.push(answer.headers['x-request-id']);
+  }
+  expect((await exchange(url, 'GET /docs', { headers: { host: 'rebound.example' } })).status).toBe(421);
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+  const lines = service.err().trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line)).map(({ method, path, status }) => [method, path, status])).toEqual([
+    ...asked,
+    ['GET', '/docs', 421],
+  ]);
+  const logged = lines.map((line) => JSON.parse(line).requestId);
+  expect([1, 2, 3].map((at) => logged[at])).toEqual([1, 2, 3].map((at) => ids[at]));
+  expect(service.err()).not.toContain('hidden');
+});
+
 describe('a database of many records', () => {
   const file = (): string => join(directory, 'many.db');
   const serveMany = (environment: Environment = {}): Running =>

@@ -42,7 +42,8 @@ export function createEnvelopes({
   };
 }
 
-function requestIdOf({ headers }: IncomingMessage): string {
+/** As the client gave it, where it may stand in a log; else a new one. */
+export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && SANE_ID.test(given) ? given : newId();
 }
