@@ -119,9 +119,9 @@ describe('a verdict', () => {
   it('says which work is too dear, and by how much', () => {
     const verdicts = [verdict('get', [[30], [30]]), verdict('list 20', [[300], [100]])];
     const text = verdictsText(verdicts, 'node');
-    expect(text).toMatch(/^\| get +\| +30.0 \| +30.0 \| +1.00 \| +1.60 \| +ok \|$/m);
+    expect(text).toMatch(/^\| get +\| +30.0 \| +30.0 \| +1.00 \| +1.50 \| +ok \|$/m);
     expect(text).toMatch(/^\| list 20 +\| .* \| too dear \|$/m);
-    expect(text).toMatch(/^list 20 costs 3.00 times what it costs node; at most 1.25$/m);
+    expect(text).toMatch(/^list 20 costs 3.00 times what it costs node; at most 0.9$/m);
     expect(text).not.toMatch(/^get costs/m);
   });
 
