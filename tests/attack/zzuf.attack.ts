@@ -10,7 +10,7 @@ import { describeWith, isLong, run, seed } from './tools.ts';
 /** The share of bits that is flipped: one in a body, a few, too many to be JSON. */
 const RATIOS = [0.0005, 0.004, 0.03];
 /** Of each body, or request, with each ratio. */
-const COPIES = isLong ? 2000 : 100;
+const COPIES = isLong ? 2000 : 50;
 const TOGETHER = 20;
 
 /** `COPIES` of the text, each with other bits flipped: zzuf looks at where in a file a byte stands. */

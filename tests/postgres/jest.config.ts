@@ -6,10 +6,8 @@ import base from '../../jest.config.ts';
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [
-  'docs-examples',
   'entity-tags',
   'formats',
-  'hostile',
   'http',
   'http-steps',
   'interface',
@@ -17,7 +15,6 @@ const both = [
   'migration-random',
   'migration-safety',
   'model-based',
-  'ninth-type',
   'paging',
   'relations',
   'storage',
@@ -27,7 +24,7 @@ const both = [
 ];
 
 /** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */
-const pooled = ['entity-tags', 'http', 'paging', 'postgres/instances'];
+const pooled = ['http', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
 const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };
