@@ -41,6 +41,10 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
+/** A text for a message, cut where it has more characters than `most`. */
+export const shortened = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
+
 /** Nobody misspells a name into more characters than this; to compare them would take its time. */
 const LONGEST_MEANT = 200;
 

@@ -47,6 +47,9 @@ export type Place = { readonly pointer: string } | { readonly parameter: string 
 /** One fault of a request. `code` is a short word of its own, such as `required` or `unknown-key`. */
 export type Fault = Place & { readonly code: string; readonly message: string };
 
+/** Faults that one answer lists; of the others it says how many there are. */
+export const MAX_ERRORS = 100;
+
 interface Extras {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -77,3 +80,11 @@ export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Prob
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
 }
+
+/** No text holds the answer: less can be asked for. */
+export const answerTooLong = (cause: unknown): Problem =>
+  new Problem(
+    'invalid-query',
+    'The answer would be too long; ask for fewer records with _cnd[limit], or for less of them with fields and include',
+    { cause },
+  );

@@ -2,3 +2,6 @@
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
+
+/** Why something failed, for the message of another error. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

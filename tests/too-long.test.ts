@@ -1,5 +1,7 @@
 /** Answers that are longer than any text can be. */
 import { problemAnswer } from '../engine/http/problem-answer.ts';
+import { translate as ofPostgres } from '../engine/storage/postgres/errors.ts';
+import { translate as ofSqlite } from '../engine/storage/sqlite/errors.ts';
 
 const told = jest.fn();
 const log = { debug: told, info: told, warn: told, error: told };
@@ -15,8 +17,11 @@ function tooLong(): unknown {
 
 test.each([
   ['a text that V8 does not hold', tooLong()],
-  ['a value that SQLite does not hold', Object.assign(new Error('string or blob too big'), { code: 'SQLITE_TOOBIG' })],
-  ['a value that PostgreSQL does not hold', Object.assign(new Error('out of range'), { code: '54000' })],
+  [
+    'a value that SQLite does not hold',
+    ofSqlite(Object.assign(new Error('string or blob too big'), { code: 'SQLITE_TOOBIG' })),
+  ],
+  ['a value that PostgreSQL does not hold', ofPostgres(Object.assign(new Error('out of range'), { code: '54000' }))],
 ])('%s is no fault of the service: less can be asked for', (_, error) => {
   expect(problemAnswer(error, '/api/things', 'id', log)).toMatchObject({
     status: 400,

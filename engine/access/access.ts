@@ -3,7 +3,7 @@ import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
-import { StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 import { type Grant, grantOf, parseGrants } from './tokens.ts';
 
 export interface Access {
@@ -35,7 +35,7 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
       grants = allGrants(tokens, tokensFile);
       reports.changed(grants);
     } catch (error) {
-      reports.refused(error instanceof Error ? error.message : String(error));
+      reports.refused(reasonOf(error));
     }
   };
   if (tokensFile !== '') watchFile(tokensFile, { interval: LOOK_MS, persistent: false }, look);

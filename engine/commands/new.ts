@@ -10,7 +10,7 @@ import { nameFault } from '../descriptor/texts.ts';
 import { snakeCase } from '../names.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { readSettings } from '../settings.ts';
-import { StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 
@@ -49,9 +49,7 @@ function write(type: string, directory: string): string {
   try {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
-    throw new StartError(
-      `${shownPath(file)} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new StartError(`${shownPath(file)} cannot be written: ${reasonOf(error)}`);
   }
   return shownPath(file);
 }

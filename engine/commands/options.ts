@@ -1,6 +1,6 @@
 /** Options with values and words without: parsed, or refused with the command's usage. */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 
 type Known = NonNullable<ParseArgsConfig['options']>;
 
@@ -15,6 +15,6 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw new StartError(`${error instanceof Error ? error.message : String(error)}\n${usage}`, { cause: error });
+    throw new StartError(`${reasonOf(error)}\n${usage}`, { cause: error });
   }
 }

@@ -6,7 +6,7 @@ import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model } from '../model/model.ts';
 import { readSettings, type Settings } from '../settings.ts';
-import { StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 import { junitXml } from '../suite/junit.ts';
 import { progressLine } from '../suite/progress.ts';
 import { replay, type Result } from '../suite/replay.ts';
@@ -38,7 +38,7 @@ function readOptions(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS }).values;
   } catch (error) {
-    throw new StartError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+    throw new StartError(`${reasonOf(error)}\n${USAGE}`, { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 /** A fault inside a descriptor, before its place is looked up. */
 import type { DiagnosticCode } from '../diagnostic.ts';
+import { shortened } from '../names.ts';
 import type { At, Path } from './source.ts';
 
 export interface Finding {
@@ -19,10 +20,7 @@ export const finding = (code: DiagnosticCode, path: Path, at: At, message: strin
 const MAX_SHOWN = 60;
 
 /** A name or value in a message: quoted as in JSON, and cut where it is long. */
-export function quoted(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN).toWellFormed()}…`;
-}
+export const quoted = (value: unknown): string => shortened(JSON.stringify(value) ?? String(value), MAX_SHOWN);
 
 /** `"a", "b" or "c"`. */
 export function anyOf(names: readonly string[]): string {

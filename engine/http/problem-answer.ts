@@ -1,10 +1,7 @@
 /** The one place where an error becomes an answer (RFC 9457). */
 import type { Log } from '../log.ts';
-import { type Fault, Problem, type ProblemCode, problemKinds } from '../problem.ts';
+import { answerTooLong, type Fault, MAX_ERRORS, Problem, type ProblemCode, problemKinds } from '../problem.ts';
 import { type Answer, PROBLEM_TYPE } from './answer.ts';
-
-/** Faults that one answer lists; of the others it says how many there are. */
-export const MAX_ERRORS = 100;
 
 /** What goes with a code wherever it comes from: when to try again (RFC 9110, 10.2.3), what the token lacks (RFC 6750, 3.1). */
 const HEADERS: { readonly [code in ProblemCode]?: Answer['headers'] } = {
@@ -15,17 +12,12 @@ const HEADERS: { readonly [code in ProblemCode]?: Answer['headers'] } = {
 /** `instance` is the path of the request. What is not a Problem is a fault of the service: it is logged, not told. */
 export function problemAnswer(error: unknown, instance: string, requestId: string, log: Log): Answer {
   if (error instanceof Problem) return render(error, instance);
-  if (isTooLong(error)) return render(new Problem('invalid-query', TOO_LONG), instance);
+  if (isTooLong(error)) return render(answerTooLong(error), instance);
   log.error({ requestId, err: error }, 'a request failed');
   return render(new Problem('internal-error', 'The service could not answer; its log says why'), instance);
 }
 
-const TOO_LONG =
-  'The answer would be too long; ask for fewer records with _cnd[limit], or for less of them with fields and include';
-
-/** Beyond what V8, SQLite and PostgreSQL hold in one text: half a gigabyte, and one. */
-const CODES: ReadonlySet<unknown> = new Set(['ERR_STRING_TOO_LONG', 'SQLITE_TOOBIG', '54000']);
-
+/** Beyond what V8 holds in one text: half a gigabyte. By its shape, not its class: errors may come from another realm. */
 function isTooLong(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { name, message, code } = error as {
@@ -33,7 +25,7 @@ function isTooLong(error: unknown): boolean {
     readonly message?: unknown;
     readonly code?: unknown;
   };
-  return CODES.has(code) || (name === 'RangeError' && message === 'Invalid string length');
+  return code === 'ERR_STRING_TOO_LONG' || (name === 'RangeError' && message === 'Invalid string length');
 }
 
 export function render(problem: Problem, instance: string): Answer {

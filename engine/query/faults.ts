@@ -1,16 +1,15 @@
 /** How the resolvers say what is wrong with a parameter. */
-import type { Fault } from '../problem.ts';
+import { shortened } from '../names.ts';
+import { type Fault, MAX_ERRORS } from '../problem.ts';
 
 /** Answers undefined, so that a function which cannot go on returns it. `suggest` gives the end of the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
 
-/** A request with more faults than this gets no more suggestions: they cost more than the rest together. */
-const MAX_SUGGESTIONS = 100;
-
 export const complainAbout =
   (faults: Fault[], parameter: string): Complain =>
   (code, message, suggest) => {
-    const suggestion = suggest && faults.length < MAX_SUGGESTIONS ? suggest() : '';
+    // Those of faults that are not listed would cost more than the rest together.
+    const suggestion = suggest && faults.length < MAX_ERRORS ? suggest() : '';
     faults.push({ parameter, code, message: message + suggestion });
     return undefined;
   };
@@ -18,6 +17,4 @@ export const complainAbout =
 const MAX_QUOTED = 60;
 
 /** A client's text inside a message. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED).toWellFormed()}…` : text);
-}
+export const quote = (text: string): string => JSON.stringify(shortened(text, MAX_QUOTED));

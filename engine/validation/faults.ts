@@ -1,18 +1,14 @@
 /** Ajv's errors -> faults: where, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
 import { escapeStep } from '../json.ts';
-import { didYouMean } from '../names.ts';
-import type { Fault } from '../problem.ts';
+import { didYouMean, shortened } from '../names.ts';
+import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { EXPECTED } from './body-schema.ts';
 
 type Wording = (error: ErrorObject, index: number) => Fault | undefined;
 
-/** An answer lists no more faults than this: of others nobody reads a suggestion. */
-const MAX_SUGGESTIONS = 100;
+/** Characters of a key that a message shows. */
 const MAX_SHOWN = 100;
-
-const shortened = (key: string): string =>
-  key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN).toWellFormed()}…` : key;
 
 /** Errors that only say that another error stands beside them. */
 const silent: Wording = () => undefined;
@@ -22,7 +18,7 @@ const wordings: Readonly<Record<string, Wording>> = {
   additionalProperties: ({ instancePath, params, parentSchema }, index) => {
     const key = String(params['additionalProperty']);
     const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
-    const message = `Unknown key "${shortened(key)}"${index < MAX_SUGGESTIONS ? didYouMean(key, known) : ''}`;
+    const message = `Unknown key "${shortened(key, MAX_SHOWN)}"${index < MAX_ERRORS ? didYouMean(key, known) : ''}`;
     return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'unknown-key', message };
   },
   required: ({ instancePath, params }) => {

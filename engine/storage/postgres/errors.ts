@@ -1,5 +1,5 @@
 /** SQLSTATEs, translated in one place. What is not listed is a fault of ours and stays as it is. */
-import { Problem } from '../../problem.ts';
+import { answerTooLong, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 
 const busy =
@@ -11,7 +11,7 @@ const away = busy('The database cannot be reached; try again');
 const crowded = busy('The database is busy; try again');
 const readOnly = busy('The database takes no writes at the moment; try again');
 const broken = busy('The database cannot use its disk; try again');
-const tooLong = (cause: unknown): Error =>
+const entryTooLong = (cause: unknown): Error =>
   new Problem('invalid-body', 'A value is too long for an index of the database', { cause });
 const full = (cause: unknown): Error =>
   new Problem('storage-full', 'The database has no space left on its disk', { cause });
@@ -83,7 +83,7 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   const known = translations.get(code) ?? translations.get(code.slice(0, 2));
   if (known && code.length === 5) return known(error);
-  if (code === '54000' && INDEXING.test(textOf(error, 'routine'))) return tooLong(error);
+  if (code === '54000') return (INDEXING.test(textOf(error, 'routine')) ? entryTooLong : answerTooLong)(error);
   if (CROWDED.test(messageOf(error))) return crowded(error);
   return isConnectionLost(error) ? away(error) : error;
 }

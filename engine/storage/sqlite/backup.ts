@@ -2,8 +2,9 @@
 import { existsSync, fsyncSync, openSync, closeSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { StartError } from '../../start-error.ts';
+import { reasonOf, StartError } from '../../start-error.ts';
 import { MODEL_TABLE } from '../applied-model.ts';
+import { damageOf } from './damage.ts';
 
 /** What a copy was found to hold. */
 export interface Verified {
@@ -42,7 +43,7 @@ async function copied(file: string, to: string): Promise<void> {
   try {
     await copy(file, to);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new StartError(`${file} cannot be copied to ${to}: ${reason}`, { cause: error });
   }
 }
@@ -72,7 +73,7 @@ export function verify(file: string): Verified {
       .pluck()
       .all();
     if (!tables.includes(MODEL_TABLE)) throw new StartError(`${file} is no database of this engine`);
-    refuse(file, 'is damaged', damageOf(database));
+    refuse(file, 'is damaged', damageOf(database, 'integrity_check', 10));
     const broken = database.prepare<[], string>('select distinct "table" from pragma_foreign_key_check').pluck().all();
     refuse(file, 'has records that refer to none', broken);
     const count = (name: string): number =>
@@ -90,13 +91,6 @@ export function verify(file: string): Verified {
     database.close();
   }
 }
-
-const damageOf = (database: Database.Database): readonly string[] =>
-  database
-    .prepare<[], string>('pragma integrity_check(10)')
-    .pluck()
-    .all()
-    .filter((line) => line !== 'ok');
 
 function refuse(file: string, what: string, places: readonly string[]): void {
   if (places.length > 0) throw new StartError(`${file} ${what}: ${places.join('; ')}`);

@@ -1,5 +1,5 @@
 /** SQLite's result codes, translated in one place. What is not listed is a fault of ours and stays as it is. */
-import { Problem } from '../../problem.ts';
+import { answerTooLong, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 
 const busy = (cause: unknown): Error => new Problem('storage-busy', 'The database is busy; try again', { cause });
@@ -22,6 +22,7 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
   ['SQLITE_READONLY', busy],
   ['SQLITE_CANTOPEN', busy],
   ['SQLITE_FULL', full],
+  ['SQLITE_TOOBIG', answerTooLong],
 ]);
 
 /** Of `SQLITE_IOERR_READ`, `SQLITE_IOERR`. */

@@ -1,7 +1,7 @@
 /** Changes of tables on a connection of their own: foreign keys are off before the transaction begins, and checked in it. */
 import { existsSync, renameSync } from 'node:fs';
 import { Problem } from '../../problem.ts';
-import { StartError } from '../../start-error.ts';
+import { reasonOf, StartError } from '../../start-error.ts';
 import type { Migration } from '../migration.ts';
 import { type Connection, connect } from './connection.ts';
 
@@ -45,7 +45,7 @@ function make(connection: Connection, sql: string): void {
     connection.execute(sql);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new StartError(`SQLite refused "${sql}": ${reason}. Nothing was changed.`, { cause: error });
   }
 }

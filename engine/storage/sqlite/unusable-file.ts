@@ -1,8 +1,9 @@
 /** A file that is not this engine's, or is damaged, is refused before anything could be written to it. */
 import { existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { StartError } from '../../start-error.ts';
+import { reasonOf, StartError } from '../../start-error.ts';
 import { MODEL_TABLE } from '../applied-model.ts';
+import { damageOf } from './damage.ts';
 
 /** Bytes of a database that is looked through at each start: a fifth of a second. Of a larger one, a backup says it. */
 const MAX_LOOKED_THROUGH = 128 * 1024 * 1024;
@@ -33,22 +34,14 @@ function lookAt(file: string, through: boolean): Found {
   try {
     const database = new Database(file, { readonly: true });
     try {
-      return { names: texts(database, NAMES), damage: through ? damageOf(database) : [] };
+      const names = database.prepare<[], string>(NAMES).pluck().all();
+      return { names, damage: through ? damageOf(database, 'quick_check', 3) : [] };
     } finally {
       database.close();
     }
   } catch (error) {
-    throw new StartError(
-      `${file} cannot be read as an SQLite database (${error instanceof Error ? error.message : String(error)}); it was not touched`,
-    );
+    throw new StartError(`${file} cannot be read as an SQLite database (${reasonOf(error)}); it was not touched`);
   }
 }
 
 const NAMES = `select name from sqlite_schema where type in ('table', 'view') order by name`;
-const texts = (database: Database.Database, sql: string): readonly string[] =>
-  database.prepare<[], string>(sql).pluck().all();
-
-const damageOf = (database: Database.Database): readonly string[] =>
-  texts(database, 'pragma quick_check(3)')
-    .filter((line) => line !== 'ok')
-    .map((line) => line.replaceAll(/\s+/g, ' '));
