@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { patience } from '../engine/http/await-reader.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
+import { closed } from './support/closed.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 
 const SCHEMA = 'tests/fixtures/limits';
@@ -234,7 +235,7 @@ test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', asy
   await sleep(2000);
   let received = 0;
   socket.on('data', (piece: Buffer) => (received += piece.length)).resume();
-  await once(socket, 'close');
+  await closed(socket);
   expect(received).toBeGreaterThan(0);
   expect(received).toBeLessThan(60 * 200_000);
   await own.close();

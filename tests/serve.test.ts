@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { closed } from './support/closed.ts';
 import { type Compiled, compile, type Environment, type Running } from './support/compiled.ts';
 import { exchange } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
@@ -62,7 +63,7 @@ describe('a long list', () => {
     socket.pause();
     await sleep(4000);
     socket.resume();
-    await once(socket, 'close');
+    await closed(socket);
     expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     expect(received().length).toBeLessThan(ROWS * NOTES.length);
     expect(received().endsWith('0\r\n\r\n')).toBe(false);
