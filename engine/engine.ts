@@ -4,10 +4,11 @@ import { type Access, clientOf, isGuarded, openAccess, type Reports } from './ac
 import { createEntrances, type Entrance } from './access/entrances.ts';
 import { refusingLinks } from './access/refuse-links.ts';
 import type { Restricted } from './access/restrict.ts';
+import { type Budget, createBudget } from './budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { createAwaitReader } from './http/await-reader.ts';
+import { type AwaitReader, createAwaitReader } from './http/await-reader.ts';
 import { contentReader } from './http/content.ts';
 import { createHandler, type Handler, type HandlerOptions } from './http/handler.ts';
 import { createOutside, type Outside } from './http/outside.ts';
@@ -38,6 +39,9 @@ export interface Engine {
   readonly warnings: readonly Diagnostic[];
   /** undefined where the settings want none. */
   readonly metrics: Metrics | undefined;
+  /** Everything large that the process holds for its clients draws from it. */
+  readonly budget: Budget;
+  readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   /** Rejects where records cannot be read. */
   ready(): Promise<void>;
@@ -55,6 +59,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const { model } = schema;
   const log = createLog(settings);
+  const budget = createBudget(settings.memoryLimit);
+  const awaitReader = createAwaitReader(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const opened = await openStorage(model, settings.databaseUrl, statementObserver(settings, log, metrics));
@@ -84,7 +90,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const options: HandlerOptions = {
     ...settings,
     log,
-    awaitReader: createAwaitReader(settings),
+    awaitReader,
     observe: requestObserver(settings, log, metrics),
     guarded: access !== undefined,
     rateLimit,
@@ -96,6 +102,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     model,
     modelFor: (request) => (access === undefined ? model : seenBy(request, entranceOf)),
     metrics,
+    budget,
+    awaitReader,
     isDraining: () => draining,
     ready: () => store.ready(),
     warnings: diagnostics,

@@ -36,6 +36,7 @@ export const problemKinds = {
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
   'storage-busy': { status: 503, title: 'The database is busy' },
+  overloaded: { status: 503, title: 'The service has too much to do' },
   'storage-full': { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, Kind>;
 

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { createAwaitReader } from './http/await-reader.ts';
 import { inBatches } from './http/batches.ts';
 import { createMisdirected } from './http/misdirected.ts';
 import { drain, listen, urlOf } from './listener.ts';
@@ -80,13 +79,12 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
     ...engine,
     measuring: (request) => measuringOf(engine, engine.modelFor(request)),
   };
-  const awaitReader = createAwaitReader(settings);
   const refuseMisdirected = createMisdirected(namesOf(settings), createLog(settings));
   return (request, response) => {
     if (refuseMisdirected(request, response)) return engine.outside.watch(request, response);
     engine.handler(request, response, () => {
       engine.outside.watch(request, response);
-      response.once('prefinish', () => awaitReader(request, response));
+      response.once('prefinish', () => engine.awaitReader(request, response));
       const serveOther = (): void => {
         if (!answerOperator(operated, request, response)) app(request, response);
       };

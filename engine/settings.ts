@@ -1,4 +1,6 @@
 /** The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways. */
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { LOG_LEVELS, type LogLevel } from './log-levels.ts';
 import { StartError } from './start-error.ts';
 
@@ -19,6 +21,8 @@ interface Setting<T> {
 const setting = <T>(properties: Setting<T>): Setting<T> => properties;
 
 const MAX_SECONDS = 86_400;
+const MIN_MEMORY = 16 * 1024 ** 2;
+const MAX_MEMORY = 1024 ** 4;
 /** Of those times that clients need: with none, nobody could be served. */
 const MIN_PATIENCE = 0.1;
 
@@ -198,11 +202,12 @@ export const settingsTable = {
     description: 'Seconds that a client may leave an answer unread; to read it, it has one more for each 32 KiB.',
     ...seconds(MIN_PATIENCE),
   }),
-  unreadLimit: setting({
-    name: 'UNREAD_LIMIT',
-    default: '268435456',
-    description: 'Bytes of answers that may wait for their readers; of more, those that wait longest are cut off.',
-    ...wholeNumber(1024 * 1024, 1024 ** 4),
+  memoryLimit: setting<number>({
+    name: 'MEMORY_LIMIT',
+    default: 'auto',
+    description: 'Bytes of bodies, pages and waiting answers, together; auto: from the heap and the machine.',
+    expected: `auto, or bytes from ${MIN_MEMORY} to ${MAX_MEMORY}`,
+    parse: (text) => (text === 'auto' ? automaticLimit() : wholeNumber(MIN_MEMORY, MAX_MEMORY).parse(text)),
   }),
   shutdownTimeout: setting({
     name: 'SHUTDOWN_TIMEOUT',
@@ -236,6 +241,14 @@ const fault = ({ name, expected, secret }: Setting<unknown>, environment: Enviro
 
 /** What stands in a URL before its host. */
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
+
+/** Strings live in the heap, buffers beside it; garbage that is not collected yet needs as much again. */
+export function automaticLimit(
+  heap = getHeapStatistics().heap_size_limit,
+  memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
+): number {
+  return Math.max(MIN_MEMORY, Math.floor(Math.min(heap, memory / 2) / 4));
+}
 
 /** `auto` is found out once the host is known. */
 export const AUTO_RATE = -1;

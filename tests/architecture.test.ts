@@ -13,6 +13,7 @@ const RANKS: readonly (readonly string[])[] = [
     'names.ts',
     'diagnostic.ts',
     'problem.ts',
+    'budget.ts',
     'start-error.ts',
     'log-levels.ts',
     'settings.ts',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { csvHead, csvLine } from '../engine/http/csv.ts';
+import { createBudget } from '../engine/budget.ts';
 import { createAwaitReader } from '../engine/http/await-reader.ts';
 import { createEnvelopes } from '../engine/http/envelope.ts';
 import { recordTexts, splitRecords } from '../engine/http/record-texts.ts';
@@ -250,7 +251,7 @@ describe('an error after the first byte', () => {
       const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: pieces() };
       void send({ request, response, envelope: envelopeOf(request) }, answer, {
         isDraining: () => false,
-        awaitReader: createAwaitReader({ slowReaderTimeout: 1000, unreadLimit: Infinity }),
+        awaitReader: createAwaitReader(1000, createBudget(Infinity)),
         log: { debug: told, info: told, warn: told, error: told },
       });
     }).listen(0, '127.0.0.1');

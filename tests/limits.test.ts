@@ -241,8 +241,8 @@ test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', asy
   await own.close();
 });
 
-test('UNREAD_LIMIT: of those who do not read, those who wait longest are cut off', async () => {
-  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { unreadLimit: 20_000_000 } });
+test('MEMORY_LIMIT: of the clients that do not read, those that have waited longest are cut off', async () => {
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { memoryLimit: 20_000_000 } });
   await fill(own.url);
   const { hostname, port } = new URL(own.url);
   const cut = new Set<number>();

@@ -1,13 +1,7 @@
-/** What a connection does not take at once is kept in memory for its reader: not for ever, and not for any number of them. */
+/** What a connection does not take at once is kept in memory for its reader: not for ever, and within the budget. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-
-export interface ReaderLimits {
-  /** Milliseconds that a reader may leave an answer unread. */
-  readonly slowReaderTimeout: number;
-  /** Bytes that may wait for readers, of all of them together. */
-  readonly unreadLimit: number;
-}
+import type { Budget } from '../budget.ts';
 
 /** Bytes a second: who reads more slowly than that keeps an answer in memory for nothing. */
 const SLOWEST = 32 * 1024;
@@ -24,41 +18,24 @@ export const patience = (length: number, timeout: number): number =>
  */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse) => () => void;
 
-interface Waiting {
-  readonly socket: Socket;
-  readonly length: number;
-}
-
 const nobody = (): void => undefined;
 
-export function createAwaitReader({ slowReaderTimeout, unreadLimit }: ReaderLimits): AwaitReader {
-  /** In the order in which they came. */
-  const all = new Set<Waiting>();
-  let unread = 0;
-  const makeRoom = (): void => {
-    for (const waiting of all) {
-      if (unread <= unreadLimit || all.size === 1) return;
-      all.delete(waiting);
-      unread -= waiting.length;
-      cutOff(waiting.socket);
-    }
-  };
+/** `timeout`: milliseconds that a reader may leave an answer unread. */
+export function createAwaitReader(timeout: number, budget: Budget): AwaitReader {
   return ({ socket }, response) => {
-    const length = socket.writableLength;
-    if (length === 0) return nobody;
-    const waiting = { socket, length };
-    const onTimeout = (): void => cutOff(socket);
-    const timer = setTimeout(onTimeout, patience(length, slowReaderTimeout)).unref();
+    // What waits in the answer itself counts too: behind others of its connection, all of it.
+    const length = response.writableLength;
+    if (length === 0 || socket.destroyed) return nobody;
+    const giveUp = (): void => cutOff(socket);
+    const timer = setTimeout(giveUp, patience(length, timeout)).unref();
+    const share = budget.keep(length, giveUp);
     const stop = (): void => {
       clearTimeout(timer);
-      response.off('timeout', onTimeout).off('close', stop);
-      if (all.delete(waiting)) unread -= length;
+      response.off('timeout', giveUp).off('close', stop);
+      share.release();
     };
-    all.add(waiting);
-    unread += length;
     // Where nothing is read at all, within two of them; Node takes the limit back with the next request.
-    response.setTimeout(slowReaderTimeout).once('timeout', onTimeout).once('close', stop);
-    makeRoom();
+    response.setTimeout(timeout).once('timeout', giveUp).once('close', stop);
     return stop;
   };
 }

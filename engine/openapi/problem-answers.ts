@@ -18,6 +18,7 @@ const ANY = [
   'rate-limited',
   'internal-error',
   'storage-busy',
+  'overloaded',
 ] as const;
 const ONE = ['invalid-identifier', 'record-not-found'] as const;
 const WRITING = ['forbidden', 'precondition-failed', 'storage-full'] as const;
@@ -50,6 +51,7 @@ const when = (code: ProblemCode, possible: boolean): readonly ProblemCode[] => (
 
 const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'storage-busy': ['Retry-After'],
+  overloaded: ['Retry-After'],
   'rate-limited': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   unauthorized: ['WWW-Authenticate'],
   forbidden: ['WWW-Authenticate'],
