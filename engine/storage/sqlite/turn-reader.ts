@@ -29,7 +29,8 @@ export interface TurnReader extends Reader {
   close(): void;
 }
 
-export function createTurnReader(connection: Connection): TurnReader {
+/** `now` tells the time in milliseconds. */
+export function createTurnReader(connection: Connection, now = (): number => performance.now()): TurnReader {
   const counts = rememberingCounts(connection);
   const waiting: (() => void)[] = [];
   let open = false;
@@ -45,12 +46,12 @@ export function createTurnReader(connection: Connection): TurnReader {
     setImmediate(end);
   }
 
-  const isSpent = (): boolean => since !== undefined && performance.now() - since > LISTS_SHARE;
+  const isSpent = (): boolean => since !== undefined && now() - since > LISTS_SHARE;
 
   function inTurn<T>(work: () => Awaitable<T>): Awaitable<T> {
     if (pause > 0 || waiting.length > 0 || isSpent()) return later(work);
     if (since === undefined) {
-      since = performance.now();
+      since = now();
       setImmediate(nextTurn);
     }
     return work();
@@ -75,7 +76,7 @@ export function createTurnReader(connection: Connection): TurnReader {
     if (pause === 0 && waiting.length === 0) return;
     setImmediate(nextTurn);
     if (pause > 0) return;
-    since = performance.now();
+    since = now();
     while (waiting.length > 0 && !isSpent()) waiting.shift()?.();
   }
 
