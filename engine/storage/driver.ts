@@ -72,8 +72,8 @@ export interface Driver extends Reader, Migrating {
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL and what belongs to it in one transaction. */
   define(statements: readonly string[], work: (writer: Writer) => Awaitable<void>): Promise<void>;
-  /** Names of the tables that exist. */
-  tables(): Awaitable<readonly SqlValue[]>;
+  /** Names of the tables and indexes that exist. */
+  existing(): Awaitable<readonly SqlValue[]>;
   snapshot(): Awaitable<Snapshot>;
   close(): Promise<void>;
 }

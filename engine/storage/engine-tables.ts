@@ -1,12 +1,14 @@
-/** The engine's own tables, made where they are missing. */
+/** The engine's own tables and indexes, created where they are missing. */
 import { ENGINE_PREFIX } from '../model/model.ts';
 import { MODEL_TABLE } from './applied-model.ts';
 import type { Dialect } from './driver.ts';
 
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
 export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}idempotency`;
+/** Finds the keys that are to be forgotten without reading the others. */
+const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}idempotency_created`;
 
-/** By name, each with its DDL. */
+/** By name, each with its DDL; indexes after their tables. */
 export function engineTables({ quote, tableOptions, integer }: Dialect): ReadonlyMap<string, string> {
   const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
     [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
@@ -20,5 +22,6 @@ export function engineTables({ quote, tableOptions, integer }: Dialect): Readonl
     name,
     `create table if not exists ${quote(name)} (${parts}) ${tableOptions(keyed)}`,
   ]);
-  return new Map(ddl);
+  const index = `create index if not exists ${quote(IDEMPOTENCY_INDEX)} on ${quote(IDEMPOTENCY_TABLE)} (created)`;
+  return new Map([...ddl, [IDEMPOTENCY_INDEX, index]]);
 }

@@ -22,12 +22,12 @@ export async function prepare(model: Model, driver: Driver): Promise<void> {
 
 /** What the start, or `apply`, would do. Reads only. */
 export async function planFor(model: Model, driver: Driver): Promise<Plan> {
-  const isKnown = (await driver.tables()).includes(MODEL_TABLE);
+  const isKnown = (await driver.existing()).includes(MODEL_TABLE);
   return createPlan(isKnown ? await readAppliedModel(driver) : NOTHING, model, driver.dialect);
 }
 
 export async function makeEngineTables(driver: Driver): Promise<void> {
-  const known = new Set(await driver.tables());
+  const known = new Set(await driver.existing());
   const missing = [...engineTables(driver.dialect)].filter(([name]) => !known.has(name)).map(([, ddl]) => ddl);
   if (missing.length > 0) await driver.define(missing, () => undefined);
 }

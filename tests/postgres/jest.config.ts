@@ -10,6 +10,7 @@ const both = [
   'formats',
   'http',
   'http-steps',
+  'idempotency-table',
   'interface',
   'migration',
   'migration-random',

@@ -12,7 +12,9 @@ import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeIn } from './transaction.ts';
 import { parsePlace, type Place } from './url.ts';
 
-const TABLES: Statement = { sql: 'select tablename::text from pg_tables where schemaname = current_schema()' };
+const EXISTING: Statement = {
+  sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
+};
 const ENCODING: Statement = { sql: `select current_setting('server_encoding'), current_schema()` };
 /** Two numbers that nobody else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
@@ -43,7 +45,7 @@ export async function openPostgres(url: string): Promise<Driver> {
     define: (statements, work) => define(connections, statements, work),
     migrate: (migration) => migrate(connections, migration),
     drift: (tables) => findDrift(connections, tables),
-    tables: () => alone(connections).column(TABLES, []),
+    existing: () => alone(connections).column(EXISTING, []),
     snapshot: () => openSnapshot(streams),
     exclusively: (work) => exclusively(streams, work),
     close,

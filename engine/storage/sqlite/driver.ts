@@ -13,8 +13,8 @@ import { createScales } from './weight.ts';
 
 /** Rows of a table that are read at once; more are streamed. */
 const MAX_SMALL = 1000;
-const TABLES: Statement = {
-  sql: `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
+const EXISTING: Statement = {
+  sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
 
 export function openSqlite(file: string): Driver {
@@ -50,7 +50,7 @@ export function openSqlite(file: string): Driver {
     define: (statements, work) => apart(() => define(writer, statements, work)),
     // Whoever defines first, holds the file; the next one finds what was made.
     exclusively: async (work) => work(),
-    tables: () => reader.column(TABLES, []),
+    existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     drift: (tables) => findDrift(readings.database, tables),
     scan: (work) => {

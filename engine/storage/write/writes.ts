@@ -10,7 +10,7 @@ import { restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
 import { lockNamed } from './lock.ts';
 import { createSession, make, type Node, type Rules, touch } from './session.ts';
-import { once } from './once.ts';
+import { createOnce } from './once.ts';
 import { createTables } from './tables.ts';
 
 type NewRecord = Pick<WriteRequest, 'type' | 'body'>;
@@ -23,6 +23,7 @@ export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> 
 export function createWrites(driver: Driver, reads: Reads): Writes {
   const tables = createTables(driver.dialect);
   const dialect = driver.dialect.name;
+  const once = createOnce(driver.dialect);
 
   async function insert(writer: Writer, { type, body }: NewRecord, rules: Rules): Promise<number> {
     const session = createSession(writer, tables, dialect, rules);
