@@ -191,6 +191,8 @@ describe('diff', () => {
     ['relation-writable', { b: book(A), a: author('') }, { b: book(A), a: author(', nested: write') }],
     ['breaking relation-shows-less', { b: book(A), a: author('') }, { b: book(A), a: author(', fields: []') }],
     ['relation-shows-more', { b: book(A), a: author(', fields: []') }, { b: book(A), a: author('') }],
+    ['breaking relation-not-shown', { b: book(A), a: author('') }, { b: book(A), a: author(', shown: false') }],
+    ['relation-shown', { b: book(A), a: author(', shown: false') }, { b: book(A), a: author('') }],
     [
       'breaking ownership-changed',
       { b: book(A), a: author(', nested: write') },

@@ -80,6 +80,7 @@ function describeRelation(relation: Relation): JsonObject {
     onDelete: link.at === 'source' ? link.reference.onDelete : undefined,
     nested,
     fields: relation.fields.map(({ name }) => name),
+    shown: relation.shown,
   });
 }
 

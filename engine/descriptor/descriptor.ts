@@ -38,6 +38,7 @@ export interface RelationDescriptor {
   readonly onDelete?: OnDelete;
   readonly nested?: Nested;
   readonly fields?: readonly string[];
+  readonly shown?: boolean;
 }
 
 export interface Descriptor {

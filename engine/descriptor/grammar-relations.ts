@@ -42,6 +42,12 @@ const common: JsonObject = {
     uniqueItems: true,
     description: 'What the related record shows here; its identifier is always shown. Default: all its own fields.',
   },
+  shown: {
+    type: 'boolean',
+    default: true,
+    description:
+      'Whether answers show the relation without being asked. false: only where include or fields names it, as suits large sets. Bodies may hold it either way.',
+  },
 };
 
 const owned: JsonObject = {

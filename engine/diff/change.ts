@@ -51,6 +51,8 @@ export const changeKinds = {
   'relation-writable': { breaking: false },
   'relation-shows-less': { breaking: true },
   'relation-shows-more': { breaking: false },
+  'relation-not-shown': { breaking: true },
+  'relation-shown': { breaking: false },
   'ownership-changed': { breaking: true },
   'deletion-changed': { breaking: true },
 } as const satisfies Record<string, { readonly breaking: boolean }>;

@@ -43,6 +43,9 @@ function compareShown(before: Relation, after: Relation, report: Report): void {
   const more = [...is].filter((name) => !was.has(name) && before.target.fields.has(name));
   if (less.length > 0) report('relation-shows-less', after.name, `no longer with ${less.join(', ')}`);
   if (more.length > 0) report('relation-shows-more', after.name, `now with ${more.join(', ')}`);
+  if (before.shown === after.shown) return;
+  if (after.shown) report('relation-shown', after.name, 'answers have it now, whether asked or not');
+  else report('relation-not-shown', after.name, 'answers have it only where include or fields names it');
 }
 
 function compareDeletion(before: Relation, after: Relation, report: Report): void {

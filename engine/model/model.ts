@@ -69,6 +69,8 @@ export interface Relation {
   readonly nested: Nested;
   /** The target's fields that are shown and accepted here; the identifier always is. */
   readonly fields: readonly Field[];
+  /** Whether it is in the default view of its source. */
+  readonly shown: boolean;
   readonly link: Link;
 }
 

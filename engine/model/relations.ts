@@ -67,6 +67,7 @@ function relationOf({ source, target, name, descriptor }: Side, link: Link): Dra
     owned,
     nested: descriptor.nested ?? (owned ? 'write' : 'link'),
     fields: target.defaultVariant.fields.filter((field) => descriptor.fields?.includes(field.name) ?? true),
+    shown: descriptor.shown ?? true,
     link,
   };
   source.relations.set(name, relation);

@@ -34,7 +34,8 @@ export function changeExample(type: RecordType): JsonObject {
 
 /** The record that `creationExample` makes, as it is answered. */
 export function recordExample(type: RecordType): JsonObject {
-  const relations = [...type.relations.values()].map((relation) => [relation.name, relatedExample(relation)] as const);
+  const shown = [...type.relations.values()].filter((relation) => relation.shown);
+  const relations = shown.map((relation) => [relation.name, relatedExample(relation)] as const);
   const fields = type.defaultVariant.fields.map((field) => [field.name, answeredValue(field)] as const);
   return { ...identifierOf(type), ...Object.fromEntries(fields), ...Object.fromEntries(relations) };
 }

@@ -72,6 +72,7 @@ const names = (name: string, description: string): JsonObject =>
 /** What of a record is shown; every operation has these. */
 export function viewParameters(type: RecordType): readonly JsonObject[] {
   const relations = [...type.relations.keys()];
+  const asked = [...type.relations.values()].filter(({ shown }) => !shown).map(({ name }) => `\`${name}\``);
   const fields = [type.identifier.name, ...type.fields.keys()].slice(0, 2).join(',');
   const include =
     relations.length === 0
@@ -79,7 +80,7 @@ export function viewParameters(type: RecordType): readonly JsonObject[] {
       : [
           names(
             'include',
-            `The relations to show, instead of all on the first level: \`include=${relations.slice(0, 2).join(',')}\`. ` +
+            `The relations to show, instead of all on the first level${asked.length > 0 ? ` but ${asked.join(', ')}` : ''}: \`include=${relations.slice(0, 2).join(',')}\`. ` +
               `Dots lead further, through at most ${MAX_INCLUDE_DEPTH} relations; an empty value shows none.`,
           ),
         ];

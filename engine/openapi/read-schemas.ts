@@ -34,9 +34,10 @@ function recordSchema(type: RecordType, fields: readonly Field[], relations: Jso
 }
 
 function relationSchema(relation: Relation, names: Names): JsonObject {
-  const { description, target, toMany, required } = relation;
+  const { name, description, target, toMany, required, shown } = relation;
   const related = ref('schemas', names.related(relation));
-  const text = { description: description === '' ? target.name : description };
+  const asked = shown ? '' : `\n\nOnly where \`include\` or \`fields\` names it: \`include=${name}\`.`;
+  const text = { description: (description === '' ? target.name : description) + asked };
   if (toMany) return { type: 'array', items: related, ...text };
   return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
 }

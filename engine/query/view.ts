@@ -20,9 +20,10 @@ const NOTHING_INCLUDED: Included = { relations: new Map() };
 export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
-/** A record with its relations, and related records with none of theirs. */
+/** A record with the relations that are shown unasked, and related records with none of theirs. */
 export function defaultView(type: RecordType, variant: Variant): View {
-  const relations = new Map([...type.relations.values()].map((relation) => [relation, NOTHING_INCLUDED]));
+  const shown = [...type.relations.values()].filter((relation) => relation.shown);
+  const relations = new Map(shown.map((relation) => [relation, NOTHING_INCLUDED]));
   return createView(type, variant, { relations }, undefined);
 }
 

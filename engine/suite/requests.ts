@@ -20,7 +20,14 @@ export const etag = ({ preconditions }: RecordType): { readonly etag: string | n
   etag: preconditions === 'off' ? null : '"{*}"',
 });
 
-export function post(scenario: Scenario, type: RecordType, body: JsonObject, view: ViewRequest = {}): Id {
+/** The view of a write that does not care: later steps need the identifiers of what the body makes, shown or not. */
+function viewOf({ relations }: RecordType, body: JsonObject): ViewRequest {
+  const all = [...relations.values()];
+  if (all.every(({ shown, name }) => shown || !(name in body))) return {};
+  return { include: all.filter(({ shown, name }) => shown || name in body).map(({ name }) => name) };
+}
+
+export function post(scenario: Scenario, type: RecordType, body: JsonObject, view = viewOf(type, body)): Id {
   if (!type.operations.has('create')) throw new Unreachable(`${type.name} has no create`);
   const done = accepted(scenario.reference.create(type, body, { view }));
   const request = { method: 'POST', path: collectionPath(type, viewQuery(view)), body };
@@ -38,7 +45,7 @@ export function put(
   type: RecordType,
   id: Id,
   body: JsonObject,
-  view: ViewRequest = {},
+  view: ViewRequest = viewOf(type, body),
   method = 'PUT',
 ): void {
   const done = accepted(scenario.reference.update(type, id, body, { view, patch: method === 'PATCH' }));
@@ -64,8 +71,9 @@ export function refusedPut(scenario: Scenario, type: RecordType, id: Id, body: J
 
 /** A write that is accepted or refused as the reference model has it. */
 export function putAsModelled(scenario: Scenario, type: RecordType, id: Id, body: JsonObject): void {
-  const outcome = scenario.reference.update(type, id, body);
-  const request = { method: 'PUT', path: itemPath(type, id), body, ...guard(type) };
+  const view = viewOf(type, body);
+  const outcome = scenario.reference.update(type, id, body, { view });
+  const request = { method: 'PUT', path: itemPath(type, id, viewQuery(view)), body, ...guard(type) };
   if (outcome instanceof Refusal) refused(scenario, request, outcome.status, problemOf(outcome));
   else step(scenario, request, { status: 200, headers: etag(type), body: outcome.body }, outcome.changes);
 }

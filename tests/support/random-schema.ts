@@ -38,6 +38,8 @@ interface RelationChoice {
   readonly nested: boolean;
   readonly backNested: boolean;
   readonly onDelete: 'restrict' | 'cascade' | 'setNull';
+  readonly shown: boolean;
+  readonly backShown: boolean;
 }
 
 type Sides = readonly [RelationDescriptor, RelationDescriptor | undefined];
@@ -75,6 +77,8 @@ const relationChoice = (types: number): fc.Arbitrary<RelationChoice> =>
     nested: fc.boolean(),
     backNested: fc.boolean(),
     onDelete: fc.constantFrom('restrict', 'cascade', 'setNull'),
+    shown: fc.boolean(),
+    backShown: fc.boolean(),
   });
 
 /** Both sides, named by their number. A side that is owned always writes. */
@@ -83,11 +87,11 @@ function sidesOf(choice: RelationChoice, index: number, names: readonly string[]
   const [from, to] = [names[choice.from] ?? '', names[choice.to] ?? ''];
   const nested = (side: Side, writes: boolean) =>
     side.owned ? {} : { nested: writes ? ('write' as const) : ('link' as const) };
-  const forth = { ...here, type: to, ...nested(here, choice.nested) };
+  const forth = { ...here, type: to, shown: choice.shown, ...nested(here, choice.nested) };
   if (!choice.inverse) return [forth, undefined];
   return [
     { ...forth, inverse: `back${index}` },
-    { ...there, type: from, inverse: `link${index}`, ...nested(there, choice.backNested) },
+    { ...there, type: from, inverse: `link${index}`, shown: choice.backShown, ...nested(there, choice.backNested) },
   ];
 }
 

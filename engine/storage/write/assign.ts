@@ -35,12 +35,8 @@ export function contradiction(session: Session, pointer: string, other: string):
 }
 
 export function linkedOnly(session: Session, node: Node, pointer: string): void {
-  const what = `${node.type.name} ${node.identifier ?? ''}`.trim();
-  refuse(
-    session,
-    'link-conflict',
-    pointer,
-    'link-only',
-    `${what} is only linked here and differs from this: change it at its own path, or leave the key out`,
-  );
+  const { type, identifier } = node;
+  const what = `${type.name} ${identifier ?? ''}`.trim();
+  const how = type.operations.has('update') ? 'change it at its own path, or leave the key out' : 'leave the key out';
+  refuse(session, 'link-conflict', pointer, 'link-only', `${what} is only linked here and differs from this: ${how}`);
 }

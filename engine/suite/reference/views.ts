@@ -63,10 +63,13 @@ function selectedBelow(relation: Relation, view: Shown, names: readonly string[]
   return { ...view, relations: new Map(relations) };
 }
 
-/** What a request shows of a record; without parameters its relations one level deep. */
+const shownUnasked = ({ relations }: RecordType): readonly string[] =>
+  [...relations.values()].filter(({ shown }) => shown).map(({ name }) => name);
+
+/** What a request shows of a record; without parameters the relations that are shown unasked, one level deep. */
 export function shownBy(type: RecordType, { include, fields, variant }: ViewRequest): Shown {
   const own = type.variants.get(variant ?? '') ?? type.defaultVariant;
-  const relations = included(type, include ?? fields ?? [...type.relations.keys()]);
+  const relations = included(type, include ?? fields ?? shownUnasked(type));
   const shown = { fields: own.fields, openKeys: type.open, relations };
   return fields === undefined ? shown : selected(shown, fields);
 }
