@@ -140,3 +140,17 @@ const property = fc.asyncProperty(
 );
 
 test('pages by links are right while records come and go', () => fc.assert(property, { numRuns: 40 }), 120_000);
+
+test.each(ORDERS)('a page before a cursor has a next one only where something follows: "$query"', async ({ query }) => {
+  const all = (await read('/api/boxes?_cnd[limit]=0&_cnd[limit]=1000')).boxes;
+  for (const { id } of all) await remove(id);
+  for (const slot of [0, 1, 2, 3]) await create({ slot, width: null });
+  const { boxes, links } = await read(`/api/boxes?_cnd[limit]=2&_cnd[limit]=2${query}`);
+  const previous = links.get('prev') ?? '';
+  const inFront = async (): Promise<readonly string[]> => [...(await read(previous)).links.keys()];
+  expect(await inFront()).toEqual(['first', 'next']);
+  await remove(boxes[0]?.id ?? 0);
+  expect(await inFront()).toEqual(['first', 'next']);
+  await remove(boxes[1]?.id ?? 0);
+  expect(await inFront()).toEqual(['first']);
+});

@@ -55,6 +55,16 @@ describe('a relation that is not shown', () => {
     expect((await send(`PATCH ${club}`, { members: [{ id: 1 }] })).status).toBe(200);
   });
 
+  test('what cannot be changed anywhere is not said to be', async () => {
+    expect((await send('POST /api/sponsors', { name: 'Ale' })).status).toBe(201);
+    const { status, body } = await send(`PATCH ${club}`, { sponsors: [{ id: 1, name: 'Beer' }] });
+    const message = 'Sponsor 1 is only linked here and differs from this: leave the key out';
+    expect({ status, body }).toMatchObject({
+      status: 409,
+      body: { errors: [{ pointer: '/sponsors/0/name', message }] },
+    });
+  });
+
   test('lists are filtered and ordered through it', async () => {
     const query = '_cnd[ground.place]=Ayr&_cnd[orderBy]=ground.place';
     expect((await send(`GET /api/clubs?${query}`)).body).toEqual([plain]);

@@ -53,6 +53,17 @@ export const relationScenarios: readonly Scenario[] = [
     impossible: true,
   },
   {
+    title: 'a relation that is no longer shown is no step',
+    before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
+    records: [...AUTHORS, ...BOOKS],
+    after: { Book: book('author: { kind: belongsTo, type: Author, shown: false }') },
+    steps: [],
+    reads: [
+      ['GET /api/books/1', { id: 1, title: 'One' }],
+      ['GET /api/books/1?fields=author.name', { id: 1, author: { id: 1, name: 'A' } }],
+    ],
+  },
+  {
     title: 'a name for the other side of what is there is no step',
     before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ...BOOKS],

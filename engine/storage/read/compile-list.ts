@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
-import type { Filter, ListQuery } from '../../query/list-query.ts';
+import type { Cursor, Filter, ListQuery } from '../../query/list-query.ts';
 import { operandCount, operators } from '../../query/operators.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
 import { servedByIndex } from './index-use.ts';
@@ -19,11 +19,14 @@ export interface CompiledList {
   readonly count: Statement;
   /** The identifiers of the page. Bound as the page. */
   readonly identifiers: Statement;
+  /** A row where there is anything from the cursor on, away from the page. Bound: `behindValues`. */
+  readonly behind: Statement;
   /** The order values of the record with the identifier that is bound. */
   readonly boundary: Statement;
   decodeBoundary(row: Row): readonly JsonValue[];
   filterValues(query: ListQuery): readonly SqlValue[];
   values(query: ListQuery): readonly SqlValue[];
+  behindValues(query: ListQuery): readonly SqlValue[];
 }
 
 /** Queries of the same shape have the same statements. */
@@ -71,6 +74,10 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     return resorted || !dialect.joined.inOrder ? outer.orderByRaw(orderedBy((index) => `o${index}`)) : outer;
   }
 
+  const behindSource = createSource(type, dialect);
+  const behindPaths = order.map(({ path }) => behindSource.path(path));
+  const behind = and([filterCondition(query, behindSource, dialect), behindCondition(query, behindPaths)]);
+
   const boundarySource = createSource(type, dialect);
   const stored = order.map(({ path }) => boundarySource.path(path));
   const boundary = select(
@@ -85,10 +92,12 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     stream: compiled(direct ? ordered(json) : late(json, false)),
     count: compiled(count),
     identifiers: compiled(ordered(identifier)),
+    behind: { sql: `${compiled(select(behindSource, '1', behind, dialect)).sql} limit 1` },
     boundary: compiled(boundary),
     decodeBoundary: (row) => stored.map((path, index) => path.decode(row[index] ?? null)),
     filterValues: (asked) => filterValues(asked, filterPaths),
     values: (asked) => [...filterValues(asked, filterPaths), ...cursorCondition(asked, paths).values],
+    behindValues: (asked) => [...filterValues(asked, filterPaths), ...behindCondition(asked, behindPaths).values],
   };
 }
 
@@ -127,15 +136,26 @@ const filterValues = ({ filters }: ListQuery, paths: readonly PathSql[]): readon
     return path ? operandsOf(filter, path) : [];
   });
 
-/** Undefined as a condition where the query has no cursor. */
+const NO_CONDITION: Condition = { sql: '', values: [] };
+
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]): Condition {
-  if (!cursor) return { sql: '', values: [] };
-  const backwards = cursor.direction === 'before';
-  const keys = order.flatMap(({ descending }, index): Key[] => {
+  return cursor ? beyond(keysOf(order, cursor, cursor.direction === 'before', paths)) : NO_CONDITION;
+}
+
+/** What the cursor divides from the page: its own record, and all on its other side. */
+function behindCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]): Condition {
+  return cursor ? beyond(keysOf(order, cursor, cursor.direction === 'after', paths), true) : NO_CONDITION;
+}
+
+const keysOf = (
+  order: ListQuery['order'],
+  cursor: Cursor,
+  backwards: boolean,
+  paths: readonly PathSql[],
+): readonly Key[] =>
+  order.flatMap(({ descending }, index): Key[] => {
     const [path, value] = [paths[index], cursor.values[index] ?? null];
     return path
       ? [{ path, descending: descending !== backwards, operand: value === null ? null : path.operand(value) }]
       : [];
   });
-  return beyond(keys);
-}

@@ -15,12 +15,13 @@ export interface Condition {
   readonly values: readonly SqlValue[];
 }
 
-/** Beyond in the first key, or equal there and beyond in the second, and so on. */
-export function beyond(keys: readonly Key[]): Condition {
+/** Beyond in the first key, or equal there and beyond in the second, and so on; `inclusive`: or equal in all of them. */
+export function beyond(keys: readonly Key[], inclusive = false): Condition {
   const alternatives = keys.flatMap((key, index) => {
     const step = strictlyBeyond(key);
     return step ? [all([...keys.slice(0, index).map(equal), step])] : [];
   });
+  if (inclusive) alternatives.push(all(keys.map(equal)));
   const [first] = keys;
   // The chain of ORs alone would scan; the bound of the first key lets its index start at the right place.
   const bound = first && keys.length > 1 ? notBefore(first) : undefined;

@@ -42,15 +42,19 @@ function describe(
   const backwards = cursor?.direction === 'before';
   const records = backwards ? shown.toReversed() : shown;
   const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
-  const hasNext = backwards || more;
-  const parts = together<[number | undefined, OrderValues, OrderValues]>([
+  const parts = together<[number | undefined, OrderValues, OrderValues, boolean]>([
     counted ? readTotal(reader, bound) : undefined,
     hasPrevious ? orderValues(reader, query, bound, records, 0) : undefined,
-    hasNext ? orderValues(reader, query, bound, records, -1) : undefined,
+    backwards || more ? orderValues(reader, query, bound, records, -1) : undefined,
+    backwards ? isAnythingBehind(reader, query, bound) : more,
   ]);
   const body = `[${records.join(',')}]`;
-  return andThen(parts, ([total, first, last]) => ({ body, total, first, last, hasPrevious, hasNext }));
+  return andThen(parts, ([total, first, last, hasNext]) => ({ body, total, first, last, hasPrevious, hasNext }));
 }
+
+/** What was there when the cursor was made may be gone. */
+const isAnythingBehind = (reader: Reader, query: ListQuery, { list }: BoundList): Awaitable<boolean> =>
+  andThen(reader.value(list.behind, list.behindValues(query)), (found) => found !== undefined);
 
 type OrderValues = readonly JsonValue[] | undefined;
 
