@@ -1,4 +1,4 @@
-/** The OpenAPI document: what linters say, what it is made of, and that its bodies are those that the service takes. */
+/** The OpenAPI document: what it is made of, and that its bodies are the ones that the service accepts. */
 import fc from 'fast-check';
 import { checkSchema } from '../engine/check.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json.ts';
@@ -6,9 +6,8 @@ import type { Model, RecordType } from '../engine/model/model.ts';
 import { createDocument } from '../engine/openapi/document.ts';
 import { changeExample, creationExample, recordExample } from '../engine/openapi/examples.ts';
 import { type ProblemCode, problemKinds } from '../engine/problem.ts';
-import { lint } from './openapi/linters.ts';
-import { schemasOf } from './openapi/schemas.ts';
 import { loadModel } from './support/model.ts';
+import { schemasOf } from './support/openapi/schemas.ts';
 import { randomBody } from './support/random-body.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from './support/schemas.ts';
 
@@ -30,28 +29,6 @@ function operationsOf(document: JsonObject): readonly { method: string; path: st
       .flatMap(([method, operation]) => (isObject(operation) ? [{ method, path, operation }] : [])),
   );
 }
-
-/** A copy that may be changed. */
-type Mutable = { [key: string]: Mutable };
-const copyOf = (document: JsonObject): Mutable => structuredClone(document) as unknown as Mutable;
-
-describe('linters', () => {
-  test('find nothing in the documents of any schema', async () => {
-    const documents = Object.fromEntries(models.map(({ name, model }) => [name, documentOf(model)]));
-    expect(await lint(documents)).toEqual({ redocly: [], spectral: [] });
-  }, 240_000);
-
-  test('find what is planted', async () => {
-    const planted = copyOf(shipped);
-    delete planted['paths']?.['/api/tax-classes']?.['get']?.['operationId'];
-    delete planted['components']?.['schemas']?.['TaxClass'];
-    const { redocly, spectral } = await lint({ planted: planted as unknown as JsonObject });
-    expect(redocly.map(({ rule }) => rule)).toEqual(
-      expect.arrayContaining(['operation-operationId', 'no-unresolved-refs']),
-    );
-    expect(spectral.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['operation-operationId', 'invalid-ref']));
-  }, 60_000);
-});
 
 describe('the shipped document', () => {
   test('has the operations of the interface', () => {

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
 import type { Case, Step } from '../../engine/suite/case.ts';
-import { operationsOf } from '../openapi/conformance.ts';
-import { schemasOf } from '../openapi/schemas.ts';
+import { operationsOf } from './openapi/conformance.ts';
+import { schemasOf } from './openapi/schemas.ts';
 
 /** An answer of an operation: `PUT /api/things/{id} 412`, alone, with a header, or with a problem code. */
 export interface Promised {

@@ -1,5 +1,5 @@
 /** Whether an answer is one that an OpenAPI document says: its status, headers, media type and body. */
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../engine/json.ts';
 import { schemasOf } from './schemas.ts';
 
 export interface Exchange {

@@ -1,6 +1,6 @@
 /** swagger-client, which makes its operations from the document that the service serves. */
 import { nextCursor } from './next-page.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 
 interface Answer {
   readonly status: number;

@@ -1,6 +1,6 @@
 /** The pages in a browser: nothing to complain about, light and dark, wide and narrow; and records made and read by hand. */
 import type { Browser } from 'playwright-core';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 import { startBrowser, visit } from './chromium.ts';
 
 let server: TestServer;

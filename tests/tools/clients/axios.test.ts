@@ -1,7 +1,7 @@
 /** axios with nested params, as its users write them. */
 import axios, { isAxiosError } from 'axios';
 import { nextCursor } from './next-page.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 
 let server: TestServer;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** openapi-fetch as its users write it: types from the document, no serializer of their own. */
 import createClient from 'openapi-fetch';
 import { nextCursor } from './next-page.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 
 interface Markup {
   markup_id: number;

@@ -8,9 +8,9 @@ import type { JsonObject } from '../../engine/json.ts';
 /** Neither may ask anything of the network. */
 const ENVIRONMENT = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
 
-/** Runs a program of node_modules; the exit code is for the caller to judge by what was printed. */
+/** Runs a program of this package; the exit code is for the caller to judge by what was printed. */
 function run(program: string, options: readonly string[], cwd: string): Promise<string> {
-  const file = resolve('node_modules/.bin', program);
+  const file = resolve('tests/tools/node_modules/.bin', program);
   return new Promise((done) => {
     execFile(file, options, { cwd, env: ENVIRONMENT, maxBuffer: 2 ** 28 }, (_, out, errors) => done(out || errors));
   });

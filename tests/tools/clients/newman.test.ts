@@ -2,7 +2,7 @@
 import { convertV2 } from 'openapi-to-postmanv2';
 import { run } from 'newman';
 import { nextCursor } from './next-page.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 
 interface Entry {
   readonly key: string;

@@ -10,7 +10,7 @@ import {
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 
-const SERVER = 'node_modules/yaml-language-server/bin/yaml-language-server';
+const SERVER = 'tests/tools/node_modules/yaml-language-server/bin/yaml-language-server';
 const MODELINE = '# yaml-language-server: $schema=../engine/descriptor/descriptor.schema.json';
 
 interface Report {

@@ -1,5 +1,0 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../jest.config.ts';
-
-/** `npm run test:browser`: the pages, and a page of another origin, in Chromium (CHROMIUM names it where it is not /usr/bin/chromium). */
-export default { ...base, rootDir: '../..', testMatch: ['<rootDir>/tests/browser/*.browser.ts'], testTimeout: 120_000 };

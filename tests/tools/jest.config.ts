@@ -1,0 +1,10 @@
+/** @jest-config-loader esbuild-register */
+import base from '../../jest.config.ts';
+
+/** `npm run test:tools`: linters, clients and an editor that others made, on the OpenAPI document, the service and the grammar. */
+export default {
+  ...base,
+  rootDir: '../..',
+  testMatch: ['<rootDir>/tests/tools/**/*.test.ts', '<rootDir>/tests/openapi-replay.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+};
