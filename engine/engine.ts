@@ -130,7 +130,7 @@ type EntranceOf = (request: IncomingMessage) => Entrance;
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log): Reports => ({
   changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens were read again'),
-  refused: (message) => log.error({ reason: message }, 'tokens stay as they were'),
+  refused: (faults) => log.error({ faults }, 'TOKENS_FILE has faults; what they concern gives no access'),
 });
 
 /** Without tokens there is one entrance, for everyone. */

@@ -141,7 +141,7 @@ export const settingsTable = {
   tokensFile: setting<string>({
     name: 'TOKENS_FILE',
     default: 'none',
-    description: 'A file of such lines. Changes count within two seconds, without a restart.',
+    description: 'A file of such lines. Changes count within two seconds, without a restart; no file, no access.',
     expected: 'the path of a file',
     parse: (text) => (text === 'none' ? '' : text),
   }),

@@ -1,10 +1,11 @@
 /** Who sends a request: by its bearer token (RFC 6750), or nobody. The file of tokens is followed while the service runs. */
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
-import { type Grant, grantOf, parseGrants } from './tokens.ts';
+import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
 
 export interface Access {
   /** Throws a Problem, `unauthorized`, where there is no token, or one that is not known. */
@@ -15,35 +16,81 @@ export interface Access {
 export type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
-  /** The file was read again. */
+  /** The file was read again: these are the tokens that count now. */
   readonly changed: (grants: readonly Grant[]) => void;
-  /** It cannot be used: what was known before goes on. */
-  readonly refused: (message: string) => void;
+  /** What of it gives no access, and why. */
+  readonly refused: (faults: readonly string[]) => void;
 }
 
-/** How often the file is looked at: rotation takes at most this long. */
-const LOOK_MS = 1000;
+/** How often the file is read. */
+const LOOK_MS = 500;
+/** A change counts once two looks in a row have found it, or, where each finds another text, after this many. */
+const MAX_LOOKS = 3;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
 /** Throws a StartError where the tokens cannot be read. */
 export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Reports): Access {
-  let grants = allGrants(tokens, tokensFile);
-  const look = (): void => {
-    try {
-      grants = allGrants(tokens, tokensFile);
-      reports.changed(grants);
-    } catch (error) {
-      reports.refused(reasonOf(error));
-    }
+  const text = tokensFile === '' ? undefined : readTokens(tokensFile);
+  const first = parseAll(tokens, tokensFile, text);
+  if (first.faults.length > 0) throw new StartError(first.faults.join('; '));
+  let { grants } = first;
+  const take = (found: Found): void => {
+    const { grants: now, faults } = parseAll(tokens, tokensFile, found.text);
+    grants = now;
+    reports.changed(grants);
+    const all = found.reason === undefined ? faults : [`${unreadable(tokensFile)}: ${found.reason}`, ...faults];
+    if (all.length > 0) reports.refused(all);
   };
-  if (tokensFile !== '') watchFile(tokensFile, { interval: LOOK_MS, persistent: false }, look);
-  return {
-    grantOf: ({ headers }) => identified(headers.authorization, grants),
-    close: () => unwatchFile(tokensFile, look),
+  const stop = text === undefined || !isFollowed(tokensFile) ? () => undefined : follow(tokensFile, { text }, take);
+  return { grantOf: ({ headers }) => identified(headers.authorization, grants), close: stop };
+}
+
+/** What a look at the file has found. */
+interface Found {
+  readonly text?: string;
+  /** Why there is no text. */
+  readonly reason?: string;
+}
+
+/**
+ * A file that is gone, or has become unreadable, has no tokens: otherwise removing it would revoke nothing. An editor that
+ * empties a file before it writes it is not followed halfway, since what it leaves there is not found twice.
+ */
+function follow(file: string, start: Found, take: (found: Found) => void): () => void {
+  let taken = start;
+  let last = start;
+  let looks = 0;
+  const look = async (): Promise<void> => {
+    const found = await readFile(file, 'utf8').then(
+      (text): Found => ({ text }),
+      (error: unknown): Found => ({ reason: reasonOf(error) }),
+    );
+    const isSettled = isSame(found, last);
+    last = found;
+    looks = isSame(found, taken) ? 0 : looks + 1;
+    if (looks === 0 || !(isSettled || looks >= MAX_LOOKS)) return;
+    taken = found;
+    looks = 0;
+    take(found);
+  };
+  let closed = false;
+  let timer: NodeJS.Timeout;
+  const next = (): void => {
+    if (!closed) timer = setTimeout(() => void look().finally(next), LOOK_MS).unref();
+  };
+  next();
+  return () => {
+    closed = true;
+    clearTimeout(timer);
   };
 }
+
+const isSame = (one: Found, other: Found): boolean => one.text === other.text && one.reason === other.reason;
+
+/** What comes through a pipe can be read once. */
+const isFollowed = (file: string): boolean => statSync(file).isFile();
 
 /** Who asks, as far as that is known: a token's name, else an address. Unknown tokens are as good as none. */
 export function clientOf(request: IncomingMessage, access: Access | undefined): string {
@@ -56,20 +103,19 @@ export function clientOf(request: IncomingMessage, access: Access | undefined): 
   }
 }
 
-function allGrants(tokens: string, file: string): readonly Grant[] {
-  const text = file === '' ? '' : readTokens(file);
-  const { grants, faults } = parseGrants([text, tokens].filter((part) => part !== '').join('\n'));
-  if (faults.length > 0) throw new StartError(`${file === '' ? 'TOKENS' : file}: ${faults.join('; ')}`);
-  return grants;
+function parseAll(tokens: string, file: string, text: string | undefined): ParsedGrants {
+  return parseGrants({ name: file, text: text ?? '' }, { name: 'TOKENS', text: tokens });
 }
 
 function readTokens(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StartError(`TOKENS_FILE is "${file}", which cannot be read`, { cause: error });
+    throw new StartError(unreadable(file), { cause: error });
   }
 }
+
+const unreadable = (file: string): string => `TOKENS_FILE is "${file}", which cannot be read`;
 
 function identified(header: string | undefined, grants: readonly Grant[]): Grant {
   if (header === undefined) throw unauthorized('This needs a token: Authorization: Bearer TOKEN', 'Bearer');

@@ -38,17 +38,92 @@ const written = (types: Types): string => (types === 'all' ? '*' : [...types].jo
 export const parseTypes = (text: string): Types =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
 
-/** Lines or, in one line, parts between semicolons; empty ones and those that begin with # say nothing. */
-export function parseGrants(text: string): { readonly grants: readonly Grant[]; readonly faults: readonly string[] } {
-  const lines = text.split(/[\n;]/).map((line, index) => ({ line: line.trim(), number: index + 1 }));
-  const said = lines.filter(({ line }) => line !== '' && !line.startsWith('#'));
-  const parsed = said.map(({ line, number }) => parseGrant(line) ?? `line ${number}: ${EXPECTED}`);
-  const grants = parsed.filter((one) => typeof one !== 'string');
-  const names = grants.map(({ name }) => name);
-  const doubled = names.filter((name, index) => names.indexOf(name) !== index);
-  const faults = parsed.filter((one) => typeof one === 'string');
-  return { grants, faults: [...faults, ...doubled.map((name) => `two tokens are called "${name}"`)] };
+/** Where token lines come from: the name of a file or of a setting, and its text. */
+export interface TokenSource {
+  readonly name: string;
+  readonly text: string;
 }
+
+export interface ParsedGrants {
+  /** Of the lines that are well formed and contradict no other one. */
+  readonly grants: readonly Grant[];
+  /** One for each faulty line, with its place; never with its text, which may hold a token. */
+  readonly faults: readonly string[];
+}
+
+interface Entry {
+  readonly place: string;
+  readonly text: string;
+}
+
+type Granted = Entry & { readonly grant: Grant };
+
+/**
+ * A faulty line gives no access. Nor do lines that share a name or a hash: if the first of them won, a line that was
+ * meant to replace it would have no effect.
+ */
+export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
+  const entries = sources.flatMap(entriesOf);
+  const parsed = entries.map((entry) => ({ ...entry, grant: parseGrant(entry.text) }));
+  const malformed = parsed.filter(({ grant }) => grant === undefined).map(({ place }) => `${place}: ${EXPECTED}`);
+  const granted = parsed.filter((entry): entry is Granted => entry.grant !== undefined);
+  const { single, repeated } = withoutRepeated(granted);
+  const byName = rivals(single, ({ name }) => name);
+  const byHash = rivals(single, ({ hash }) => hash.toString('hex'));
+  const contested = new Set([...byName, ...byHash].flat());
+  return {
+    grants: single.filter((entry) => !contested.has(entry)).map(({ grant }) => grant),
+    faults: [
+      ...malformed,
+      ...repeated,
+      ...byName.map((group) => `${placesOf(group)}: several tokens are called "${group[0]?.grant.name}"`),
+      ...byHash.filter(haveSeveralNames).map((group) => `${placesOf(group)}: the hash is the same`),
+    ],
+  };
+}
+
+/** Lines, and parts of them between semicolons. Empty ones, and lines that begin with #, say nothing. */
+const entriesOf = ({ name, text }: TokenSource): readonly Entry[] =>
+  text.split('\n').flatMap((line, index) => {
+    if (line.trim().startsWith('#')) return [];
+    const parts = line.split(';').map((part) => part.trim());
+    return parts
+      .map((part, at) => ({
+        text: part,
+        place: `${name}: line ${index + 1}${parts.length > 1 ? `, entry ${at + 1}` : ''}`,
+      }))
+      .filter((entry) => entry.text !== '');
+  });
+
+/** The same line twice is one token. */
+function withoutRepeated(entries: readonly Granted[]): {
+  readonly single: readonly Granted[];
+  readonly repeated: readonly string[];
+} {
+  const first = new Map<string, Granted>();
+  for (const entry of entries) if (!first.has(entry.text)) first.set(entry.text, entry);
+  const single = [...first.values()];
+  const kept = new Set(single);
+  const repeated = entries
+    .filter((entry) => !kept.has(entry))
+    .map(({ place, text }) => `${place}: repeats ${first.get(text)?.place}`);
+  return { single, repeated };
+}
+
+function rivals(entries: readonly Granted[], keyOf: (grant: Grant) => string): readonly (readonly Granted[])[] {
+  const groups = new Map<string, Granted[]>();
+  for (const entry of entries) {
+    const key = keyOf(entry.grant);
+    const group = groups.get(key);
+    if (group) group.push(entry);
+    else groups.set(key, [entry]);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}
+
+const haveSeveralNames = (group: readonly Granted[]): boolean =>
+  new Set(group.map(({ grant }) => grant.name)).size === group.length;
+const placesOf = (group: readonly Granted[]): string => group.map(({ place }) => place).join(' and ');
 
 const EXPECTED = 'expected NAME read=TYPES write=TYPES sha256=HASH, as "records token" prints it';
 
@@ -59,6 +134,7 @@ function parseGrant(line: string): Grant | undefined {
     .trim()
     .split(/\s+/)
     .map((part) => part.split('=', 2));
+  if (new Set(said.map(([word]) => word)).size < said.length) return undefined;
   const typesOf = (right: string): Types => {
     const text = said.find(([word]) => word === right)?.[1];
     return text === undefined ? NOTHING : parseTypes(text);

@@ -24,7 +24,7 @@ export const token: Command = {
     refuseUnknown(rights);
     const made = createToken();
     const line = tokenLine(rights, made);
-    if (parseGrants(line).grants.length === 0)
+    if (parseGrants({ name: 'NAME', text: line }).grants.length === 0)
       throw new StartError(`"${name}" cannot be a name: letters, digits, . _ @ -`);
     console.log(values.json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
     return 0;
