@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { isShipped } from './support/shipped.ts';
 
 const ENGINE = 'engine';
 
@@ -102,7 +103,7 @@ function isFolder(file: string): boolean {
 /** Names that could only come from the deployment: those of types and paths, and compound names of fields and relations. */
 function shippedNames(): readonly string[] {
   const descriptors = readdirSync('schema', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.yaml'))
+    .filter((file) => isShipped(join('schema', file)))
     .map(
       (file) =>
         parse(readFileSync(join('schema', file), 'utf8')) as { type: string; fields?: object; relations?: object },

@@ -9,6 +9,7 @@ import { type ProblemCode, problemKinds } from '../engine/problem.ts';
 import { loadModel } from './support/model.ts';
 import { schemasOf } from './support/openapi/schemas.ts';
 import { randomBody } from './support/random-body.ts';
+import { shippedSchema } from './support/shipped.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from './support/schemas.ts';
 
 const ABOUT = { title: 'Records', version: '1.2.3' };
@@ -18,7 +19,7 @@ const documentOf = (model: Model): JsonObject => createDocument(model, ABOUT);
 const served = (model: Model): readonly RecordType[] =>
   [...model.types.values()].filter(({ operations }) => operations.size > 0);
 
-const shipped = documentOf(loadModel('schema'));
+const shipped = documentOf(loadModel(shippedSchema()));
 const schemas = schemasOf(shipped);
 
 /** The operations of a document, each with its path and method. */

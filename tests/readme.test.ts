@@ -62,8 +62,10 @@ describe('examples', () => {
   let server: Awaited<ReturnType<typeof startTestServer>>;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'readme-'));
+    // Whoever follows the README has the file already.
     cpSync('schema', folder, { recursive: true });
-    for (const { language, text } of blocks) if (language === 'yaml') writeFileSync(join(folder, 'shown.yaml'), text);
+    for (const { language, text } of blocks)
+      if (language === 'yaml') writeFileSync(join(folder, 'gift-card.yaml'), text);
     server = await startTestServer({ schemaDirectory: folder });
   });
   afterAll(async () => {

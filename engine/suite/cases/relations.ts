@@ -31,8 +31,10 @@ function created(subject: Subject): Case[] {
     const id = post(scenario, type, bodyWith(scenario, subject, inSet(subject, ...bodies)), view);
     get(scenario, type, id);
     get(scenario, type, id, view);
-    put(scenario, type, id, scenario.reference.get(type, id) ?? {});
-    put(scenario, type, id, {});
+    if (type.operations.has('update')) {
+      put(scenario, type, id, scenario.reference.get(type, id) ?? {});
+      put(scenario, type, id, {});
+    }
     if (type.operations.has('delete')) remove(scenario, type, id);
   });
 }
