@@ -137,6 +137,21 @@ describe('a page of 21,000 records', () => {
   });
 });
 
+describe('a filter by text', () => {
+  it.each([
+    ['of three short texts', 'Note', '', 'here'],
+    ['of three short texts, of a page', 'Note', `&${LIMIT}`, 'here'],
+    ['of texts of 400,000 characters', 'Letter', '', 'thread'],
+    ['of texts of 400,000 characters, of a page', 'Letter', `&${LIMIT}`, 'thread'],
+  ])('%s is read where it holds nobody up', async (_, type, limit, where) => {
+    ran = [];
+    const query = queriesOf(type).list(`_cnd[text][like]=*z*${limit}`);
+    if (limit === '') for await (const chunk of (await reads.stream(query, false)).chunks) expect(chunk).toBe('[]');
+    else await reads.page(query, false);
+    expect(ran[0]).toBe(where);
+  });
+});
+
 describe('a whole list', () => {
   it.each([
     ['Note', NOTES, 'here'],

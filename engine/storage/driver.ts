@@ -4,6 +4,7 @@ import type { Awaitable } from '../awaitable.ts';
 import type { Alterations } from './alteration.ts';
 import type { Migrating } from './migration.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
+import type { LikeWords } from '../query/operators.ts';
 
 export type { Awaitable } from '../awaitable.ts';
 
@@ -40,6 +41,15 @@ export interface Snapshot extends Reader {
   close(): Awaitable<void>;
 }
 
+export interface TextWork {
+  /** The greatest number of bytes that one text may have. */
+  readonly longest: number;
+  /** How many all of them have; undefined where each may be read for many rows. */
+  readonly total: Statement | undefined;
+  /** Nanoseconds that each byte takes, at worst. */
+  readonly perByte: number;
+}
+
 /** What tells how much work a list is. */
 export interface ListWork {
   /** The greatest identifier of its table. */
@@ -47,6 +57,8 @@ export interface ListWork {
   readonly rows: Statement;
   readonly values: Values;
   readonly filters: number;
+  /** The texts that are matched, row after row. */
+  readonly texts: readonly TextWork[];
   readonly offset: number;
   /** The count that is wanted, if any. */
   readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;
@@ -101,8 +113,7 @@ export interface Dialect extends Alterations {
   readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
   /** What an index is made over, for such an order; an index that is not unique ends in the identifier where that is not free. */
   readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
-  /** LIKE that compares ASCII letters without case. */
-  readonly like: string;
+  readonly like: LikeWords;
   /** A join of rows that are in order; whether they stay so. */
   readonly joined: { readonly words: string; readonly inOrder: boolean };
   /** The column type of identifiers and of what refers to them. */

@@ -12,6 +12,7 @@ const both = [
   'http-steps',
   'idempotency-table',
   'interface',
+  'like',
   'migration',
   'migration-random',
   'migration-safety',

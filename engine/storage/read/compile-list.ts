@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Cursor, Filter, ListQuery } from '../../query/list-query.ts';
-import { operandCount, operators } from '../../query/operators.ts';
+import { operators } from '../../query/operators.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
 import { servedByIndex } from './index-use.ts';
 import { beyond, type Condition, type Key } from './keyset.ts';
@@ -31,7 +31,9 @@ export interface CompiledList {
 
 /** Queries of the same shape have the same statements. */
 export function shapeOf({ view, filters, order, cursor }: ListQuery): string {
-  const filterShape = filters.map((filter) => `${filter.path.name} ${filter.operator} ${operandCount(filter)}`);
+  const filterShape = filters.map(
+    ({ path, operator, value }) => `${path.name} ${operator} ${operators[operator].count(value)}`,
+  );
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
   const cursorShape = cursor
     ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
@@ -122,10 +124,10 @@ function and(conditions: readonly Condition[]): Condition {
 const filterCondition = ({ filters }: ListQuery, source: Source, dialect: Dialect): Condition =>
   and(filters.map((filter) => oneFilter(filter, source.path(filter.path), dialect)));
 
-const oneFilter = (filter: Filter, path: PathSql, dialect: Dialect): Condition => ({
-  sql: operators[filter.operator].condition(path.comparable, operandCount(filter), dialect.like),
-  values: operandsOf(filter, path),
-});
+function oneFilter(filter: Filter, path: PathSql, { like }: Dialect): Condition {
+  const { count, condition } = operators[filter.operator];
+  return { sql: condition(path.comparable, count(filter.value), like), values: operandsOf(filter, path) };
+}
 
 const operandsOf = ({ operator, value }: Filter, path: PathSql): readonly SqlValue[] =>
   operators[operator].operands(value).map((operand) => path.operand(operand));

@@ -1,8 +1,10 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
-import type { RecordType } from '../../model/model.ts';
-import type { ListQuery, View } from '../../query/list-query.ts';
+import { numeric } from '../../field-types/field-type.ts';
+import type { Field, RecordType } from '../../model/model.ts';
+import type { Filter, ListQuery, View } from '../../query/list-query.ts';
+import { operators } from '../../query/operators.ts';
 import { perQuery } from '../../query/per-query.ts';
-import type { Dialect, Driver, ListWork, Reader, Statement } from '../driver.ts';
+import type { Dialect, Driver, ListWork, Reader, Statement, TextWork } from '../driver.ts';
 import type { Store } from '../store.ts';
 import { compileList, shapeOf } from './compile-list.ts';
 import { createDeepLimit, type DeepLimit } from './deep-limit.ts';
@@ -11,6 +13,9 @@ import { ROOT } from './paths.ts';
 import { createShapeCache } from './shape-cache.ts';
 import { recordJson } from './views.ts';
 import { readWhole } from './whole-list.ts';
+
+/** Bytes of a character, at most. */
+const UTF8 = 4;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
@@ -36,6 +41,17 @@ export function createReads(driver: Driver): Reads {
   });
 
   const newestOf = perQuery((type: RecordType) => newestIn(type, dialect));
+  const bytesOf = perQuery((field: Field, { table }: RecordType) => ({
+    sql: `select coalesce(sum(octet_length(${dialect.quote(field.column)})), 0) from ${dialect.quote(table)}`,
+  }));
+
+  const textsOf = (filters: readonly Filter[]): readonly TextWork[] =>
+    filters.flatMap(({ path: { field, type, relations }, operator }) => {
+      const { perByte } = operators[operator];
+      if (!field || perByte === 0) return [];
+      const longest = UTF8 * numeric(field, 'maxLength', Infinity);
+      return [{ longest, total: relations.length === 0 ? bytesOf(field, type) : undefined, perByte }];
+    });
 
   async function record(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
@@ -56,16 +72,21 @@ export function createReads(driver: Driver): Reads {
       return run((reader) => readPage(reader, query, bound, counted));
     },
     count: (query) => readTotal(driver, boundOf(query)),
-    stream: (query, counted) => readWhole(driver, query, boundOf(query), newestOf(query.view.type), counted),
+    stream: (query, counted) => {
+      const bound = boundOf(query);
+      return readWhole(driver, query, bound, workOf(query, bound, counted), counted);
+    },
   };
 
-  function workOf({ view, filters, limit = 0, offset }: ListQuery, bound: BoundList, counted: boolean): ListWork {
+  function workOf(query: ListQuery, bound: BoundList, counted: boolean): ListWork {
+    const { view, filters, limit = 0, offset } = query;
     const { list, values, filterValues } = bound;
     return {
       newest: newestOf(view.type),
       rows: list.page,
       values: [...values, limit, offset],
       filters: filters.length,
+      texts: textsOf(filters),
       offset,
       counted: counted ? { statement: list.count, values: filterValues } : undefined,
     };

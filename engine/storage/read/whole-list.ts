@@ -3,7 +3,7 @@ import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import type { ListQuery } from '../../query/list-query.ts';
-import type { Driver, Reader, Snapshot, Statement } from '../driver.ts';
+import type { Driver, ListWork, Reader, Snapshot, Statement } from '../driver.ts';
 import type { Stream } from '../store.ts';
 import { type BoundList, readTotal } from './page.ts';
 
@@ -17,12 +17,12 @@ export async function readWhole(
   driver: Driver,
   query: ListQuery,
   bound: BoundList,
-  newest: Statement,
+  work: ListWork,
   counted: boolean,
 ): Promise<Stream> {
   const { type } = query.view;
   const values = [...bound.values, driver.dialect.unlimited, query.offset];
-  if (!long.has(type) && (await driver.isSmall(newest)))
+  if (!long.has(type) && (await driver.isSmall(work.newest)) && !driver.isHeavy(work))
     return driver.read((reader) => readAtOnce(reader, type, bound, values, counted));
   const snapshot = await driver.snapshot();
   try {

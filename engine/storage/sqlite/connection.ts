@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Row, Statement, Values, Writer } from '../driver.ts';
 import { translated } from './errors.ts';
+import { isLike, LIKE } from './like.ts';
 
 /** A prepared statement, as much of it as is used. */
 interface Prepared {
@@ -25,6 +26,7 @@ export interface Connection extends Writer {
 
 export function connect(file: string, readonly: boolean): Connection {
   const database = new Database(file, { readonly, timeout: 0 });
+  database.function(LIKE, { deterministic: true, directOnly: true }, isLike);
   const prepared: Readonly<Record<Shape, WeakMap<Statement, Prepared>>> = {
     row: new WeakMap(),
     value: new WeakMap(),

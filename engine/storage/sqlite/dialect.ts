@@ -3,6 +3,7 @@ import knex from 'knex';
 import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { sqliteAlterations } from './alter.ts';
+import { LIKE } from './like.ts';
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
@@ -21,7 +22,7 @@ export const sqliteDialect: Dialect = {
   unlimited: -1,
   // The identifier ends every index of its own accord, and null comes first in it.
   indexed: (expressions) => expressions,
-  like: `like '' ||`,
+  like: { short: `like '' ||`, long: (column) => `${LIKE}(?, ${column})` },
   joined: { words: 'cross join', inOrder: true },
   integer: 'integer',
   identifier: (builder, column) => void builder.increments(column),

@@ -1,12 +1,15 @@
 /** Which lists look at so many rows that they would hold the other requests up. */
 import type Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { ListWork, Statement, Values } from '../driver.ts';
+import type { ListWork, Statement, TextWork, Values } from '../driver.ts';
 import type { TurnReader } from './turn-reader.ts';
 
 /** Rows that one request may read, sort and skip, or count along an index: a millisecond or two. */
 const MAX_SCANNED = 20_000;
 const MAX_COUNTED = 100_000;
+/** Nanoseconds that the filters and orders of a smaller table may take, and that one filter takes for each row. */
+const MAX_MATCHING = 5_000_000;
+const PER_FILTER = 50;
 
 export function createScales(reader: TurnReader, database: Database.Database): (list: ListWork) => boolean {
   const plans = new WeakMap<Statement, readonly string[]>();
@@ -25,11 +28,22 @@ export function createScales(reader: TurnReader, database: Database.Database): (
     return sorted || scanned;
   }
 
+  function isLongMatch({ filters, texts }: ListWork, size: number): boolean {
+    const most = ({ longest, perByte }: TextWork): number => size * longest * perByte;
+    // The database knows the length of a text without reading it.
+    const exact = ({ total, perByte }: TextWork): number => (total ? reader.count(total, []) : Infinity) * perByte;
+    const nanoseconds = texts.reduce(
+      (sum, text) => sum + (most(text) > MAX_MATCHING ? exact(text) : most(text)),
+      size * filters * PER_FILTER,
+    );
+    return nanoseconds > MAX_MATCHING;
+  }
+
   return (list) => {
     const { newest, filters, offset, counted } = list;
     // Identifiers are never used again: there cannot be more rows than the newest one says.
     const size = Number(reader.count(newest, []));
-    if (size <= MAX_SCANNED) return false;
+    if (size <= MAX_SCANNED) return isLongMatch(list, size);
     if (offset > MAX_SCANNED || isSearched(list)) return true;
     const countable = filters === 0 ? MAX_COUNTED : MAX_SCANNED;
     return counted !== undefined && size > countable && !reader.isCounted(counted.statement, counted.values);

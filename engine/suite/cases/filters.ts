@@ -41,6 +41,8 @@ function patterns(text: string): string[] {
     `*${tail}`,
     `*${[...characters].slice(1, 4).join('')}*`,
     `${head.toUpperCase()}*`,
+    `${characters.toLowerCase()}*${tail.toUpperCase()}`,
+    `*${characters}*${'x'.repeat(40)}*`,
     '*',
     '%',
     `_${[...characters].slice(1).join('')}`,
