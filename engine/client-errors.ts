@@ -16,7 +16,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ],
   ['ERR_HTTP_REQUEST_TIMEOUT', { code: 'request-timeout', detail: 'The request did not arrive in time' }],
 ]);
-const MALFORMED: Refusal = { code: 'bad-request', detail: 'This is no valid HTTP request' };
+const MALFORMED: Refusal = { code: 'bad-request', detail: 'This is not a valid HTTP request' };
 
 export function answerClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
+import { framingFault } from './http/framing.ts';
 import { answerInOrder } from './owed-answers.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
@@ -23,11 +24,13 @@ const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
   const { noted, onClientError } = answerInOrder(serve);
-  const server = createServer({ ...patience(settings), maxHeaderSize: settings.headerLimit + 1 }, noted)
+  const server = createServer(serverOptions(settings), noted)
     .on('checkContinue', continuing(noted, settings.bodyLimit))
     // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
     .on('checkExpectation', noted)
-    .on('clientError', onClientError);
+    .on('clientError', onClientError)
+    // Nothing here is a proxy.
+    .on('connect', (_, socket) => onClientError(new Error('CONNECT'), socket));
   // Who has sent all and closes that side is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = openSockets(server);
@@ -40,8 +43,10 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
   return { server, sockets };
 }
 
-/** How long a client may take to send. */
-const patience = ({ requestTimeout }: ListenerSettings): ServerOptions => ({
+const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): ServerOptions => ({
+  maxHeaderSize: headerLimit + 1,
+  // Node's own refusal lets what is pipelined behind such a request through.
+  requireHostHeader: false,
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout,
   headersTimeout: requestTimeout / 3,
@@ -60,7 +65,7 @@ function openSockets(server: Server): ReadonlySet<Socket> {
 /** A client that asks first sends no body that is too large: after the answer its next bytes would be taken for it. */
 function continuing(serve: RequestListener, bodyLimit: number): RequestListener {
   return (request, response) => {
-    if (announced(request) <= bodyLimit) response.writeContinue();
+    if (announced(request) <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
     else response.shouldKeepAlive = false;
     serve(request, response);
   };

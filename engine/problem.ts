@@ -6,7 +6,7 @@ interface Kind {
 
 /** Every problem code. The README lists them; a test compares both ways. */
 export const problemKinds = {
-  'bad-request': { status: 400, title: 'This is no HTTP request' },
+  'bad-request': { status: 400, title: 'This is not a valid HTTP request' },
   'invalid-query': { status: 400, title: 'The query string is not valid' },
   'invalid-header': { status: 400, title: 'A request header is not valid' },
   'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },

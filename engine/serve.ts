@@ -5,6 +5,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import { isGuarded } from './access/access.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { inBatches } from './http/batches.ts';
+import { refuseUnclear } from './http/framing.ts';
 import { createMisdirected } from './http/misdirected.ts';
 import { drain, listen, urlOf } from './listener.ts';
 import { VERSION } from './package.ts';
@@ -79,9 +80,11 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
     ...engine,
     measuring: (request) => measuringOf(engine, engine.modelFor(request)),
   };
-  const refuseMisdirected = createMisdirected(namesOf(settings), createLog(settings));
-  return (request, response) => {
-    if (refuseMisdirected(request, response)) return engine.outside.watch(request, response);
+  const log = createLog(settings);
+  const refuseMisdirected = createMisdirected(namesOf(settings), log);
+  const { watch } = engine.outside;
+  return refuseUnclear(log, watch, (request, response) => {
+    if (refuseMisdirected(request, response)) return watch(request, response);
     engine.handler(request, response, () => {
       engine.outside.watch(request, response);
       response.once('prefinish', () => engine.awaitReader(request, response));
@@ -91,7 +94,7 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
       if (asksHealth(request)) serveOther();
       else engine.outside.limit(request, response, serveOther);
     });
-  };
+  });
 }
 
 function measuringOf({ model }: Engine, { types }: Model): Measuring {

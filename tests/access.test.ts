@@ -408,7 +408,7 @@ describe('a request for another host', () => {
     [REBOUND, 421],
     ['localhost.rebound.example', 421],
     ['127.0.0.1.rebound.example', 421],
-    ['127.0.0.1@rebound.example', 421],
+    ['127.0.0.1@rebound.example', 400],
     ['xlocalhost', 421],
   ])('is refused without tokens: %s', async (host, expected) => {
     const own = await startTestServer({ schemaDirectory: SCHEMA });

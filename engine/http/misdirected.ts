@@ -1,15 +1,13 @@
 /**
  * Requests for another host. Without tokens, a page of any site could let its own name lead to this machine (DNS
- * rebinding), and read and write as if it were a page of the service. And requests for two at once: whoever stands in
- * front may go by the other line (RFC 9112, 3.2).
+ * rebinding), and read and write as if it were a page of the service.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
-import { problemAnswer } from './problem-answer.ts';
-import { fullPath, targetOf } from './target.ts';
+import { refuseWith } from './refuse-with.ts';
 
-/** Whether the request was answered, since it is for somebody else, or says twice for whom. */
+/** Whether the request was answered, since it is for somebody else. */
 export type RefuseMisdirected = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** An address, or this machine: no name server decides where these lead. */
@@ -18,22 +16,7 @@ const MAX_SHOWN = 100;
 
 /** `*` among the names is every one. */
 export function createMisdirected(names: readonly string[], log: Log): RefuseMisdirected {
-  const refuseOthers = names.includes('*') ? () => false : createRefuseOthers(names, log);
-  return (request, response) => {
-    if (!namesTwoHosts(request.rawHeaders)) return refuseOthers(request, response);
-    response.shouldKeepAlive = false;
-    return refuse(request, response, new Problem('bad-request', 'The request has more than one Host'), log);
-  };
-}
-
-/** Names and values in turn. Few names are as long: nothing else is looked at twice. */
-function namesTwoHosts(lines: readonly string[]): boolean {
-  let hosts = 0;
-  for (let at = 0; at < lines.length; at += 2) {
-    const name = lines[at];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts > 1;
+  return names.includes('*') ? () => false : createRefuseOthers(names, log);
 }
 
 function createRefuseOthers(names: readonly string[], log: Log): RefuseMisdirected {
@@ -45,9 +28,12 @@ function createRefuseOthers(names: readonly string[], log: Log): RefuseMisdirect
     // Browsers always say whom they mean.
     if (host === undefined || host === last) return false;
     const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
-    if (!FIXED.test(name) && !known.has(name)) return refuse(request, response, misdirected(name), log);
-    last = host;
-    return false;
+    if (FIXED.test(name) || known.has(name)) {
+      last = host;
+      return false;
+    }
+    refuseWith(misdirected(name), request, response, log);
+    return true;
   };
 }
 
@@ -56,16 +42,3 @@ const misdirected = (name: string): Problem =>
     'misdirected-request',
     `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`,
   );
-
-function refuse(request: IncomingMessage, response: ServerResponse, problem: Problem, log: Log): true {
-  const { status, headers, body } = problemAnswer(problem, fullPath(targetOf(request)), '', log);
-  const text = String(body);
-  response.writeHead(status, {
-    ...headers,
-    'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-cache',
-    'X-Content-Type-Options': 'nosniff',
-  });
-  response.end(request.method === 'HEAD' ? undefined : text);
-  return true;
-}

@@ -18,11 +18,26 @@ export function targetOf(request: IncomingMessage): Target {
 }
 
 /** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). */
-function originForm(url: string): string {
+export function originForm(url: string): string {
   if (url.startsWith('/')) return url;
-  const authority = url.indexOf('://');
-  const path = authority === -1 ? -1 : url.indexOf('/', authority + 3);
-  return path === -1 ? '/' : url.slice(path);
+  const rest = absoluteForm(url)?.rest ?? '/';
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+interface AbsoluteForm {
+  readonly scheme: string;
+  readonly authority: string;
+  /** Path and query. */
+  readonly rest: string;
+}
+
+const ABSOLUTE = /^(?<scheme>https?):\/\/(?<authority>[^/?]+)(?<rest>.*)$/i;
+
+/** undefined where the URL is none of this kind. */
+export function absoluteForm(url: string): AbsoluteForm | undefined {
+  const { scheme, authority, rest } = ABSOLUTE.exec(url)?.groups ?? {};
+  if (scheme === undefined || authority === undefined || rest === undefined) return undefined;
+  return { scheme: scheme.toLowerCase(), authority, rest };
 }
 
 /** The path as the client sees it. */

@@ -18,6 +18,8 @@ function raw(context: Context, title: string, bytes: string, status: number, cod
 
 const filled = (head: string, bytes: number): string => `${head}X-Filler: ${'a'.repeat(bytes)}\r\n\r\n`;
 
+const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+
 /** Nobody waits longer than this for a case, in milliseconds. */
 const PATIENCE = 5_000;
 
@@ -32,6 +34,14 @@ export function wire(context: Context): readonly Case[] {
     ...raw(context, 'that is no HTTP', 'HELLO\r\n\r\n', 400, 'bad-request'),
     ...raw(context, 'with a length and chunks', twoLengths, 400, 'bad-request'),
     ...raw(context, 'with two hosts', `${head}Host: localhost\r\nContent-Length: 2\r\n\r\n{}`, 400, 'bad-request'),
+    ...raw(
+      context,
+      'with two codings',
+      `${head}Transfer-Encoding: gzip, chunked\r\n\r\n${smuggled}`,
+      400,
+      'bad-request',
+    ),
+    ...raw(context, 'with chunks in HTTP/1.0', `${head.replace('/1.1', '/1.0')}${CHUNKED}`, 400, 'bad-request'),
     ...(headerLimit === undefined
       ? []
       : raw(

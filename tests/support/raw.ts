@@ -1,0 +1,26 @@
+/** Bytes on the wire, as they stand. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export async function dial(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.setEncoding('latin1').on('error', () => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** What comes back for these bytes, until the connection is closed or a while is over. */
+export async function raw(url: string, bytes: string, wait = 3000): Promise<string> {
+  const socket = await dial(url);
+  let text = '';
+  socket.on('data', (piece: string) => (text += piece));
+  socket.write(bytes, 'latin1');
+  await Promise.race([once(socket, 'close'), sleep(wait, undefined, { ref: false })]);
+  socket.destroy();
+  return text;
+}
+
+export const statusesOf = (text: string): readonly number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
