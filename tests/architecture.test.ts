@@ -11,6 +11,7 @@ const ENGINE = 'engine';
 const RANKS: readonly (readonly string[])[] = [
   [
     'json.ts',
+    'raw-json.ts',
     'names.ts',
     'diagnostic.ts',
     'problem.ts',

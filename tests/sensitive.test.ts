@@ -82,7 +82,7 @@ test('nothing that the service writes, and no problem that it answers, has one',
   const problems = answers.filter(({ status }) => status >= 400);
   // A fault of the service itself: the row is no longer what it was.
   expect((await send(url, 'POST /api/patients', body({ number: 'P2', notes: {} }))).status).toBe(201);
-  spoil(SECRET);
+  spoil(`{"\\${SECRET}":1}`);
   problems.push(await send(url, 'PATCH /api/patients/2', body({ notes: { a: 1 } })));
   expect(problems.at(-1)?.status).toBe(500);
   problems.push(await exchange(url, 'GET /metrics'));

@@ -15,7 +15,7 @@ const others = [string, integer, number, boolean, decimal, date, timestamp];
 export const any: FieldType = {
   ...document,
   name: 'any',
-  description: 'Any JSON value, kept as it was written.',
+  description: 'Any JSON value, kept as the text that was sent: numbers and the order of keys included.',
   schema: () => ({}),
   expected: () => 'any JSON value',
   good: (_shape, seed) => pick([{ z: seed, a: [seed, null] }, [seed], `text ${seed}`, seed], seed),

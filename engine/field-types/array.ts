@@ -7,7 +7,8 @@ const count = (description: string) => ({ type: 'integer', minimum: 0, descripti
 export const array: FieldType = {
   ...document,
   name: 'array',
-  description: 'A JSON array with items of any type, kept as it was written.',
+  description:
+    'A JSON array with items of any type, kept as the text that was sent: numbers and the order of keys included.',
   keywords: { minItems: count('The least number of items.'), maxItems: count('The greatest number of items.') },
   schema: (shape) => ({ type: 'array', items: {}, ...shape.constraints }),
   expected: () => 'an array',

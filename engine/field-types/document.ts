@@ -23,6 +23,7 @@ const postgresColumn: ColumnType = {
 export const document = {
   keywords: {},
   operators: [],
+  keepsText: true,
   faults: () => [],
   parse: () => undefined,
   equal: (a, b) => isDeepStrictEqual(a, b),

@@ -53,6 +53,8 @@ export interface FieldType {
   /** The constraint keywords a descriptor may set, each with the JSON Schema of its value. */
   readonly keywords: Readonly<Record<string, JsonObject>>;
   readonly operators: readonly OperatorName[];
+  /** The column keeps the JSON text that was sent: no value is made of it on its way there and back. */
+  readonly keepsText?: true;
   /** JSON Schema (draft 2020-12) of a value that is not null. */
   schema(shape: Shape): JsonObject;
   /** What a value must be, as the end of a sentence: "an integer from 0 to 9". */

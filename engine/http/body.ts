@@ -1,22 +1,34 @@
 /** From bytes to an object that may be validated: JSON in UTF-8, each key once, not too deep, clean strings. */
-import { isObject, type JsonObject } from '../json.ts';
-import { faultyRequest, Problem } from '../problem.ts';
+import { isObject, type JsonObject, unescapedSteps } from '../json.ts';
+import type { RecordType } from '../model/model.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import { hasEscapedKey, NO_RAW_VALUES, parseValue, type RawValues, readingOf } from '../raw-json.ts';
 import { type BodyLimits, refuseTooMuch } from './body-limits.ts';
 import type { Content } from './content.ts';
 import { inspect } from './inspect.ts';
 import { textFault } from './json-fault.ts';
-import { stringEnd } from './json-string.ts';
+import { isKept, rawReader } from './raw-values.ts';
 
-export function parseBody(content: Content, limits: BodyLimits): JsonObject {
-  return 'parsed' in content ? inspected(content.parsed, true, limits).value : parseText(decode(content), limits);
+export interface Body {
+  readonly body: JsonObject;
+  /** Empty where a body parser in front has left nothing but values. */
+  readonly raw: RawValues;
 }
 
-function parseText(text: string, limits: BodyLimits): JsonObject {
-  const parsed = parse(text, limits);
-  // Only an escape can bring a lone surrogate or U+0000 into a string: neither is UTF-8, or JSON, as it stands.
-  const { value, keys } = inspected(parsed, text.includes('\\u'), limits);
-  if (keys !== countKeys(text)) throw textProblem(text, limits);
-  return value;
+export function bodyParser(type: RecordType, limits: BodyLimits): (content: Content) => Body {
+  const readRaw = rawReader(type);
+  const isFault = ({ code, ...fault }: Fault): boolean =>
+    code !== 'number-range' || !('pointer' in fault) || !isKept(type, unescapedSteps(fault.pointer));
+  return (content) => {
+    if ('parsed' in content) return { body: inspected(content.parsed, true, limits).value, raw: NO_RAW_VALUES };
+    const text = decode(content);
+    const parsed = parse(text, limits);
+    // Only an escape can bring a lone surrogate or U+0000 into a string: neither is UTF-8, or JSON, as it stands.
+    const { value, keys } = inspected(parsed, text.includes('\\u'), limits, isFault);
+    const raw = readRaw(text, value);
+    if (keys !== raw.keys) throw textProblem(text, limits);
+    return { body: value, raw: raw.values };
+  };
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -31,6 +43,13 @@ function decode(bytes: Buffer): string {
 }
 
 function parse(text: string, limits: BodyLimits): unknown {
+  const parsed = parseNatively(text, limits);
+  if (!hasEscapedKey(text)) return parsed;
+  if (textFault(text, limits.bodyDepth)) throw textProblem(text, limits);
+  return parseValue(readingOf(text));
+}
+
+function parseNatively(text: string, limits: BodyLimits): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -42,10 +61,12 @@ function inspected(
   parsed: unknown,
   checkStrings: boolean,
   limits: BodyLimits,
+  isFault: (fault: Fault) => boolean = () => true,
 ): { readonly value: JsonObject; readonly keys: number } {
-  const { faults, keys, items, tooDeep } = inspect(parsed, checkStrings, limits.bodyDepth);
+  const { faults: found, keys, items, tooDeep } = inspect(parsed, checkStrings, limits.bodyDepth);
   if (tooDeep) throw jsonProblem(`The body is nested deeper than ${limits.bodyDepth} levels`);
   refuseTooMuch({ bodyKeys: keys, bodyItems: items }, limits);
+  const faults = found.filter(isFault);
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   if (isObject(parsed)) return { value: parsed, keys };
   const message = `The body must be a JSON object, not ${kindOf(parsed)}`;
@@ -54,20 +75,6 @@ function inspected(
 
 const kindOf = (value: unknown): string =>
   Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
-
-const QUOTE = 0x22;
-const COLON = 0x3a;
-
-/** How many keys a valid JSON text names: the colons outside of strings. JSON.parse keeps one of two equal keys. */
-function countKeys(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = stringEnd(text, at);
-    else if (code === COLON) count += 1;
-  }
-  return count;
-}
 
 function textProblem(text: string, { bodyDepth }: BodyLimits): Problem {
   const fault = textFault(text, bodyDepth);

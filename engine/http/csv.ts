@@ -1,6 +1,6 @@
 /** CSV (RFC 4180): a line of names, then one for each record. An empty cell is null, "" the empty text. */
-import { isObject, type JsonValue } from '../json.ts';
 import type { View } from '../query/list-query.ts';
+import { membersOf } from '../raw-json.ts';
 
 const END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
@@ -12,15 +12,15 @@ export const csvNames = ({ type: { identifier }, fields }: View): readonly strin
 
 export const csvHead = (names: readonly string[]): string => names.map(quoted).join(',') + END;
 
-/** `record` is JSON text. */
+/** `record` is JSON text. Numbers, and what is kept as JSON, stand as they are written there. */
 export function csvLine(record: string, names: readonly string[]): string {
-  const values: unknown = JSON.parse(record);
-  return isObject(values) ? names.map((name) => cell(values[name] ?? null)).join(',') + END : '';
+  const members = membersOf(record);
+  return names.map((name) => cell(members.get(name)?.text ?? 'null')).join(',') + END;
 }
 
-function cell(value: JsonValue): string {
-  if (value === null) return '';
-  return quoted(typeof value === 'object' ? JSON.stringify(value) : String(value));
+function cell(text: string): string {
+  if (text === 'null') return '';
+  return quoted(text.startsWith('"') ? String(JSON.parse(text)) : text);
 }
 
 const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -63,7 +63,7 @@ function visitString(value: string, walk: Walk): void {
   if (walk.checkStrings) checkText(value, 'The string', walk);
 }
 
-/** `1e999` is valid JSON, but no number here; it would come back as null. */
+/** `1e999` is valid JSON, but not a number in JavaScript: only its text could be kept. */
 function visitNumber(value: number, walk: Walk): void {
   if (!Number.isFinite(value)) refuse(walk, 'number-range', 'The number is too large');
 }

@@ -1,5 +1,5 @@
 /** Takes the JSON text of a list of records apart, as it comes: the texts of its records, exactly as they stand. */
-import { stringEnd } from './json-string.ts';
+import { stringEnd } from '../raw-json.ts';
 
 const QUOTE = 0x22;
 const OPEN = 0x7b;

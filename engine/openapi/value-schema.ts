@@ -38,6 +38,7 @@ function fieldDescription(field: Field, type: RecordType): string {
     description === '' ? `${capitalized(name)}: ${expected}` : description,
     ...(unique ? ['No two records have the same'] : []),
     ...(readOnly ? ['Set by the service; a body may repeat it, but not change it'] : []),
+    ...(field.type.keepsText ? ['Kept as the JSON text that was sent, without white space between tokens'] : []),
     ...(sensitive ? ['Confidential: the service never logs it'] : []),
     ...(lacking.length === 0 ? [] : [`Not in variant ${lacking.map((variant) => variant.name).join(', ')}`]),
   ];

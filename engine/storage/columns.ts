@@ -29,8 +29,7 @@ export function columnsOf(type: RecordType, dialect: DialectName): readonly Colu
       name: field.column,
       field,
       nullable: field.nullable,
-      default:
-        field.default === undefined || field.default === null ? null : columnType(field, dialect).encode(field.default),
+      default: encodedDefault(field, dialect),
     })),
     ...type.references.map((reference) => ({
       ...plain,
@@ -45,3 +44,7 @@ export function columnsOf(type: RecordType, dialect: DialectName): readonly Colu
 
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);
+
+/** What a field holds that a new record does not give; null where it has no default. */
+export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
+  encode(field, dialect, field.default ?? null);

@@ -1,6 +1,7 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
+import type { RawValues } from '../raw-json.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
@@ -29,6 +30,8 @@ export interface WriteRequest {
   readonly type: RecordType;
   /** A body that the type's validator has accepted. */
   readonly body: JsonObject;
+  /** What of the body is kept as it was written. A value without a text is written as JSON.stringify does. */
+  readonly raw?: RawValues;
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** What of the written record is answered. */

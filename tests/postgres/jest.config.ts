@@ -18,6 +18,7 @@ const both = [
   'migration-safety',
   'model-based',
   'paging',
+  'raw-values',
   'relations',
   'storage',
   'suite',

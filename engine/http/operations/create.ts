@@ -1,5 +1,5 @@
 /** POST of a new record; under an Idempotency-Key once, however often it is sent. */
-import { parseBody } from '../body.ts';
+import { bodyParser } from '../body.ts';
 import type { Exchange, Operation } from '../exchange.ts';
 import { onceOf } from '../idempotency.ts';
 import { RECORD_BODY } from '../negotiation.ts';
@@ -10,15 +10,16 @@ import type { Written } from '../../storage/store.ts';
 
 export function create(service: Service): Operation {
   const { type, store, queries, validators, readContent, limits } = service;
+  const parse = bodyParser(type, limits);
   return async (exchange) => {
     const { request, target } = exchange;
     const content = await readContent(request, RECORD_BODY);
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
-    const body = parseBody(content, limits);
+    const { body, raw } = parse(content);
     requireValid(validators.create(view.variant), body);
     refuseIfMatch(request);
-    const wanted = { type, body, mergePatch: false, view };
+    const wanted = { type, body, raw, mergePatch: false, view };
     if (once !== undefined) return store.createOnce(wanted, once, (written) => created(service, exchange, written));
     return created(service, exchange, await store.create(wanted));
   };

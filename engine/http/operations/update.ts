@@ -1,5 +1,5 @@
 /** PUT and PATCH of one record: keys that are left out stay as they are. */
-import { parseBody } from '../body.ts';
+import { bodyParser } from '../body.ts';
 import type { Operation } from '../exchange.ts';
 import { parseIdentifier } from '../identifier.ts';
 import { PATCH_BODY, RECORD_BODY } from '../negotiation.ts';
@@ -9,15 +9,16 @@ import { requireValid, type Service } from '../service.ts';
 
 export function update({ type, store, queries, validators, readContent, limits }: Service, method: string): Operation {
   const mergePatch = method === 'PATCH';
+  const parse = bodyParser(type, limits);
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
   return async ({ request, target, identifier: text }) => {
     const content = await readContent(request, bodyTypes);
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
-    const body = parseBody(content, limits);
+    const { body, raw } = parse(content);
     requireValid(validators.update(view.variant), body);
     const precondition = preconditionOf(request, type.preconditions);
-    const written = await store.update({ type, identifier, body, mergePatch, view, ...precondition });
+    const written = await store.update({ type, identifier, body, raw, mergePatch, view, ...precondition });
     return writeAnswer(request, 200, written.body, tagHeader(type, written.body));
   };
 }

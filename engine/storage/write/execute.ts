@@ -3,6 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict, restrictConflict } from './conflicts.ts';
+import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
 import { openKeysOf } from './resolve-record.ts';
 import { type Node, type Pair, refuse, type Session, storedValue, throwRefusals } from './session.ts';
@@ -93,12 +94,12 @@ const valueOf = (value: SqlValue | Node): SqlValue | undefined => (isNode(value)
 /** The text of the open keys as they will be; undefined where the body says nothing of them. */
 function openColumn(node: Node): string | undefined {
   if (node.openKeys.size === 0) return undefined;
-  const keys = openKeysOf(node);
-  for (const [key, { value }] of node.openKeys) {
-    if (value === undefined) keys.delete(key);
-    else keys.set(key, value);
+  const members = new Map(openKeysOf(node));
+  for (const [key, { member }] of node.openKeys) {
+    if (member === undefined) members.delete(key);
+    else members.set(key, { name: members.get(key)?.name ?? member.name, text: member.text });
   }
-  return JSON.stringify(Object.fromEntries(keys));
+  return rawObject(members.values());
 }
 
 async function update(session: Session, node: Node, changes: readonly Change[]): Promise<void> {

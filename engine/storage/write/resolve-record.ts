@@ -1,7 +1,9 @@
 /** A body -> what its record's columns are to hold: fields, identifier and open keys. Relations stand in a file of their own. */
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
-import { columnType, encode } from '../columns.ts';
+import { membersOf, type RawMember, type RawMembers, sameValue } from '../../raw-json.ts';
+import { columnType, encode, encodedDefault } from '../columns.ts';
 import { assign, contradiction, linkedOnly } from './assign.ts';
 import { mergePatch } from './merge-patch.ts';
 import { resolveRelation } from './resolve-relation.ts';
@@ -15,59 +17,81 @@ export async function resolveBody(session: Session, root: Node, body: JsonObject
 
 async function resolveRecord(session: Session, node: Node, body: JsonObject, place: Place): Promise<void> {
   const { type } = node;
-  for (const key of Object.keys(body)) {
+  const raw = session.raw.get(body);
+  for (const key of keysOf(body, raw)) {
     const value = body[key] ?? null;
     const pointer = `${place.pointer}/${escapeStep(key)}`;
     const field = type.fields.get(key);
     const relation = type.relations.get(key);
-    if (field) resolveField(session, node, field, value, { ...place, pointer });
+    if (field?.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { ...place, pointer });
+    else if (field) resolveField(session, node, field, value, { ...place, pointer });
     else if (relation) await resolveRelation(session, node, relation, value, { ...place, pointer });
     else if (type.identifier.inRecord && key === type.identifier.name) checkIdentifier(session, node, value, pointer);
-    else resolveOpenKey(session, node, key, value, { ...place, pointer });
+    else resolveOpenKey(session, node, key, memberOf(raw, key, value), { ...place, pointer });
   }
 }
 
-function resolveField(
-  session: Session,
-  node: Node,
-  field: Field,
-  given: JsonValue,
-  { pointer, writable }: Place,
-): void {
+/** JavaScript puts keys that look like indices first: then those that are kept follow in the order of the text. */
+function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
+  const keys = Object.keys(body);
+  if (raw === undefined || !/^\d/.test(keys[0] ?? '')) return keys;
+  return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
+}
+
+/** Where a body parser in front has left nothing but values, they are written as it would write them. */
+const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
+  raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
+
+const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
+  value === null ? null : memberOf(raw, key, value).text;
+
+function resolveField(session: Session, node: Node, field: Field, value: JsonValue, place: Place): void {
   const before = decoded(session, node, field);
-  const value = session.rules.mergePatch && isObject(given) ? mergePatch(before, given) : given;
-  const same =
-    before !== undefined &&
-    (before === value || (before !== null && value !== null && field.type.equal(before, value)));
-  const fixed = node.stored ? before : (field.default ?? null);
-  if (
-    field.readOnly &&
-    !session.rules.readOnlyToo &&
-    fixed !== undefined &&
-    !(fixed === value || field.type.equal(fixed, value))
-  ) {
-    refuse(
-      session,
-      'invalid-body',
-      pointer,
-      'read-only',
-      `"${field.name}" is read-only and holds ${JSON.stringify(fixed)}`,
-    );
+  const isSame = (other: JsonValue | undefined): boolean =>
+    other === value || (other !== undefined && other !== null && value !== null && field.type.equal(other, value));
+  if (isReadOnly(session, field)) {
+    const fixed = node.stored ? (before ?? null) : (field.default ?? null);
+    if (!isSame(fixed)) refuseChange(session, field, JSON.stringify(fixed), place);
     return;
   }
-  assign(session, node, {
-    column: field.column,
-    value: encode(field, session.dialect, value),
-    pointer,
-    writable,
-    same,
-  });
+  const { pointer, writable } = place;
+  const encoded = encode(field, session.dialect, value);
+  assign(session, node, { column: field.column, value: encoded, pointer, writable, same: isSame(before) });
+}
+
+/** The same for a field that keeps the text: null, or what was sent. */
+function resolveText(session: Session, node: Node, field: Field, given: string | null, place: Place): void {
+  const before = storedText(node, field);
+  const text = session.rules.mergePatch && given !== null ? mergePatch(before ?? undefined, given) : given;
+  const isSame = (other: SqlValue | undefined): boolean =>
+    other === text || (typeof other === 'string' && text !== null && sameValue(other, text));
+  if (isReadOnly(session, field)) {
+    const fixed = node.stored ? (before ?? null) : encodedDefault(field, session.dialect);
+    if (!isSame(fixed)) refuseChange(session, field, String(fixed), place);
+    return;
+  }
+  const { pointer, writable } = place;
+  // Values are compared only where they may not change: that costs more than a write.
+  const same = writable ? before === text : isSame(before);
+  assign(session, node, { column: field.column, value: text, pointer, writable, same });
+}
+
+/** What is read-only stays as it is written, too: its value may be given in any way, and is not assigned. */
+const isReadOnly = ({ rules }: Session, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
+
+function refuseChange(session: Session, { name }: Field, fixed: string, { pointer }: Place): void {
+  refuse(session, 'invalid-body', pointer, 'read-only', `"${name}" is read-only and holds ${fixed}`);
 }
 
 /** The value that is stored; undefined for a record that is to be made. */
 function decoded({ dialect }: Session, node: Node, field: Field): JsonValue | undefined {
   const stored = storedValue(node, field.column);
   return stored === undefined || stored === null ? stored : columnType(field, dialect).decode(stored);
+}
+
+function storedText(node: Node, field: Field): string | null | undefined {
+  const stored = storedValue(node, field.column);
+  return stored === undefined || stored === null ? stored : String(stored);
 }
 
 /** A record keeps its identifier. Null counts as absent where one is to be made. */
@@ -86,22 +110,29 @@ function resolveOpenKey(
   session: Session,
   node: Node,
   key: string,
-  given: JsonValue,
+  given: RawMember,
   { pointer, writable }: Place,
 ): void {
   const before = openKeysOf(node).get(key);
-  const merged = session.rules.mergePatch ? mergePatch(before, given) : given;
-  const value = session.rules.mergePatch && given === null ? undefined : merged;
+  const member = session.rules.mergePatch ? patched(before, given) : given;
   const known = node.openKeys.get(key);
-  if (known && JSON.stringify(known.value) !== JSON.stringify(value))
-    return contradiction(session, pointer, known.pointer);
-  if (!writable && node.stored && JSON.stringify(before) !== JSON.stringify(value))
-    return linkedOnly(session, node, pointer);
-  if (!known && writable) node.openKeys.set(key, { value, pointer });
+  if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
+  if (!writable && node.stored && !isSameMember(before, member)) return linkedOnly(session, node, pointer);
+  if (!known && writable) node.openKeys.set(key, { member, pointer });
 }
 
+/** undefined where the key is to go. */
+const patched = (before: RawMember | undefined, { name, text }: RawMember): RawMember | undefined =>
+  text === 'null' ? undefined : { name, text: mergePatch(before?.text, text) };
+
+const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
+
 /** The open keys of a record as they are stored. */
-export function openKeysOf(node: Node): Map<string, JsonValue> {
+export function openKeysOf(node: Node): RawMembers {
   const stored = storedValue(node, OPEN_COLUMN);
-  return new Map(typeof stored === 'string' ? Object.entries(JSON.parse(stored) as JsonObject) : []);
+  node.storedOpenKeys ??= typeof stored === 'string' ? membersOf(stored) : NO_MEMBERS;
+  return node.storedOpenKeys;
 }
+
+const NO_MEMBERS: RawMembers = new Map();

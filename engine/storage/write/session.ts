@@ -1,8 +1,9 @@
 /** One write while it is being worked out: which records it touches, and what each is to become. Nothing is written yet. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
+import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
 import type { Row, Writer } from '../driver.ts';
 import type { Table, Tables } from './tables.ts';
 
@@ -17,8 +18,16 @@ export interface Node {
   readonly pointer: string;
   /** By column: what the body says. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
-  /** By key, for open types; undefined removes the key. */
-  readonly openKeys: Map<string, { readonly value: JsonValue | undefined; readonly pointer: string }>;
+  /** By key, for open types. */
+  readonly openKeys: Map<string, OpenKey>;
+  /** The open keys that are stored, once somebody has asked for them. */
+  storedOpenKeys?: RawMembers;
+}
+
+export interface OpenKey {
+  /** undefined removes the key. */
+  readonly member: RawMember | undefined;
+  readonly pointer: string;
 }
 
 export interface Assigned {
@@ -63,6 +72,8 @@ export interface Session {
   readonly tables: Tables;
   readonly dialect: DialectName;
   readonly rules: Rules;
+  /** What of the body is kept as it was written. */
+  readonly raw: RawValues;
   /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
   readonly existing: Map<RecordType, Map<number, Node>>;
   readonly agenda: Item[];
@@ -78,7 +89,13 @@ export interface Session {
   readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
 }
 
-export function createSession(writer: Writer, tables: Tables, dialect: DialectName, rules: Rules): Session {
+export function createSession(
+  writer: Writer,
+  tables: Tables,
+  dialect: DialectName,
+  rules: Rules,
+  raw: RawValues = NO_RAW_VALUES,
+): Session {
   const maps = {
     existing: new Map(),
     deleted: new Map(),
@@ -88,7 +105,7 @@ export function createSession(writer: Writer, tables: Tables, dialect: DialectNa
     kept: new Set<string>(),
     inserted: new Set<Node>(),
   };
-  return { writer, tables, dialect, rules, agenda: [], made: [], refusals: [], ...maps };
+  return { writer, tables, dialect, rules, raw, agenda: [], made: [], refusals: [], ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

@@ -13,7 +13,7 @@ import { createSession, make, type Node, type Rules, touch } from './session.ts'
 import { createOnce } from './once.ts';
 import { createTables } from './tables.ts';
 
-type NewRecord = Pick<WriteRequest, 'type' | 'body'>;
+type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
   /** A create inside a transaction that the caller has begun; answers the identifier. */
@@ -25,8 +25,8 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
 
-  async function insert(writer: Writer, { type, body }: NewRecord, rules: Rules): Promise<number> {
-    const session = createSession(writer, tables, dialect, rules);
+  async function insert(writer: Writer, { type, body, raw }: NewRecord, rules: Rules): Promise<number> {
+    const session = createSession(writer, tables, dialect, rules, raw);
     await lockNamed(session, type, undefined, body);
     const node = make(session, type, body, '');
     await resolveBody(session, node, body);
@@ -57,9 +57,9 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
     create: (request) => driver.write((writer) => create(writer, request)),
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request)))),
-    update: ({ type, body, mergePatch, view, identifier, precondition }) =>
+    update: ({ type, body, raw, mergePatch, view, identifier, precondition }) =>
       driver.write(async (writer) => {
-        const session = createSession(writer, tables, dialect, { mergePatch, readOnlyToo: false });
+        const session = createSession(writer, tables, dialect, { mergePatch, readOnlyToo: false }, raw);
         await lockNamed(session, type, identifier, body);
         const node = await touch(session, type, identifier, '');
         if (!node) throw notFound(view, identifier);

@@ -1,0 +1,87 @@
+/** Which values of a body are kept as they were written, and their texts: records are followed by their types. */
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import type { RecordType } from '../model/model.ts';
+import {
+  NO_RAW_VALUES,
+  readItems,
+  type Reading,
+  readingOf,
+  readMembers,
+  type RawMember,
+  type RawValues,
+  skipValue,
+  takeValue,
+} from '../raw-json.ts';
+
+export interface RawBody {
+  readonly values: RawValues;
+  /** How many keys the text names. */
+  readonly keys: number;
+}
+
+interface Scan extends Reading {
+  readonly values: Map<JsonObject, Map<string, RawMember>>;
+}
+
+/** The texts in a body of the type, which is valid JSON. Only types that may keep any are looked through for them. */
+export function rawReader(type: RecordType): (text: string, body: JsonValue) => RawBody {
+  let keeps: boolean | undefined;
+  return (text, body) => {
+    keeps ??= mayKeep(type);
+    const reading = readingOf(text);
+    if (!keeps || !isObject(body)) {
+      skipValue(reading);
+      return { values: NO_RAW_VALUES, keys: reading.keys };
+    }
+    const scan: Scan = Object.assign(reading, { values: new Map() });
+    readRecord(scan, type, body);
+    return scan;
+  };
+}
+
+/** Whether a body of the type can hold such a value, in itself or in records nested in it. */
+function mayKeep(root: RecordType): boolean {
+  const types = new Set([root]);
+  for (const { open, fields, relations } of types) {
+    if (open || [...fields.values()].some((field) => field.type.keepsText)) return true;
+    for (const { target } of relations.values()) types.add(target);
+  }
+  return false;
+}
+
+function readRecord(scan: Scan, type: RecordType, record: JsonObject): void {
+  readMembers(scan, (key, name) => {
+    const relation = type.relations.get(key);
+    if (relation) readRelated(scan, relation.target, record[key]);
+    else if (keepsText(type, key)) keep(scan, record, key, name);
+    else skipValue(scan);
+  });
+}
+
+/** A field that keeps text, or a key that nothing names in an open type. */
+function keepsText(type: RecordType, key: string): boolean {
+  const field = type.fields.get(key);
+  if (field) return field.type.keepsText === true;
+  return type.open && !(type.identifier.inRecord && key === type.identifier.name);
+}
+
+function keep(scan: Scan, record: JsonObject, key: string, name: string): void {
+  const members = scan.values.get(record) ?? new Map<string, RawMember>();
+  scan.values.set(record, members);
+  members.set(key, { name, text: takeValue(scan) });
+}
+
+/** What is not a record, or a set of them, is refused by the validator. */
+function readRelated(scan: Scan, type: RecordType, value: JsonValue | undefined): void {
+  const first = scan.text[scan.at];
+  if (first === '{' && isObject(value)) readRecord(scan, type, value);
+  else if (first === '[' && Array.isArray(value)) readItems(scan, (index) => readRelated(scan, type, value[index]));
+  else skipValue(scan);
+}
+
+/** Whether what a pointer's steps lead to is kept as text. */
+export function isKept(type: RecordType, [key = '', ...rest]: readonly string[]): boolean {
+  const relation = type.relations.get(key);
+  if (!relation) return keepsText(type, key);
+  return isKept(relation.target, relation.toMany ? rest.slice(1) : rest);
+}

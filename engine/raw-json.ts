@@ -1,0 +1,268 @@
+/** JSON as text, taken apart without parsing its values: what is kept as it was written is never built anew. */
+import type { JsonObject, JsonValue } from './json.ts';
+
+/** By record of a body, then by key in the order of the text: the members that are kept as they were written. */
+export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
+export type RawMembers = ReadonlyMap<string, RawMember>;
+
+export const NO_RAW_VALUES: RawValues = new Map();
+
+/** A place in a text that is known to be valid JSON. */
+export interface Reading {
+  readonly text: string;
+  at: number;
+  /** How many keys have been passed. */
+  keys: number;
+}
+
+/** A member of an object, as its text has it. */
+export interface RawMember {
+  /** The key in its quotes, with the escapes that were written. */
+  readonly name: string;
+  /** The value, without white space between its tokens. */
+  readonly text: string;
+}
+
+const TAB = 0x09;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const isSpace = (code: number): boolean => code === SPACE || code === NEWLINE || code === RETURN || code === TAB;
+const opens = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_ARRAY;
+const closes = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
+
+export const isRawObject = (text: string): boolean => text.charCodeAt(0) === OPEN_OBJECT;
+
+/** The place of the quote that ends the string whose first quote is at `start`; -1 where there is none. */
+export function stringEnd(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+/** The place behind the string; the end of a text that somebody else has cut. */
+function afterString(text: string, start: number): number {
+  const end = stringEnd(text, start);
+  return end === -1 ? text.length : end + 1;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/** Begins at the first value of the text. */
+export function readingOf(text: string): Reading {
+  const reading = { text, at: 0, keys: 0 };
+  skipSpace(reading);
+  return reading;
+}
+
+function skipSpace(reading: Reading): void {
+  while (isSpace(reading.text.charCodeAt(reading.at))) reading.at += 1;
+}
+
+/** Goes behind the value that begins here. */
+export function skipValue(reading: Reading): void {
+  const first = reading.text.charCodeAt(reading.at);
+  if (first === QUOTE) reading.at = afterString(reading.text, reading.at);
+  else if (opens(first)) skipContainer(reading);
+  else skipScalar(reading);
+}
+
+function skipContainer(reading: Reading): void {
+  const { text } = reading;
+  let { at, keys } = reading;
+  let depth = 0;
+  do {
+    const code = text.charCodeAt(at);
+    if (code === COLON) keys += 1;
+    else if (opens(code)) depth += 1;
+    else if (closes(code)) depth -= 1;
+    at = code === QUOTE ? afterString(text, at) : at + 1;
+  } while (depth > 0 && at < text.length);
+  reading.at = at;
+  reading.keys = keys;
+}
+
+/** A number or a word ends where something else begins. */
+function skipScalar(reading: Reading): void {
+  const { text } = reading;
+  let { at } = reading;
+  for (let code = text.charCodeAt(at); at < text.length; code = text.charCodeAt(at)) {
+    if (code === COMMA || closes(code) || isSpace(code)) break;
+    at += 1;
+  }
+  reading.at = at;
+}
+
+/** The text of the value that begins here, without white space; goes behind it. */
+export function takeValue(reading: Reading): string {
+  const start = reading.at;
+  skipValue(reading);
+  return compact(reading.text.slice(start, reading.at));
+}
+
+/** Goes through the object that begins here. `read` is called at each value and goes behind it. */
+export function readMembers(reading: Reading, read: (key: string, name: string) => void): void {
+  const { text } = reading;
+  for (let more = enter(reading); more; more = next(reading)) {
+    const start = reading.at;
+    const end = afterString(text, start);
+    reading.at = end;
+    reading.keys += 1;
+    skipSpace(reading);
+    reading.at += 1;
+    skipSpace(reading);
+    const name = text.slice(start, end);
+    read(keyOf(name), name);
+  }
+}
+
+/** The same for an array. */
+export function readItems(reading: Reading, read: (index: number) => void): void {
+  let index = 0;
+  for (let more = enter(reading); more; more = next(reading)) read(index++);
+}
+
+const keyOf = (name: string): string => (name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1));
+
+/** Goes to the first member or item; false, and behind the container, where there is none. */
+function enter(reading: Reading): boolean {
+  reading.at += 1;
+  skipSpace(reading);
+  if (!closes(reading.text.charCodeAt(reading.at))) return true;
+  reading.at += 1;
+  return false;
+}
+
+/** Goes behind the comma, or behind the container. */
+function next(reading: Reading): boolean {
+  skipSpace(reading);
+  const more = reading.text.charCodeAt(reading.at) === COMMA;
+  reading.at += 1;
+  if (more) skipSpace(reading);
+  return more;
+}
+
+/** Whether a key is written with an escape. */
+export function hasEscapedKey(text: string): boolean {
+  let escape = text.indexOf('\\');
+  for (let at = text.indexOf('"'); at !== -1 && escape !== -1; at = text.indexOf('"', at)) {
+    const reading = { text, at: afterString(text, at), keys: 0 };
+    if (escape < reading.at) {
+      skipSpace(reading);
+      if (text.charCodeAt(reading.at) === COLON) return true;
+      escape = text.indexOf('\\', reading.at);
+    }
+    at = reading.at;
+  }
+  return false;
+}
+
+/**
+ * The value that begins here, for texts with escaped keys: where V8 has parsed an object with the key "n\\u0" before, it
+ * takes "n\u00e4me" for the same key (nodejs/node#63785). A text that somebody else may send must not decide that.
+ */
+export function parseValue(reading: Reading): JsonValue {
+  const first = reading.text.charCodeAt(reading.at);
+  if (first === OPEN_OBJECT) return parseObject(reading);
+  if (first === OPEN_ARRAY) return parseArray(reading);
+  return JSON.parse(takeValue(reading)) as JsonValue;
+}
+
+function parseObject(reading: Reading): JsonObject {
+  const entries: (readonly [string, JsonValue])[] = [];
+  readMembers(reading, (key) => entries.push([key, parseValue(reading)]));
+  // Makes an own property of every key, "__proto__" too.
+  return Object.fromEntries(entries);
+}
+
+function parseArray(reading: Reading): readonly JsonValue[] {
+  const items: JsonValue[] = [];
+  readItems(reading, () => items.push(parseValue(reading)));
+  return items;
+}
+
+/** The members of an object, by key. */
+export function membersOf(text: string): Map<string, RawMember> {
+  const members = new Map<string, RawMember>();
+  const reading = readingOf(text);
+  readMembers(reading, (key, name) => members.set(key, { name, text: takeValue(reading) }));
+  return members;
+}
+
+/** The object that has these members. */
+export const rawObject = (members: Iterable<RawMember>): string =>
+  `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
+
+/** Without the white space between tokens. */
+function compact(text: string): string {
+  if (!/[ \t\n\r]/.test(text)) return text;
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at);
+    if (isSpace(code)) {
+      if (at > start) parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+    at = code === QUOTE ? afterString(text, at) : at + 1;
+  }
+  parts.push(text.slice(start));
+  return parts.join('');
+}
+
+/** Whether two texts stand for one value: keys in any order, strings escaped in any way, numbers by what they amount to. */
+export const sameValue = (a: string, b: string): boolean => a === b || canonical(a) === canonical(b);
+
+const canonical = (text: string): string => canonicalValue(readingOf(text));
+
+function canonicalValue(reading: Reading): string {
+  const first = reading.text.charCodeAt(reading.at);
+  if (first === OPEN_OBJECT) return canonicalObject(reading);
+  if (first === OPEN_ARRAY) return canonicalArray(reading);
+  const text = takeValue(reading);
+  if (first === QUOTE) return text.includes('\\') ? JSON.stringify(JSON.parse(text)) : text;
+  return canonicalNumber(text);
+}
+
+function canonicalObject(reading: Reading): string {
+  const members: (readonly [key: string, text: string])[] = [];
+  readMembers(reading, (key) => members.push([key, canonicalValue(reading)]));
+  const inOrder = members.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${inOrder.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
+}
+
+function canonicalArray(reading: Reading): string {
+  const items: string[] = [];
+  readItems(reading, () => items.push(canonicalValue(reading)));
+  return `[${items.join(',')}]`;
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Digits without zeros at either end, and the power of ten. `true`, `false` and `null` stay as they are. */
+function canonicalNumber(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
+  if (whole === '') return text;
+  const digits = whole + fraction;
+  let from = 0;
+  let to = digits.length;
+  while (digits[from] === '0') from += 1;
+  if (from === to) return '0';
+  while (digits[to - 1] === '0') to -= 1;
+  // A power that cannot be added to exactly stays: such a number equals only what is written in the same way.
+  if (!Number.isSafeInteger(Number(exponent))) return text;
+  return `${sign}${digits.slice(from, to)}e${Number(exponent) - fraction.length + digits.length - to}`;
+}
