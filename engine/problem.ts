@@ -42,8 +42,12 @@ export const problemKinds = {
 
 export type ProblemCode = keyof typeof problemKinds;
 
-/** Where a fault lies: in the body (JSON Pointer, RFC 6901), in a query parameter, or in a header. */
-export type Place = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
+/** Where a fault lies: in the body (JSON Pointer, RFC 6901), in a query parameter, in a header, or behind a relation. */
+export type Place =
+  | { readonly pointer: string }
+  | { readonly parameter: string }
+  | { readonly header: string }
+  | { readonly relation: string };
 
 /** One fault of a request. `code` is a short word of its own, such as `required` or `unknown-key`. */
 export type Fault = Place & { readonly code: string; readonly message: string };

@@ -70,3 +70,107 @@ describe('a relation that is not shown', () => {
     expect((await send(`GET /api/clubs?${query}`)).body).toEqual([plain]);
   });
 });
+
+describe('large sets', () => {
+  const LIMIT = 10_000;
+  let server: TestServer;
+  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
+  const made = async (path: string, body: unknown): Promise<number> => {
+    const { status, body: record } = await send(`POST /api/${path}`, body);
+    expect(status).toBe(201);
+    return (record as { readonly id: number }).id;
+  };
+  const many = (count: number, one: unknown): unknown[] => Array.from({ length: count }, () => one);
+  const refusal = (place: object, named: string): object => ({
+    status: 400,
+    body: {
+      type: 'urn:problem:too-many-related',
+      errors: [{ ...place, code: 'too-many-related', message: expect.stringContaining(named) }],
+    },
+  });
+
+  beforeAll(async () => {
+    server = await startTestServer({
+      schemaDirectory: 'tests/fixtures/sets',
+      settings: { bodyLimit: 8 * 1024 * 1024, bodyKeys: 100_000 },
+    });
+  });
+  afterAll(() => server.close());
+
+  test('as many as are shown are shown, and can be put back', async () => {
+    const id = await made('categories?include=', { name: 'full', posts: many(LIMIT, {}) });
+    const { status, body } = await send(`GET /api/categories/${id}`);
+    expect({ status, posts: (body as { posts: unknown[] }).posts.length }).toEqual({ status: 200, posts: LIMIT });
+    const put = await send(`PUT /api/categories/${id}`, body);
+    expect(put.status).toBe(200);
+    expect(put.body).toEqual(body);
+    // A record to each of them is no set.
+    const posts = await send(`GET /api/posts?_cnd[category]=${id}`);
+    expect((posts.body as unknown[]).length).toBe(LIMIT);
+    expect(posts.body).toContainEqual(expect.objectContaining({ category: { id, name: 'full' } }));
+  });
+
+  test('one more is refused, and nothing is written', async () => {
+    const id = await made('categories?include=', { name: 'more', posts: many(LIMIT, {}) });
+    await made('posts', { category: { id } });
+    const path = `/api/categories/${id}`;
+    const relation = refusal({ relation: 'posts' }, '"posts" leads to more than 10000 related records');
+    for (const [request, expected] of [
+      [`GET ${path}`, relation],
+      [`GET ${path}?include=posts`, refusal({ parameter: 'include' }, 'posts')],
+      [`GET ${path}?fields=name,posts.title`, refusal({ parameter: 'fields' }, 'posts')],
+      [`GET ${path}?include=tags,posts.category`, refusal({ parameter: 'include' }, 'posts')],
+      [`GET /api/categories?_cnd[id]=${id}`, relation],
+      [`GET /api/categories?_cnd[id]=${id}&_cnd[limit]=0&_cnd[limit]=2`, relation],
+      [
+        `GET /api/posts?_cnd[category]=${id}&_cnd[limit]=0&_cnd[limit]=2&include=category.posts`,
+        refusal({ parameter: 'include' }, 'category.posts'),
+      ],
+      [`DELETE ${path}`, relation],
+    ] as const)
+      expect(await send(request)).toMatchObject(expected);
+    expect(await send(`PATCH ${path}`, { name: 'renamed' })).toMatchObject(relation);
+    expect(await send(`PUT ${path}`, { name: 'renamed', tags: [{ word: 'new' }] })).toMatchObject(relation);
+    expect(await send(`GET ${path}?include=`)).toMatchObject({ status: 200, body: { id, name: 'more' } });
+    expect((await send('GET /api/tags')).body).toEqual([]);
+
+    // What counts is the set as it will be.
+    expect(await send(`PATCH ${path}?include=`, { name: 'renamed' })).toMatchObject({ status: 200 });
+    const { body } = await send(`GET /api/posts?_cnd[category]=${id}&_cnd[limit]=0&_cnd[limit]=1&include=`);
+    expect(await send(`PATCH ${path}`, { name: 'fewer', posts: body })).toMatchObject({
+      status: 200,
+      body: { name: 'fewer', posts: body },
+    });
+  });
+
+  test('the sets of a record count together', async () => {
+    const body = { name: 'both', posts: many(LIMIT / 2, {}), tags: many(LIMIT / 2, { word: 'a' }) };
+    const id = await made('categories', body);
+    await made('posts', { category: { id } });
+    expect(await send(`GET /api/categories/${id}`)).toMatchObject(refusal({ relation: 'tags' }, '"tags" leads'));
+    expect((await send(`GET /api/categories/${id}?include=posts`)).status).toBe(200);
+  });
+
+  test('long texts are refused from 16 MiB on', async () => {
+    const title = 'x'.repeat(1024 * 1024 - 100);
+    const id = await made('categories?include=', { name: 'long' });
+    for (let count = 0; count < 16; count += 1) await made('posts?include=', { category: { id }, title });
+    expect((await send(`GET /api/categories/${id}`)).status).toBe(200);
+    await made('posts?include=', { category: { id }, title });
+    expect(await send(`GET /api/categories/${id}`)).toMatchObject(refusal({ relation: 'posts' }, 'bytes'));
+    expect(await send(`GET /api/categories?_cnd[id]=${id}`)).toMatchObject(refusal({ relation: 'posts' }, 'bytes'));
+    expect(await send(`PATCH /api/categories/${id}`, { name: 'x' })).toMatchObject(
+      refusal({ relation: 'posts' }, 'bytes'),
+    );
+    expect((await send(`GET /api/categories/${id}?fields=posts.id`)).status).toBe(200);
+  });
+
+  test('one that is not shown may be as large as it likes', async () => {
+    const id = await made('categories', { name: 'old', archive: many(LIMIT, {}) });
+    await made('scrolls', { category: { id } });
+    expect(await send(`PATCH /api/categories/${id}`, { name: 'older' })).toMatchObject({ status: 200 });
+    expect(await send(`GET /api/categories/${id}?include=archive`)).toMatchObject(
+      refusal({ parameter: 'include' }, 'archive'),
+    );
+  });
+});

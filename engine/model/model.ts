@@ -133,6 +133,9 @@ export const ENGINE_PREFIX = '_records_';
 export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
 /** The greatest limit of a list where the descriptor does not say. */
 export const DEFAULT_MAX_LIMIT = 1000;
+/** Rows of sets on the first level that an answer shows for each record, and about as many bytes of its relations. */
+export const MAX_SHOWN_ROWS = 10_000;
+export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;
 /** Records that are reached beyond the first level of relations, in one answer. */
 export const MAX_DEEP_RECORDS = 10_000;
 /** Levels of relations that `include` may name. */

@@ -161,16 +161,23 @@ export const PROBLEM_SCHEMAS: JsonObject = {
   },
   Fault: {
     type: 'object',
-    description: 'One fault of a request. Its place is a pointer into the body, a query parameter, or a header.',
+    description:
+      'One fault of a request. Its place is a pointer into the body, a query parameter, a header, or a relation.',
     required: ['code', 'message'],
     properties: {
       pointer: text('JSON Pointer into the body (RFC 6901).'),
       parameter: text('The query or path parameter.'),
       header: text('The request header.'),
+      relation: text('The relation of the stored record, or the path of relations: nothing in the request names it.'),
       code: text('A short word for the kind of fault.'),
       message: text('The fault in words.'),
     },
     additionalProperties: false,
-    oneOf: [{ required: ['pointer'] }, { required: ['parameter'] }, { required: ['header'] }],
+    oneOf: [
+      { required: ['pointer'] },
+      { required: ['parameter'] },
+      { required: ['header'] },
+      { required: ['relation'] },
+    ],
   },
 };

@@ -15,6 +15,8 @@ export interface View {
   /** Whether keys that no field names are shown (open types). */
   readonly openKeys: boolean;
   readonly relations: readonly { readonly relation: Relation; readonly view: View }[];
+  /** The parameter that chose the relations; undefined where they are those that are shown unasked. */
+  readonly chosenBy?: 'include' | 'fields';
 }
 
 /** A value of a record, possibly behind to-one relations; `field` undefined stands for the identifier. */

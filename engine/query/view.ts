@@ -24,7 +24,7 @@ export const countRelations = ({ relations }: View): number =>
 export function defaultView(type: RecordType, variant: Variant): View {
   const shown = [...type.relations.values()].filter((relation) => relation.shown);
   const relations = new Map(shown.map((relation) => [relation, NOTHING_INCLUDED]));
-  return createView(type, variant, { relations }, undefined);
+  return Object.freeze(build(type, variant, variant.fields, { relations }));
 }
 
 /** The same without relations. */
@@ -40,7 +40,8 @@ export function createView(
   included: Included | undefined,
   named: Named | undefined,
 ): View {
-  return build(type, variant, variant.fields, included, named);
+  const chosenBy = included === undefined ? 'fields' : 'include';
+  return Object.freeze({ ...build(type, variant, variant.fields, included, named), chosenBy });
 }
 
 function build(type: RecordType, variant: Variant, shown: readonly Field[], included?: Included, named?: Named): View {
@@ -53,7 +54,7 @@ function build(type: RecordType, variant: Variant, shown: readonly Field[], incl
     .filter((relation) => chosen?.has(relation))
     .map((relation) => ({ relation, view: related(relation, included, named) }));
   const view = { type, variant, fields, openKeys, relations };
-  return Object.freeze({ key: keyOf(view), ...view });
+  return { key: keyOf(view), ...view };
 }
 
 function related(relation: Relation, included: Included | undefined, named: Named | undefined): View {

@@ -103,6 +103,8 @@ export interface Dialect extends Alterations {
   readonly array: (json: string, from: string, order: string) => string;
   /** A scalar subquery: the JSON text of the one row of `from`, or of null. */
   readonly optional: (json: string, from: string) => string;
+  /** How many bytes a text or a JSON column has, without reading it where the database can tell. */
+  readonly bytes: (column: string, sqlType: string) => string;
   /** JSON text of a value that may be null. */
   readonly nullable: (json: string) => string;
   /** What follows the order of a list. Bound: limit, offset. */

@@ -20,6 +20,7 @@ const both = [
   'paging',
   'raw-values',
   'relations',
+  'sets',
   'storage',
   'suite',
   'suite-fixtures',

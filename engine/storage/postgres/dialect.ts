@@ -68,6 +68,7 @@ export const postgresDialect: Dialect = {
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
   optional: jsonOptional,
   nullable: jsonNullable,
+  bytes: (column, sqlType) => `octet_length(${column}${sqlType === 'json' ? '::text' : ''})`,
   ...postgresAlterations({ quote, literal }),
   limit: 'limit ? offset ?',
   unlimited: null,

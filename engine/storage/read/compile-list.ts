@@ -2,13 +2,14 @@
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
+import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import type { Cursor, Filter, ListQuery } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
 import { servedByIndex } from './index-use.ts';
 import { beyond, type Condition, type Key } from './keyset.ts';
 import { createSource, type PathSql, ROOT, type Source } from './paths.ts';
-import { recordJson } from './views.ts';
+import { limitedJson } from './view-limits.ts';
 
 export interface CompiledList {
   /** The records' JSON texts. Bound: `values`, limit, offset. */
@@ -45,7 +46,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const { view, order, cursor } = query;
   const { type } = view;
   const identifier = `${ROOT}.${dialect.quote(type.identifier.column)}`;
-  const json = recordJson(view, ROOT, dialect);
+  const json = limitedJson(view, MAX_SHOWN_BYTES, dialect);
 
   const counted = createSource(type, dialect);
   const count = select(counted, 'count(*)', filterCondition(query, counted, dialect), dialect);

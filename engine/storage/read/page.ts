@@ -6,9 +6,9 @@ import type { ListQuery } from '../../query/list-query.ts';
 import type { Reader } from '../driver.ts';
 import type { Page } from '../store.ts';
 import type { CompiledList } from './compile-list.ts';
-import type { DeepLimit } from './deep-limit.ts';
+import { type DeepLimit, isMarked, markedIn, type Weigh } from './view-limits.ts';
 
-export type LimitedList = CompiledList & { readonly limit: DeepLimit | undefined };
+export type LimitedList = CompiledList & { readonly weigh: Weigh; readonly limit: DeepLimit | undefined };
 
 /** A list with the values of one query. */
 export interface BoundList {
@@ -23,7 +23,7 @@ export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Aw
 export function readPage(reader: Reader, query: ListQuery, bound: BoundList, counted: boolean): Awaitable<Page> {
   const { limit = 0, offset } = query;
   const { list, values } = bound;
-  const checked = list.limit?.(reader, [...values, limit, offset]);
+  const checked = list.limit?.(reader, query.view, [...values, limit, offset]);
   // One record more than asked for tells whether there is a next page.
   const rows = andThen(checked, () => reader.column(list.page, [...values, limit + 1, offset]));
   return andThen(rows, (records) => describe(reader, query, bound, counted, records as readonly string[]));
@@ -39,6 +39,8 @@ function describe(
   const { limit = 0, offset, cursor } = query;
   const more = rows.length > limit;
   const shown = more ? rows.slice(0, limit) : rows;
+  const marked = shown.find(isMarked);
+  if (marked !== undefined) return refused(reader, query, bound, markedIn(marked));
   const backwards = cursor?.direction === 'before';
   const records = backwards ? shown.toReversed() : shown;
   const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
@@ -50,6 +52,17 @@ function describe(
   ]);
   const body = `[${records.join(',')}]`;
   return andThen(parts, ([total, first, last, hasNext]) => ({ body, total, first, last, hasPrevious, hasNext }));
+}
+
+/** Says which relation of a marked record is too large. */
+export async function refused(
+  reader: Reader,
+  { view }: ListQuery,
+  { list }: BoundList,
+  identifier = 0,
+): Promise<never> {
+  await list.weigh(reader, view, identifier);
+  throw new Error(`${view.type.name} ${identifier} was marked and is not too large`);
 }
 
 /** What was there when the cursor was made may be gone. */

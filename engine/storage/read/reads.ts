@@ -1,4 +1,5 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
+import { andThen, type Awaitable } from '../../awaitable.ts';
 import { numeric } from '../../field-types/field-type.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
@@ -7,7 +8,7 @@ import { perQuery } from '../../query/per-query.ts';
 import type { Dialect, Driver, ListWork, Reader, Statement, TextWork } from '../driver.ts';
 import type { Store } from '../store.ts';
 import { compileList, shapeOf } from './compile-list.ts';
-import { createDeepLimit, type DeepLimit } from './deep-limit.ts';
+import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
 import { type BoundList, type LimitedList, readPage, readTotal } from './page.ts';
 import { ROOT } from './paths.ts';
 import { createShapeCache } from './shape-cache.ts';
@@ -23,16 +24,24 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> 
 }
 
 interface CompiledView {
+  /** The record, or its mark where its relations have many bytes. */
   readonly record: Statement;
+  /** The record, whatever it has. */
+  readonly whole: Statement;
+  readonly weigh: Weigh;
   readonly limit: DeepLimit | undefined;
 }
+
+/** Bytes of relations that a record may have without a closer look. */
+const LIGHT = 1024 * 1024;
 
 export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
   const views = createShapeCache((view: View) => compileView(view, dialect));
   const lists = createShapeCache((query: ListQuery): LimitedList => {
     const list = compileList(query, dialect);
-    return { ...list, limit: createDeepLimit(query.view, list.identifiers, dialect) };
+    const weigh = createWeigh(query.view, dialect);
+    return { ...list, weigh, limit: createDeepLimit(query.view, list.identifiers, dialect) };
   });
   const viewOf = perQuery((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
   const boundOf = perQuery((query: ListQuery): BoundList => {
@@ -55,8 +64,15 @@ export function createReads(driver: Driver): Reads {
 
   async function record(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
-    if (limit) await limit(reader, [identifier]);
-    return (await reader.value(statement, [identifier])) as string | undefined;
+    if (limit) await limit(reader, view, [identifier]);
+    const text = (await reader.value(statement, [identifier])) as string | undefined;
+    return text !== undefined && isMarked(text) ? heavy(reader, view, identifier) : text;
+  }
+
+  async function heavy(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
+    const { whole, weigh } = viewOf(view);
+    await weigh(reader, view, identifier);
+    return (await reader.value(whole, [identifier])) as string | undefined;
   }
 
   return {
@@ -64,7 +80,9 @@ export function createReads(driver: Driver): Reads {
     get: (view, identifier) => {
       const { record: statement, limit } = viewOf(view);
       if (limit) return driver.read((reader) => record(reader, view, identifier));
-      return driver.value(statement, [identifier]) as string | undefined;
+      return andThen(driver.value(statement, [identifier]) as Awaitable<string | undefined>, (text) =>
+        text !== undefined && isMarked(text) ? driver.read((reader) => heavy(reader, view, identifier)) : text,
+      );
     },
     page: (query, counted) => {
       const bound = boundOf(query);
@@ -100,8 +118,11 @@ const newestIn = ({ table, identifier }: RecordType, { quote }: Dialect): Statem
 function compileView(view: View, dialect: Dialect): CompiledView {
   const table = `${dialect.quote(view.type.table)} as ${ROOT}`;
   const identified = `${ROOT}.${dialect.quote(view.type.identifier.column)} = ?`;
-  const record = dialect.knex.select(dialect.knex.raw(recordJson(view, ROOT, dialect).replaceAll('?', '\\?')));
-  record.from(dialect.knex.raw(table)).whereRaw(identified, [0]);
-  const identifiers = { sql: 'select cast(? as bigint)' };
-  return { record: { sql: record.toSQL().toNative().sql }, limit: createDeepLimit(view, identifiers, dialect) };
+  const select = (json: string): Statement => ({ sql: `select ${json} from ${table} where ${identified}` });
+  return {
+    record: select(limitedJson(view, LIGHT, dialect)),
+    whole: select(recordJson(view, ROOT, dialect)),
+    weigh: createWeigh(view, dialect),
+    limit: createDeepLimit(view, { sql: 'select cast(? as bigint)' }, dialect),
+  };
 }

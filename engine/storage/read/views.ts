@@ -20,7 +20,7 @@ export function recordJson(view: View, alias: string, dialect: Dialect): string 
 }
 
 function relatedJson(relation: Relation, view: View, parent: string, dialect: Dialect): string {
-  const child = `${parent}_${relationIndex(relation)}`;
+  const child = aliasOf(relation, parent);
   const json = recordJson(view, child, dialect);
   const from = relatedRows(relation, parent, child, dialect);
   return relation.toMany
@@ -29,22 +29,41 @@ function relatedJson(relation: Relation, view: View, parent: string, dialect: Di
 }
 
 /** Aliases must differ among siblings and stay short at any depth. */
-const relationIndex = (relation: Relation): number => [...relation.source.relations.keys()].indexOf(relation.name);
+export const aliasOf = (relation: Relation, parent: string): string =>
+  `${parent}_${[...relation.source.relations.keys()].indexOf(relation.name)}`;
 
-/** The rows that a relation leads to: table and condition, from `parent` to `child`. */
-export function relatedRows(relation: Relation, parent: string, child: string, { quote }: Dialect): string {
+/** Tables that come one after the other, each with what it has to do with those before it. */
+interface Joined {
+  readonly tables: readonly string[];
+  readonly conditions: readonly string[];
+}
+
+/** The rows that a relation leads to, from `parent` to `child`. */
+export function relatedTables(relation: Relation, parent: string, child: string, { quote }: Dialect): Joined {
   const { link, source, target } = relation;
   const table = `${quote(target.table)} as ${child}`;
   const childId = `${child}.${quote(target.identifier.column)}`;
   const parentId = `${parent}.${quote(source.identifier.column)}`;
-  if (link.at === 'source') return `${table} where ${childId} = ${parent}.${quote(link.reference.column)}`;
-  if (link.at === 'target') return `${table} where ${child}.${quote(link.reference.column)} = ${parentId}`;
+  if (link.at === 'source')
+    return { tables: [table], conditions: [`${childId} = ${parent}.${quote(link.reference.column)}`] };
+  if (link.at === 'target')
+    return { tables: [table], conditions: [`${child}.${quote(link.reference.column)} = ${parentId}`] };
   const rows = `${child}_j`;
-  return (
-    `${quote(link.table.name)} as ${rows} join ${table} on ${childId} = ${rows}.${quote(link.targetColumn)} ` +
-    `where ${rows}.${quote(link.sourceColumn)} = ${parentId}`
-  );
+  return {
+    tables: [`${quote(link.table.name)} as ${rows}`, table],
+    conditions: [
+      `${rows}.${quote(link.sourceColumn)} = ${parentId}`,
+      `${childId} = ${rows}.${quote(link.targetColumn)}`,
+    ],
+  };
 }
+
+/** The same as FROM and WHERE. SQLite keeps to the order of a cross join. */
+export const fromTables = ({ tables, conditions }: Joined): string =>
+  `${tables.join(' cross join ')} where ${conditions.join(' and ')}`;
+
+export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
+  fromTables(relatedTables(relation, parent, child, dialect));
 
 /** The default order of a type, as sets inside records have it; the identifier breaks ties. */
 function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {

@@ -3,9 +3,10 @@ import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import type { ListQuery } from '../../query/list-query.ts';
-import type { Driver, ListWork, Reader, Snapshot, Statement } from '../driver.ts';
+import type { Driver, ListWork, Reader, Snapshot } from '../driver.ts';
 import type { Stream } from '../store.ts';
-import { type BoundList, readTotal } from './page.ts';
+import { type BoundList, readTotal, refused } from './page.ts';
+import { markedIn } from './view-limits.ts';
 
 /** Characters of a list that is read at once: a millisecond or two. */
 const MAX_AT_ONCE = 1024 * 1024;
@@ -23,12 +24,12 @@ export async function readWhole(
   const { type } = query.view;
   const values = [...bound.values, driver.dialect.unlimited, query.offset];
   if (!long.has(type) && (await driver.isSmall(work.newest)) && !driver.isHeavy(work))
-    return driver.read((reader) => readAtOnce(reader, type, bound, values, counted));
+    return driver.read((reader) => readAtOnce(reader, query, bound, values, counted));
   const snapshot = await driver.snapshot();
   try {
     const total = counted ? await readTotal(snapshot, bound) : undefined;
-    await bound.list.limit?.(snapshot, values);
-    return { total, chunks: jsonArray(snapshot, bound.list.stream, values) };
+    await bound.list.limit?.(snapshot, query.view, values);
+    return { total, chunks: jsonArray(snapshot, query, bound, values) };
   } catch (error) {
     await snapshot.close();
     throw error;
@@ -37,17 +38,19 @@ export async function readWhole(
 
 function readAtOnce(
   reader: Reader,
-  type: RecordType,
+  query: ListQuery,
   bound: BoundList,
   values: readonly SqlValue[],
   counted: boolean,
 ): Awaitable<Stream> {
-  const checked = bound.list.limit?.(reader, values);
+  const checked = bound.list.limit?.(reader, query.view, values);
   const rows = andThen(checked, () => reader.column(bound.list.stream, values));
   return andThen(rows, (texts) => {
     const total = counted ? readTotal(reader, bound) : undefined;
     const text = `[${texts.join(',')}]`;
-    if (text.length > MAX_AT_ONCE) long.add(type);
+    const marked = markedIn(text);
+    if (marked !== undefined) return refused(reader, query, bound, marked);
+    if (text.length > MAX_AT_ONCE) long.add(query.view.type);
     return andThen(total, (count) => ({ total: count, chunks: once(text) }));
   });
 }
@@ -58,12 +61,15 @@ async function* once(text: string): AsyncGenerator<string> {
 
 async function* jsonArray(
   snapshot: Snapshot,
-  statement: Statement,
+  query: ListQuery,
+  bound: BoundList,
   values: readonly SqlValue[],
 ): AsyncGenerator<string> {
   try {
     let separator = '[';
-    for await (const text of snapshot.texts(statement, values)) {
+    for await (const text of snapshot.texts(bound.list.stream, values)) {
+      const marked = markedIn(text);
+      if (marked !== undefined) await refused(snapshot, query, bound, marked);
       yield separator + text;
       separator = ',';
     }

@@ -16,6 +16,7 @@ export const sqliteDialect: Dialect = {
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
   optional: jsonOptional,
   nullable: jsonNullable,
+  bytes: (column) => `octet_length(${column})`,
   ...sqliteAlterations({ quote, literal }),
   // Where a limit or a pattern is nothing but a parameter, SQLite plans, and parses, the statement anew for each value.
   limit: 'limit ? + 0 offset ? + 0',
