@@ -22,6 +22,7 @@ const RANKS: readonly (readonly string[])[] = [
     'log.ts',
     'package.ts',
     'awaitable.ts',
+    'settled.ts',
   ],
   ['field-types'],
   ['ajv.ts'],

@@ -1,5 +1,6 @@
 /** The commands that maintainers use, on the command line: check, diff, new, describe, dev; and the manual's way from nothing. */
-import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../engine/diff/change.ts';
@@ -455,6 +456,79 @@ describe('dev', () => {
       await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
       project.write({ 'related/shelf.yaml': 'type: Shelf' });
       await until(async () => (await ask(url, 'GET /api/shelves')).status === 200);
+    }));
+
+  const withField = (name: string): string => `${BOOK}  ${name}: { type: string }\n`;
+  const serves = (url: string, name: string) => async (): Promise<boolean> =>
+    Object.hasOwn((await first(url)) as object, name);
+
+  test('goes on following after each way to save, again and again', () =>
+    developing(async (project, url) => {
+      const file = join(project.directory, 'book.yaml');
+      const ways: readonly ((text: string) => void)[] = [
+        (text) => {
+          writeFileSync(`${file}~`, text);
+          renameSync(`${file}~`, file);
+        },
+        (text) => {
+          const last = text.trimEnd().split('\n').at(-1) ?? '';
+          execFileSync('sed', ['-i', `$a\\${last}`, file]);
+        },
+        (text) => {
+          rmSync(file);
+          writeFileSync(file, text);
+        },
+        (text) => {
+          truncateSync(file);
+          writeFileSync(file, text);
+        },
+      ];
+      let text = BOOK;
+      for (const [index, save] of [...ways, ...ways].entries()) {
+        text += `  f${index}: { type: string }\n`;
+        save(text);
+        await until(serves(url, `f${index}`));
+      }
+    }));
+
+  test('follows folders that come, go and are renamed', () =>
+    developing(async (project, url) => {
+      const at = (name: string): string => join(project.directory, name);
+      const shelves = (status: number) => async (): Promise<boolean> =>
+        (await ask(url, 'GET /api/shelves')).status === status;
+      project.write({ 'new/deep/shelf.yaml': 'type: Shelf' });
+      await until(shelves(200));
+      renameSync(at('new'), at('.away'));
+      project.write({ 'book.yaml': withField('a') });
+      await until(serves(url, 'a'));
+      await until(shelves(404));
+      renameSync(at('.away'), at('other'));
+      await until(shelves(200));
+      project.write({ 'other/deep/shelf.yaml': 'type: Shelf\npath: boards' });
+      await until(shelves(404));
+    }));
+
+  test('follows a schema that is replaced as a whole, and what links lead to', () =>
+    developing(async (project, url, running) => {
+      const { directory } = project;
+      const other = `${directory}-other`;
+      mkdirSync(other);
+      writeFileSync(join(other, 'book.yaml'), withField('a'));
+      renameSync(directory, `${directory}-away`);
+      await until(() => running.err().includes('cannot be read') && running.err().includes('goes on being served'));
+      expect(await first(url)).toEqual({ id: 1, title: 'One' });
+      symlinkSync(other, directory);
+      await until(serves(url, 'a'));
+      writeFileSync(join(other, 'book.yaml'), `${withField('a')}  b: { type: string }\n`);
+      await until(serves(url, 'b'));
+      const third = `${directory}-third.yaml`;
+      writeFileSync(third, `${withField('a')}  b: { type: string }\n  c: { type: string }\n`);
+      rmSync(join(other, 'book.yaml'));
+      symlinkSync(third, join(other, 'book.yaml'));
+      await until(serves(url, 'c'));
+      rmSync(directory);
+      renameSync(`${directory}-away`, directory);
+      for (const path of [other, third]) rmSync(path, { recursive: true });
     }));
 
   test('a faulty save leaves the old one serving, and says what is wrong', () =>

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
+import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
 
@@ -22,10 +23,8 @@ export interface Reports {
   readonly refused: (faults: readonly string[]) => void;
 }
 
-/** How often the file is read. */
+/** How often the file is read. A change counts once two looks have found it, so within two seconds. */
 const LOOK_MS = 500;
-/** A change counts once two looks in a row have found it, or, where each finds another text, after this many. */
-const MAX_LOOKS = 3;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
@@ -43,8 +42,8 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
     const all = found.reason === undefined ? faults : [`${unreadable(tokensFile)}: ${found.reason}`, ...faults];
     if (all.length > 0) reports.refused(all);
   };
-  const stop = text === undefined || !isFollowed(tokensFile) ? () => undefined : follow(tokensFile, { text }, take);
-  return { grantOf: ({ headers }) => identified(headers.authorization, grants), close: stop };
+  const stop = text === undefined || !isFollowed(tokensFile) ? () => undefined : follow(tokensFile, text, take);
+  return { grantOf: ({ headers }) => identified(headers.authorization, grants), close: () => void stop() };
 }
 
 /** What a look at the file has found. */
@@ -58,36 +57,17 @@ interface Found {
  * A file that is gone, or has become unreadable, has no tokens: otherwise removing it would revoke nothing. An editor that
  * empties a file before it writes it is not followed halfway, since what it leaves there is not found twice.
  */
-function follow(file: string, start: Found, take: (found: Found) => void): () => void {
-  let taken = start;
-  let last = start;
-  let looks = 0;
-  const look = async (): Promise<void> => {
-    const found = await readFile(file, 'utf8').then(
-      (text): Found => ({ text }),
-      (error: unknown): Found => ({ reason: reasonOf(error) }),
-    );
-    const isSettled = isSame(found, last);
-    last = found;
-    looks = isSame(found, taken) ? 0 : looks + 1;
-    if (looks === 0 || !(isSettled || looks >= MAX_LOOKS)) return;
-    taken = found;
-    looks = 0;
-    take(found);
-  };
-  let closed = false;
-  let timer: NodeJS.Timeout;
-  const next = (): void => {
-    if (!closed) timer = setTimeout(() => void look().finally(next), LOOK_MS).unref();
-  };
-  next();
-  return () => {
-    closed = true;
-    clearTimeout(timer);
-  };
-}
-
-const isSame = (one: Found, other: Found): boolean => one.text === other.text && one.reason === other.reason;
+const follow = (file: string, text: string, take: (found: Found) => void): (() => Promise<void>) =>
+  followSettled<Found>(JSON.stringify({ text }), {
+    look: () =>
+      readFile(file, 'utf8').then(
+        (found) => ({ text: found }),
+        (error: unknown) => ({ reason: reasonOf(error) }),
+      ),
+    textOf: (found) => JSON.stringify(found),
+    every: LOOK_MS,
+    changed: take,
+  });
 
 /** What comes through a pipe can be read once. */
 const isFollowed = (file: string): boolean => statSync(file).isFile();

@@ -1,23 +1,26 @@
 /** `dev`: serves, and follows the descriptors: each save is checked, and served within a second if it has no fault. */
-import { watch } from 'node:fs';
+import { statSync } from 'node:fs';
+import { findDescriptors } from '../descriptor/find.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
 import { errorText } from '../log.ts';
-import { StartError } from '../start-error.ts';
+import { followSettled } from '../settled.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 import { type Command, readFlags, stopSignal } from './command.ts';
 import { type Reloading, serveReloading } from './reloading.ts';
 
-/** Editors save in several steps; one save is one reload. In milliseconds. */
-const QUIET = 80;
+/** Milliseconds between two looks at the descriptors. */
+const LOOK_MS = 120;
 
 export const dev: Command = {
   run: async (options) => {
     readFlags(options, []);
     const settings = readSettings(process.env);
+    const before = stateOf(settings.schemaDirectory);
     const serving = await serveReloading(settings);
     printWarnings(serving);
     console.log(`Records are served at ${serving.url}/api/, and follow ${settings.schemaDirectory}`);
-    const stop = follow(settings.schemaDirectory, () => reload(serving));
+    const stop = follow(settings.schemaDirectory, before, () => reload(serving));
     await stopSignal();
     await stop();
     await serving.close();
@@ -43,18 +46,24 @@ function printWarnings(serving: Reloading): void {
   if (warnings.length > 0) console.error(formatDiagnostics(warnings));
 }
 
-/** One call of `changed` at a time; what changes meanwhile is followed by another one. Answers how to stop. */
-function follow(directory: string, changed: () => Promise<void>): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let running = Promise.resolve();
-  const watcher = watch(directory, { recursive: true }, (_event, name) => {
-    if (name !== null && !/\.ya?ml$/i.test(name)) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => (running = running.then(changed)), QUIET);
+const follow = (directory: string, before: string, changed: () => Promise<void>): (() => Promise<void>) =>
+  followSettled(before, {
+    look: async () => stateOf(directory),
+    textOf: (state) => state,
+    every: LOOK_MS,
+    changed,
   });
-  return async () => {
-    watcher.close();
-    clearTimeout(timer);
-    await running;
-  };
+
+/** Every descriptor as the file system knows it, whatever leads to it; what cannot be looked at is a state as well. */
+function stateOf(directory: string): string {
+  try {
+    return findDescriptors(directory).map(describeFile).join('\n');
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function describeFile(file: string): string {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? file : `${file} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
 }

@@ -1,5 +1,6 @@
 /** A service whose engine can be exchanged: requests that have begun end where they began. */
 import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Engine, startEngine } from '../engine.ts';
 import { drain, listen, urlOf } from '../listener.ts';
 import { answering, forHost } from '../serve.ts';
@@ -56,7 +57,9 @@ async function open(settings: Settings): Promise<Generation> {
       answer(request, response);
     },
     retire: async () => {
-      if (pending > 0) await new Promise<void>((resolve) => (ended = resolve));
+      // Of requests that were pipelined on a connection that is gone, not all are told so.
+      const over = new Promise<void>((resolve) => (ended = resolve));
+      if (pending > 0) await Promise.race([over, sleep(settings.shutdownTimeout, undefined, { ref: false })]);
       await engine.close();
     },
   };
