@@ -8,7 +8,10 @@ import { Problem } from './problem.ts';
 export interface Budget {
   /** Takes bytes, or throws `overloaded` if there are not enough left. */
   take(bytes: number): Share;
-  /** For bytes that are in memory already, and wait for a client. `cutOff` frees them, if others need the room. */
+  /**
+   * For bytes that are in memory already, and wait for a client. `cutOff` frees them, if others need the room: it is never
+   * refused, however much it grows.
+   */
   keep(bytes: number, cutOff: () => void): Share;
   readonly limit: number;
   readonly used: number;
@@ -24,6 +27,8 @@ export interface Share {
 
 export function createBudget(limit: number): Budget {
   let used = 0;
+  /** As much of it as can be cut off. */
+  let waiting = 0;
   /** What can be cut off, oldest first. */
   const kept = new Map<Share, () => void>();
 
@@ -35,55 +40,48 @@ export function createBudget(limit: number): Budget {
     }
   }
 
-  function share(): Share & { add(bytes: number): void } {
+  function open(cutOff: (() => void) | undefined): Share {
     let bytes = 0;
     let released = false;
-    const add = (more: number): void => {
-      if (released) return;
+    const count = (more: number): void => {
       bytes += more;
       used += more;
+      if (cutOff) waiting += more;
     };
-    const own = {
-      add,
-      grow: (more: number): void => {
-        add(more);
-        if (used > limit) makeRoom();
-        if (used <= limit || released) return;
-        bytes -= more;
-        used -= more;
-        throw overloaded();
-      },
-      release: (): void => {
-        if (released) return;
-        released = true;
-        used -= bytes;
-        bytes = 0;
-        kept.delete(own);
-      },
+    const share: Share = {
       get bytes() {
         return bytes;
       },
+      grow: (more) => {
+        if (released) return;
+        // What would not fit anyway cuts nobody off.
+        if (!cutOff && used - waiting + more > limit) throw overloaded();
+        count(more);
+        if (used > limit) makeRoom();
+      },
+      release: () => {
+        if (released) return;
+        released = true;
+        count(-bytes);
+        kept.delete(share);
+      },
     };
-    return own;
+    if (cutOff) kept.set(share, cutOff);
+    return share;
   }
+
+  const grown = (share: Share, bytes: number): Share => {
+    share.grow(bytes);
+    return share;
+  };
 
   return {
     limit,
     get used() {
       return used;
     },
-    take: (bytes) => {
-      const own = share();
-      own.grow(bytes);
-      return own;
-    },
-    keep: (bytes, cutOff) => {
-      const own = share();
-      kept.set(own, cutOff);
-      own.add(bytes);
-      makeRoom();
-      return own;
-    },
+    take: (bytes) => grown(open(undefined), bytes),
+    keep: (bytes, cutOff) => grown(open(cutOff), bytes),
   };
 }
 

@@ -27,7 +27,7 @@ export interface Serving {
 export async function serve(settings: Settings): Promise<Serving> {
   const engine = await startEngine(forHost(settings));
   try {
-    const listener = await listen(inBatches(answering(engine, settings)), settings);
+    const listener = await listen(inBatches(answering(engine, settings), engine.budget), settings);
     const close = async (): Promise<boolean> => {
       engine.drain();
       await sleep(settings.drainDelay);

@@ -37,7 +37,9 @@ test('answers that have waited longest are cut off before anybody is refused', (
   budget.take(30);
   expect([cut, budget.used]).toEqual([['first'], 90]);
   expect(() => budget.take(80)).toThrow(Problem);
-  expect([cut, budget.used]).toEqual([['first', 'second', 'third'], 30]);
+  expect(cut).toEqual(['first']);
+  budget.take(70);
+  expect([cut, budget.used]).toEqual([['first', 'second', 'third'], 100]);
 });
 
 test('an answer that does not fit makes room for itself, or is cut off', () => {
@@ -48,6 +50,15 @@ test('an answer that does not fit makes room for itself, or is cut off', () => {
   expect([cut, budget.used]).toEqual([['old'], 50]);
   budget.keep(200, () => cut.push('too large'));
   expect([cut, budget.used]).toEqual([['old', 'new', 'too large'], 0]);
+});
+
+test('an answer that grows is cut off rather than refused', () => {
+  const budget = createBudget(100);
+  const cut: string[] = [];
+  const share = budget.keep(60, () => cut.push('old'));
+  share.grow(60);
+  share.grow(60);
+  expect([cut, share.bytes, budget.used]).toEqual([['old'], 0, 0]);
 });
 
 test('an answer that was taken is not cut off', () => {

@@ -41,7 +41,7 @@ export function createAwaitReader(timeout: number, budget: Budget): AwaitReader 
 }
 
 /** What the system has still to send would be kept for a reader that never comes: a reset drops it. */
-function cutOff(socket: Socket): void {
+export function cutOff(socket: Socket): void {
   const isPlain = socket.remoteAddress !== undefined && !('encrypted' in socket);
   if (isPlain) socket.resetAndDestroy();
   else socket.destroy();

@@ -12,7 +12,7 @@ import {
 import type { Transform } from 'node:stream';
 
 interface CodingKind {
-  readonly whole: (text: string) => Promise<Buffer>;
+  readonly whole: (text: string | Buffer) => Promise<Buffer>;
   readonly stream: () => Transform;
 }
 
@@ -24,8 +24,8 @@ const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 
 /** Of two that a client takes alike, the first. */
 const CODINGS = {
-  br: { whole: (text) => brotlied(Buffer.from(text), BROTLI), stream: () => createBrotliCompress(BROTLI) },
-  gzip: { whole: (text) => gzipped(Buffer.from(text), GZIP), stream: () => createGzip(GZIP) },
+  br: { whole: (text) => brotlied(text, BROTLI), stream: () => createBrotliCompress(BROTLI) },
+  gzip: { whole: (text) => gzipped(text, GZIP), stream: () => createGzip(GZIP) },
 } as const satisfies Record<string, CodingKind>;
 
 export type Coding = keyof typeof CODINGS;
@@ -33,7 +33,7 @@ export type Coding = keyof typeof CODINGS;
 export const CODING_NAMES = Object.keys(CODINGS) as readonly Coding[];
 
 /** An async function, so that its promise is one of this realm, whatever made the other. */
-export const compress = async (text: string, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
+export const compress = async (text: string | Buffer, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
 export const compressor = (coding: Coding): Transform => CODINGS[coding].stream();
 
 /** The coding that the client likes best; undefined where it takes none, or likes plain text better. */

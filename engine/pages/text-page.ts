@@ -12,7 +12,8 @@ export interface TextPage {
 export type Send = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 interface Made {
-  readonly text: string;
+  /** One for all who ask: what many have not read yet is in memory once. */
+  readonly bytes: Buffer;
   readonly tag: string;
   readonly compressed: Map<Coding, Promise<Buffer>>;
 }
@@ -37,7 +38,7 @@ export function textSender({ mediaType, make }: TextPage, vary: string): Send {
       response.writeHead(304, { ...headers, ETag: tag }).end();
       return;
     }
-    const body = coding === undefined ? Buffer.from(page.text) : await compressed(page, coding);
+    const body = coding === undefined ? page.bytes : await compressed(page, coding);
     const encoding = coding === undefined ? {} : { 'Content-Encoding': coding };
     const described = { 'Content-Type': mediaType, 'Content-Length': body.length, ETag: tag, ...encoding };
     response.writeHead(200, { ...headers, ...described });
@@ -47,11 +48,11 @@ export function textSender({ mediaType, make }: TextPage, vary: string): Send {
 
 async function prepared(make: TextPage['make']): Promise<Made> {
   const text = await make();
-  return { text, tag: entityTag(text), compressed: new Map() };
+  return { bytes: Buffer.from(text), tag: entityTag(text), compressed: new Map() };
 }
 
-function compressed({ text, compressed: known }: Made, coding: Coding): Promise<Buffer> {
-  const body = known.get(coding) ?? compress(text, coding);
+function compressed({ bytes, compressed: known }: Made, coding: Coding): Promise<Buffer> {
+  const body = known.get(coding) ?? compress(bytes, coding);
   known.set(coding, body);
   return body;
 }

@@ -1,0 +1,151 @@
+/** Clients that try to use up the memory of a service: `attackers.ts NAME URL SCALE`. Each ends by itself. */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const [, , name = '', url = '', scaleText = '1'] = process.argv;
+const { hostname, port } = new URL(url);
+/** 1 is what was reported once. */
+const scale = Number(scaleText);
+
+const HOST = 'Host: localhost\r\n';
+const JSON_TYPE = 'Content-Type: application/json\r\n';
+const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\n${HOST}${more}\r\n`;
+const GZIP = 'Accept-Encoding: gzip\r\n';
+
+/** A connection that reads nothing until it is told to. */
+function open(): Socket {
+  return connect(Number(port), hostname)
+    .on('error', () => undefined)
+    .pause();
+}
+
+const times = (count: number): readonly number[] => Array.from({ length: Math.ceil(count) }, (_, index) => index);
+
+/** All that is asked is written, nothing is read for so many seconds. */
+async function unread(requests: readonly string[], seconds: number): Promise<void> {
+  const sockets = requests.map((request) => {
+    const socket = open();
+    socket.write(request);
+    return socket;
+  });
+  await sleep(seconds * 1000);
+  for (const socket of sockets) socket.destroy();
+}
+
+/** Each connection asks, reads to the end, and asks again, for so many seconds. */
+async function reading(connections: number, request: string, seconds: number): Promise<void> {
+  const end = Date.now() + seconds * 1000;
+  const one = async (): Promise<void> => {
+    while (Date.now() < end) {
+      const socket = open();
+      socket.end(request);
+      socket.resume();
+      const late = setTimeout(() => socket.destroy(), Math.max(1, end - Date.now()));
+      await new Promise((closed) => socket.once('close', closed));
+      clearTimeout(late);
+      await sleep(1);
+    }
+  };
+  await Promise.all(times(connections).map(one));
+}
+
+const post = (path: string, body: string, method = 'POST'): string =>
+  `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+
+const BIG_BODY = JSON.stringify({ title: 'big', text: 'ü'.repeat(500_000) });
+const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [`key${key}`, 'x'.repeat(40)])));
+const NESTED = JSON.stringify({ name: 'nested', items: times(10).map((item) => ({ text: `${item}`.repeat(95_000) })) });
+const BIG_PAGE = '/api/notes?_cnd[limit]=0&_cnd[limit]=450';
+
+const SECONDS = 10;
+
+const attacks: Readonly<Record<string, () => Promise<void>>> = {
+  pipelined: () =>
+    unread(
+      times(scale).map(() => get('/docs/swagger-ui-bundle.js').repeat(1200)),
+      SECONDS * 2,
+    ),
+  'pipelined on one connection': () => unread([get('/docs/swagger-ui-bundle.js').repeat(1200 * scale)], SECONDS * 2),
+  'pipelined records': () =>
+    unread(
+      times(scale).map(() => get('/api/notes/1').repeat(1200)),
+      SECONDS,
+    ),
+  'pipelined pages': () =>
+    unread(
+      times(scale).map(() => get('/api/notes?_cnd[limit]=0&_cnd[limit]=5').repeat(300)),
+      SECONDS,
+    ),
+  chunks: async () => {
+    const head = `POST /api/notes HTTP/1.1\r\n${HOST}${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`;
+    const sockets = times(24 * scale).map(() => open());
+    for (const socket of sockets) socket.write(head);
+    const piece = '1\r\n \r\n'.repeat(10_000);
+    for (let sent = 0; sent < 100; sent += 1) {
+      for (const socket of sockets) if (!socket.writableNeedDrain && !socket.destroyed) socket.write(piece);
+      await sleep(50);
+    }
+    for (const socket of sockets) socket.destroy();
+  },
+  'big pages': () => reading(3 * scale, get(BIG_PAGE, 'Connection: close\r\n'), SECONDS),
+  'big pages, unread': () =>
+    unread(
+      times(3 * scale).map(() => get(BIG_PAGE)),
+      SECONDS,
+    ),
+  'middle pages': () =>
+    reading(10 * scale, get('/api/notes?_cnd[limit]=0&_cnd[limit]=12', 'Connection: close\r\n'), SECONDS),
+  'zipped pages': () =>
+    reading(10 * scale, get('/api/notes?_cnd[limit]=0&_cnd[limit]=12', `Connection: close\r\n${GZIP}`), SECONDS),
+  'whole lists, unread': () =>
+    unread(
+      times(20 * scale).map(() => get('/api/notes')),
+      SECONDS,
+    ),
+  'whole lists, zipped': () => reading(20 * scale, get('/api/notes', `Connection: close\r\n${GZIP}`), SECONDS),
+  orders: () =>
+    reading(
+      40 * scale,
+      get('/api/notes?_cnd[orderBy]=text&_cnd[limit]=0&_cnd[limit]=10', 'Connection: close\r\n'),
+      SECONDS,
+    ),
+  'big bodies': () => reading(20 * scale, post('/api/notes', BIG_BODY), SECONDS),
+  'many keys': () => reading(20 * scale, post('/api/notes', MANY_KEYS), SECONDS),
+  'nested writes': () => reading(20 * scale, post('/api/shelves', NESTED), SECONDS),
+  'unfinished bodies': () =>
+    unread(
+      times(100 * scale).map(() => post('/api/notes', BIG_BODY).slice(0, -1)),
+      SECONDS,
+    ),
+  'half a head': async () => {
+    const half = `GET /api/notes/1 HTTP/1.1\r\n${HOST}${times(120)
+      .map((line) => `X-${line}: ${'a'.repeat(110)}\r\n`)
+      .join('')}`;
+    for (let opened = 0; opened < 10; opened += 1)
+      void unread(
+        times(100 * scale).map(() => half),
+        SECONDS,
+      );
+    await sleep(SECONDS * 1000);
+  },
+  'header floods': () =>
+    reading(
+      20 * scale,
+      get(
+        '/api/notes/1',
+        `${times(1000)
+          .map((line) => `X-${line}: a\r\n`)
+          .join('')}Connection: close\r\n`,
+      ),
+      SECONDS,
+    ),
+};
+
+async function mix(): Promise<void> {
+  await Promise.all(Object.values(attacks).map((attack) => attack()));
+}
+
+const chosen = name === 'mix' ? mix : attacks[name];
+if (chosen === undefined)
+  throw new Error(`no attack is called "${name}"; there are ${Object.keys(attacks).join(', ')}`);
+void chosen().then(() => process.exit());

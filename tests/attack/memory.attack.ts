@@ -1,0 +1,39 @@
+/** Clients that try to use up memory: the process stays below 1 GiB with a heap of 512 MiB, and goes on. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { attack, setStage, type Stage, waitsDuring } from './victim.ts';
+import { isLong } from './tools.ts';
+
+const LIMIT = 1024;
+const RECORDS = isLong ? 450 : 60;
+const MANY = isLong ? 1_000_000 : 20_000;
+/** 1 is what was reported once. */
+const SCALE = Number(process.env['SCALE'] ?? (isLong ? 10 : 1));
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await setStage([
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${RECORDS})
+      insert into notes (title, text, "rank") select 'note', printf('%.*c', 1000000, 'x'), i from n`,
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY})
+      insert into notes (title, text, "rank") select 'small', hex(randomblob(10)), i from n`,
+  ]);
+}, 300_000);
+afterAll(() => stage.remove());
+
+const ATTACKS = ['pipelined', 'pipelined on one connection', 'pipelined records'];
+
+test.each(ATTACKS)('%s', async (name) => {
+  const victim = await stage.start();
+  try {
+    const idle = await waitsDuring(victim, sleep(1000));
+    const waits = await waitsDuring(victim, attack(victim, name, SCALE));
+    console.info(
+      `${name}: peak ${victim.peak()} MiB; another client: ${waits.served} served, ${waits.refused} refused, ` +
+        `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
+    );
+    expect(victim.isAlive()).toBe(true);
+    expect(victim.peak()).toBeLessThan(LIMIT);
+  } finally {
+    await victim.stop();
+  }
+});

@@ -1,0 +1,174 @@
+/** The service as a process of its own with a small heap, on a core of its own: how much memory it takes, and how long another client waits. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { type Compiled, compile, type Environment, urlOf } from '../support/compiled.ts';
+
+const HEAP = '--max-old-space-size=512';
+const SCHEMA = 'tests/fixtures/attack';
+const MIB = 1024 ** 2;
+
+export interface Victim {
+  readonly url: string;
+  /** The most that it has had in memory so far, in MiB, processes that it has started included. */
+  peak(): number;
+  isAlive(): boolean;
+  stop(): Promise<void>;
+}
+
+/** `cores`: where there are two, the service has one for itself. */
+const pinned = (core: number): readonly string[] =>
+  spawnSync('taskset', ['-c', String(core), 'true']).status === 0 ? ['taskset', '-c', String(core)] : [];
+
+export interface Stage {
+  readonly directory: string;
+  start(environment?: Environment): Promise<Victim>;
+  remove(): Promise<void>;
+}
+
+/** `rows`: what SQL puts into the database before it is attacked. */
+export async function setStage(rows: readonly string[]): Promise<Stage> {
+  const directory = mkdtempSync(join(tmpdir(), 'attack-'));
+  const compiled = await compile();
+  const own = {
+    PORT: '0',
+    SCHEMA_DIR: SCHEMA,
+    DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
+    LOG_LEVEL: 'error',
+  };
+  const stage: Stage = {
+    directory,
+    start: (environment = {}) => start(compiled, { ...own, ...environment }),
+    remove: async () => {
+      await compiled.remove();
+      rmSync(directory, { recursive: true });
+    },
+  };
+  const first = await stage.start();
+  await first.stop();
+  const database = new Database(join(directory, 'records.db'));
+  for (const sql of rows) database.exec(sql);
+  database.close();
+  return stage;
+}
+
+async function start(compiled: Compiled, environment: Environment): Promise<Victim> {
+  const command = [...pinned(0), process.execPath, HEAP, join(compiled.directory, 'server.js')];
+  const [program = '', ...words] = command;
+  const child = spawn(program, words, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const texts = { out: '', err: '' };
+  child.stdout.on('data', (piece: Buffer) => (texts.out += String(piece)));
+  child.stderr.on('data', (piece: Buffer) => (texts.err += String(piece)));
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  const url = await urlOf({ child, out: () => texts.out, err: () => texts.err, ended });
+  const pid = child.pid ?? 0;
+  let most = 0;
+  let helpers = 0;
+  // Processes that it starts may come and go, and it may end itself.
+  const look = (): void => {
+    most = Math.max(most, figure(pid, 'VmHWM'));
+    helpers = Math.max(helpers, memoryOfChildren(pid));
+  };
+  const watch = setInterval(look, 100);
+  return {
+    url,
+    peak: () => {
+      look();
+      return Math.round((most + helpers) / MIB);
+    },
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    stop: async () => {
+      clearInterval(watch);
+      child.kill('SIGKILL');
+      await ended;
+      if (texts.err !== '') console.info(texts.err.slice(-2000));
+    },
+  };
+}
+
+/** Bytes that the kernel says. */
+function figure(pid: number, name: string): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+function memoryOfChildren(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+      .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' '))
+      .filter((child) => child !== '')
+      .reduce((sum, child) => sum + figure(Number(child), 'VmRSS'), 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Attackers share the other core with the client that measures, which goes before them. */
+export function attack(victim: Victim, name: string, scale: number): Promise<string> {
+  const program = join('tests', 'attack', 'attackers.ts');
+  const [first = '', ...words] = [
+    ...pinned(1),
+    'nice',
+    '-n',
+    '10',
+    process.execPath,
+    '--require',
+    'esbuild-register',
+    program,
+    name,
+    victim.url,
+    String(scale),
+  ];
+  const child = spawn(first, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (piece: Buffer) => (said += String(piece)));
+  return once(child, 'close').then(() => said.trim());
+}
+
+export interface Waits {
+  readonly served: number;
+  readonly refused: number;
+  /** Milliseconds. */
+  readonly p99: number;
+  readonly longest: number;
+}
+
+/** Another client, on a connection that it keeps, asks for one record again and again until the work is done. */
+export async function waitsDuring(victim: Victim, work: Promise<unknown>): Promise<Waits> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const state = { over: false };
+  void work.finally(() => (state.over = true));
+  const waits: number[] = [];
+  let refused = 0;
+  while (!state.over && victim.isAlive()) {
+    const began = performance.now();
+    const status = await get(victim.url, agent);
+    waits.push(performance.now() - began);
+    if (status !== 200) refused += 1;
+    await sleep(5);
+  }
+  agent.destroy();
+  const sorted = waits.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { served: waits.length - refused, refused, p99: at(0.99), longest: at(1) };
+}
+
+function get(url: string, agent: Agent): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(`${url}/api/notes/1?fields=title`, { agent }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      response.on('error', () => resolve(0));
+    });
+    sent.setTimeout(60_000, () => sent.destroy());
+    sent.on('error', () => resolve(0)).end();
+  });
+}
