@@ -67,7 +67,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const store = limitStreams(opened, settings.maxStreams);
   const readContent = contentReader(settings.bodyLimit);
   const { idempotencyHours } = settings;
-  const entrance = ({ model: seen, withheld, readOnly }: Restricted, scope: string): Entrance => {
+  const entrance = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): Entrance => {
     const queriesOf = createQueryResolver(seen, settings);
     const validatorsOf = seen === model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
@@ -79,7 +79,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       limits: settings,
       idempotencyHours,
       queries: queriesOf(type),
-      validators: refusingLinks(validatorsOf(type), type, readOnly),
+      validators: refusingLinks(validatorsOf(type), type, { readOnly, barred }),
     });
     return { model: seen, routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)) };
   };
@@ -140,7 +140,7 @@ function entrancesOf(
   open: (seen: Restricted, scope: string) => Entrance,
 ): EntranceOf {
   if (access) return createEntrances(model, access, open);
-  const everything = open({ model, withheld: new Map(), readOnly: new Set() }, '');
+  const everything = open({ model, withheld: new Map(), readOnly: new Set(), barred: new Set() }, '');
   return () => everything;
 }
 

@@ -449,3 +449,45 @@ test('records token makes one that works', async () => {
   expect((await exchange(own.url, 'GET /api/customers', { headers })).status).toBe(404);
   await own.close();
 });
+
+test('a record that needs what the token may not know cannot be made inside another, and nothing is said of it', async () => {
+  const [all, some] = [createToken(), createToken()];
+  const lines = [
+    tokenLine({ name: 'all', read: new Set(), write: parseTypes('*') }, all),
+    tokenLine({ name: 'some', read: new Set(), write: parseTypes('Shop') }, some),
+  ];
+  const shops = await startTestServer({
+    schemaDirectory: 'tests/fixtures/hidden-relation',
+    settings: { tokens: lines.join(';') },
+  });
+  const sendAs = (token: string, title: string, body: object): Promise<Exchanged> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return exchange(shops.url, title, { headers, body: JSON.stringify(body) });
+  };
+  const whole = { tills: [{ label: 'a', strongbox: { id: 1 } }], safe: { strongbox: { id: 1 } } };
+  const made = JSON.parse((await sendAs(all, 'POST /api/shops', whole)).text);
+  await sendAs(all, 'POST /api/shops', {});
+  const path = `PUT /api/shops/${made.id}`;
+  const till = { id: made.tills[0].id, label: 'b' };
+  const answers = [
+    await sendAs(some, path, { tills: [till, { label: 'c' }] }),
+    await sendAs(some, path, { tills: [till, {}], name: 1 }),
+    await sendAs(some, 'POST /api/shops', { tills: [{ label: 'c' }] }),
+    await sendAs(some, 'POST /api/shops', { safe: {} }),
+    await sendAs(some, `PUT /api/shops/${made.id + 1}`, { safe: { label: 'x' } }),
+    await sendAs(some, 'POST /api/tills', { label: 'x' }),
+    await sendAs(some, path, { tills: [till], safe: { label: 'x' } }),
+  ];
+  await shops.close();
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403, 200]);
+  expect(answers.map(({ text }) => JSON.parse(text).errors?.[0]?.pointer)).toEqual([
+    '/tills/1',
+    '/tills/1',
+    '/tills/0',
+    '/safe',
+    '/safe',
+    undefined,
+    undefined,
+  ]);
+  for (const { text } of answers) expect(text).not.toMatch(/strongbox/i);
+});

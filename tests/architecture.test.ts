@@ -16,6 +16,7 @@ const RANKS: readonly (readonly string[])[] = [
     'diagnostic.ts',
     'problem.ts',
     'budget.ts',
+    'document-order.ts',
     'start-error.ts',
     'log-levels.ts',
     'settings.ts',

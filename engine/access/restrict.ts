@@ -11,6 +11,8 @@ export interface Restricted {
   readonly withheld: ReadonlyMap<RecordType, ReadonlySet<Operation>>;
   /** Relations that are shown, and cannot be written: the column is in records that the token may only read. */
   readonly readOnly: ReadonlySet<Relation>;
+  /** Types of which the token cannot make a record: it may not know what one needs. */
+  readonly barred: ReadonlySet<RecordType>;
 }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'get']);
@@ -41,7 +43,10 @@ export function restrict(model: Model, rights: Rights): Restricted {
   const joinTables = model.joinTables
     .filter(({ left, right }) => copying.readable.has(left.type) && copying.readable.has(right.type))
     .map((table) => copyJoin(table, copying));
-  return { model: freezeGraph<Model>({ types, joinTables }), withheld, readOnly };
+  const barred = new Set<RecordType>(
+    readable.filter((type) => isBarred(type, copying.readable)).map((type) => copyType(type, copying)),
+  );
+  return { model: freezeGraph<Model>({ types, joinTables }), withheld, readOnly, barred };
 }
 
 /** Whether a body may set the relation: a column in the other record is a write of that one. */
@@ -49,11 +54,14 @@ const mayLink = ({ owned, link, target }: Relation, { writable }: Copying): bool
   owned || link.at !== 'target' || writable.has(target);
 
 function withheldOf(type: RecordType, { readable, writable }: Copying): ReadonlySet<Operation> {
-  const barred = [...type.relations.values()].some(({ required, target }) => required && !readable.has(target));
+  const barred = isBarred(type, readable);
   return new Set(
     [...type.operations].filter((name) => !READS.has(name) && (!writable.has(type) || (barred && name === 'create'))),
   );
 }
+
+const isBarred = ({ relations }: RecordType, readable: ReadonlySet<RecordType>): boolean =>
+  [...relations.values()].some(({ required, target }) => required && !readable.has(target));
 
 /** Types that may not be read are copied as well: rows refer to them. They have no name. */
 function copyType(type: RecordType, copying: Copying): Draft<RecordType> {

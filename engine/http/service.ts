@@ -1,9 +1,10 @@
 /** All that the operations of one record type need, put together at boot. */
-import type { JsonObject } from '../json.ts';
+import type { Body } from './body.ts';
 import type { RecordType } from '../model/model.ts';
-import { faultyRequest } from '../problem.ts';
+import { type Fault, faultyRequest } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Store } from '../storage/store.ts';
+import { asksStored } from '../validation/mentions.ts';
 import type { TypeValidators, Validator } from '../validation/validators.ts';
 import type { BodyLimits } from './body-limits.ts';
 import type { ReadContent } from './content.ts';
@@ -23,7 +24,14 @@ export interface Service {
   readonly idempotencyHours: number;
 }
 
-export function requireValid(validator: Validator, body: JsonObject): void {
-  const faults = validator(body);
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+/** The faults of a body, told at once unless the database has to be asked whether there are more. */
+export function faultsIn(
+  { type }: Pick<Service, 'type'>,
+  validator: Validator,
+  { body, raw }: Pick<Body, 'body' | 'raw'>,
+  identifier?: number,
+): readonly Fault[] {
+  const faults = validator(body, identifier, raw);
+  if (faults.length > 0 && !asksStored(type, body, identifier)) throw faultyRequest('invalid-body', faults);
+  return faults;
 }

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
+import type { Fault } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
@@ -28,15 +29,21 @@ export type Precondition = (current: string) => void;
 
 export interface WriteRequest {
   readonly type: RecordType;
-  /** A body that the type's validator has accepted. */
   readonly body: JsonObject;
   /** What of the body is kept as it was written. A value without a text is written as JSON.stringify does. */
   readonly raw?: RawValues;
+  /** What the type's validator finds wrong with it. Where there is a fault, only the other faults are looked for. */
+  readonly faults?: readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** What of the written record is answered. */
   readonly view: View;
 }
+
+export type CreateRequest = WriteRequest & {
+  /** Throws a Problem where the client expects what no new record can be. Asked once the body is without fault. */
+  readonly precondition?: () => void;
+};
 
 export interface Written {
   readonly identifier: number;
@@ -62,7 +69,7 @@ export interface KeptAnswer {
 }
 
 /**
- * Each call sees one snapshot; each write is one transaction. Problems: `record-not-found`, `invalid-reference`,
+ * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
  * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
  * `storage-busy`, `storage-full`, and what a precondition throws.
  */
@@ -75,9 +82,9 @@ export interface Store {
   stream(query: ListQuery, counted: boolean): Awaitable<Stream>;
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
-  create(request: WriteRequest): Promise<Written>;
+  create(request: CreateRequest): Promise<Written>;
   /** The same, where it was not done before; `answer` says what is to be kept. Problem: `idempotency-conflict`. */
-  createOnce(request: WriteRequest, once: Once, answer: (written: Written) => KeptAnswer): Promise<KeptAnswer>;
+  createOnce(request: CreateRequest, once: Once, answer: (written: Written) => KeptAnswer): Promise<KeptAnswer>;
   update(
     request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition },
   ): Promise<Written>;

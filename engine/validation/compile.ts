@@ -2,10 +2,13 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { DataValidateFunction } from 'ajv/dist/types';
 import { createAjv } from '../ajv.ts';
-import type { JsonObject } from '../json.ts';
+import { inDocumentOrder } from '../document-order.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
+import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { faultsOf } from './faults.ts';
+import { mentionsIn, otherIdentifier } from './mentions.ts';
 import type { TypeValidators, Validator } from './validators.ts';
 
 /** The validators of each type. One is compiled when its first body comes: hundreds of types start at once. */
@@ -15,10 +18,13 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   ajv.addVocabulary([EXPECTED]);
   addRecordKeyword(ajv, new Map(types.flatMap(sharedSchemas)));
 
-  const byVariant = (schema: (variant: Variant) => JsonObject): ((variant: Variant) => Validator) => {
+  const byVariant = (
+    type: RecordType,
+    schema: (type: RecordType, variant: Variant) => JsonObject,
+  ): ((variant: Variant) => Validator) => {
     const compiled = new Map<Variant, Validator>();
     return (variant) => {
-      const known = compiled.get(variant) ?? validator(ajv.compile(schema(variant)));
+      const known = compiled.get(variant) ?? validator(type, ajv.compile(schema(type, variant)));
       compiled.set(variant, known);
       return known;
     };
@@ -27,8 +33,8 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
     types.map((type) => [
       type,
       {
-        create: byVariant((variant) => createSchema(type, variant)),
-        update: byVariant((variant) => updateSchema(type, variant)),
+        create: byVariant(type, createSchema),
+        update: byVariant(type, updateSchema),
       },
     ]),
   );
@@ -64,11 +70,18 @@ function addRecordKeyword(ajv: Ajv, schemas: ReadonlyMap<string, JsonObject>): v
   });
 }
 
-function validator(validate: ValidateFunction): Validator {
-  return (body) => {
-    if (validate(body)) return [];
+function validator(type: RecordType, validate: ValidateFunction): Validator {
+  return (body, identifier, raw) => {
     // Ajv leaves its errors on the function: they are taken before anything else can run.
-    const errors: readonly ErrorObject[] = validate.errors ?? [];
-    return faultsOf(errors);
+    const errors: readonly ErrorObject[] = validate(body) ? [] : (validate.errors ?? []);
+    if (!isObject(body)) return faultsOf(errors);
+    const mentions = mentionsIn(type, body, identifier);
+    const faults = [
+      ...faultsOf(errors),
+      ...otherIdentifier(type, body, identifier),
+      ...mentions.faults,
+      ...disagreements(mentions, raw),
+    ];
+    return inDocumentOrder(faults, body);
   };
 }

@@ -20,14 +20,21 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a validator that accepts everything',
     'validation/compile.ts',
-    'if (validate(body)) return [];',
-    'return [];',
+    'validate(body) ? [] : (validate.errors ?? [])',
+    'validate(body) ? [] : []',
   ),
+  mutant(
+    'a body that may contradict itself',
+    'validation/agreement.ts',
+    'if (!mayDiffer) return [];',
+    'if (mayDiffer || !mayDiffer) return [];',
+  ),
+  mutant('faults in any order', 'document-order.ts', 'return rank - other;', 'return other - rank;'),
   mutant(
     'an update that resets what was left out',
     'storage/write/writes.ts',
-    'await resolveBody(session, node, body);\n        await execute(session);\n        return written(',
-    'await resolveBody(session, node, { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body });\n        await execute(session);\n        return written(',
+    '{ mergePatch, readOnlyToo: false },\n          { body, raw, faults },',
+    '{ mergePatch, readOnlyToo: false },\n          { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults },',
   ),
   mutant('an offset taken for the limit', 'query/resolve-limit.ts', 'index === place)', 'index === 1 - place)'),
   mutant(
@@ -111,8 +118,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a merge patch that replaces',
     'http/operations/update.ts',
-    'body, mergePatch, view',
-    'body, mergePatch: false, view',
+    'mergePatch, view, ...precondition',
+    'mergePatch: false, view, ...precondition',
   ),
   mutant('If-Match that is not looked at', 'http/preconditions.ts', '!matchesStrongly(expected, tag)', 'false'),
   mutant(

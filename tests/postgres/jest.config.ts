@@ -17,6 +17,7 @@ const both = [
   'migration-random',
   'migration-safety',
   'model-based',
+  'nested-bodies',
   'paging',
   'raw-values',
   'relations',

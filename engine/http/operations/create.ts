@@ -5,7 +5,7 @@ import { onceOf } from '../idempotency.ts';
 import { RECORD_BODY } from '../negotiation.ts';
 import { refuseIfMatch } from '../preconditions.ts';
 import { tagHeader, type Whole, writeAnswer } from '../record-answer.ts';
-import { requireValid, type Service } from '../service.ts';
+import { faultsIn, type Service } from '../service.ts';
 import type { Written } from '../../storage/store.ts';
 
 export function create(service: Service): Operation {
@@ -17,10 +17,11 @@ export function create(service: Service): Operation {
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
-    requireValid(validators.create(view.variant), body);
-    refuseIfMatch(request);
-    const wanted = { type, body, raw, mergePatch: false, view };
-    if (once !== undefined) return store.createOnce(wanted, once, (written) => created(service, exchange, written));
+    const faults = faultsIn(service, validators.create(view.variant), { body, raw });
+    const precondition = (): void => refuseIfMatch(request);
+    const wanted = { type, body, raw, faults, mergePatch: false, view, precondition };
+    if (once !== undefined && faults.length === 0)
+      return store.createOnce(wanted, once, (written) => created(service, exchange, written));
     return created(service, exchange, await store.create(wanted));
   };
 }

@@ -5,9 +5,10 @@ import { parseIdentifier } from '../identifier.ts';
 import { PATCH_BODY, RECORD_BODY } from '../negotiation.ts';
 import { preconditionOf } from '../preconditions.ts';
 import { tagHeader, writeAnswer } from '../record-answer.ts';
-import { requireValid, type Service } from '../service.ts';
+import { faultsIn, type Service } from '../service.ts';
 
-export function update({ type, store, queries, validators, readContent, limits }: Service, method: string): Operation {
+export function update(service: Service, method: string): Operation {
+  const { type, store, queries, validators, readContent, limits } = service;
   const mergePatch = method === 'PATCH';
   const parse = bodyParser(type, limits);
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
@@ -16,9 +17,9 @@ export function update({ type, store, queries, validators, readContent, limits }
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
-    requireValid(validators.update(view.variant), body);
+    const faults = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
     const precondition = preconditionOf(request, type.preconditions);
-    const written = await store.update({ type, identifier, body, raw, mergePatch, view, ...precondition });
+    const written = await store.update({ type, identifier, body, raw, faults, mergePatch, view, ...precondition });
     return writeAnswer(request, 200, written.body, tagHeader(type, written.body));
   };
 }

@@ -18,18 +18,15 @@ export function assign(session: Session, node: Node, assignment: Assignment): vo
   const stored = storedValue(node, column);
   const known = node.assigned.get(column);
   if (known && byOmission) return;
-  if (known && !known.byOmission && resolved(known.value) !== resolved(value))
-    return contradiction(session, pointer, known.pointer);
-  if (!writable && node.stored && !(same ?? stored === resolved(value))) return linkedOnly(session, node, pointer);
+  if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
+  if (!writable && node.stored && !(same ?? stored === value)) return linkedOnly(session, node, pointer);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
 }
 
-/** A node that has its identifier already is that identifier. */
-const resolved = (value: SqlValue | Node): SqlValue | Node =>
-  typeof value === 'object' && value !== null ? (value.identifier ?? value) : value;
-
+/** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
 export function contradiction(session: Session, pointer: string, other: string): void {
-  const message = (here: string, there: string): string => `${here} and ${there} give one record two values`;
+  const message = (here: string, there: string): string =>
+    `${here} and ${there} give one record two values: leave one of them out, or make them agree`;
   refuse(session, 'invalid-body', other, 'contradiction', message(other, pointer));
   refuse(session, 'invalid-body', pointer, 'contradiction', message(pointer, other));
 }

@@ -36,12 +36,12 @@ export async function uniqueConflict(session: Session, node: Node): Promise<Prob
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
 }
 
-function heldBy({ inserted }: Session, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
+function heldBy({ made: all }: Session, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
   const seen = members.filter(isSeen);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';
   // A record that is made by this same write has no identifier that means anything to anybody.
-  const made = [...inserted].find(({ type, identifier }) => type === node.type && identifier === holder);
+  const made = all.find(({ type, identifier }) => type === node.type && identifier === holder);
   return seen.map((member) => {
     const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.name} ${holder}`;
     return {
@@ -58,7 +58,7 @@ const isSeen = (member: Field | Relation): boolean => !('link' in member) || mem
 const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): string =>
   assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`;
 
-const columnOf = (member: Field | Relation): string => {
+export const columnOf = (member: Field | Relation): string => {
   if (!('link' in member)) return member.column;
   return member.link.at === 'source' ? member.link.reference.column : '';
 };

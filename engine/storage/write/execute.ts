@@ -1,47 +1,91 @@
 /** Carries a session out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep } from '../../json.ts';
 import { OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict, restrictConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
+import { type Holder, holdersAmong, park } from './hand-over.ts';
 import { openKeysOf } from './resolve-record.ts';
-import { type Node, type Pair, refuse, type Session, storedValue, throwRefusals } from './session.ts';
+import { type Node, type Pair, refuse, type Session, storedValue, throwRefused } from './session.ts';
 
 type Change = readonly [column: string, value: SqlValue | Node];
 
-export async function execute(session: Session): Promise<void> {
+/** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
+export function checkBody(session: Session): void {
   for (const node of session.made) checkComplete(session, node);
+  throwRefused(session, 'forbidden');
+  throwRefused(session, 'invalid-body', session.faults);
+}
+
+export async function execute(session: Session): Promise<void> {
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
-  throwRefusals(session);
-  const existing = [...session.existing.values()]
+  throwRefused(session, 'invalid-reference');
+  throwRefused(session, 'link-conflict');
+  const changed = [...session.existing.values()]
     .flatMap((nodes) => [...nodes.values()])
-    .filter((node) => !session.deleted.has(node));
-  const changes = existing.map((node) => [node, changesOf(node)] as const).filter(([, changed]) => changed.length > 0);
+    .filter((node) => !session.deleted.has(node) && changesOf(node).length > 0);
 
   for (const [key, unwanted] of session.unpaired)
     if (!session.kept.has(key) && !session.paired.has(key)) await runPair(session, unwanted, 'remove');
   for (const [node, pointer] of session.deleted) await remove(session, node, pointer);
-  for (const [node, changed] of changes)
+  for (const node of changed)
     await update(
       session,
       node,
-      changed.filter((change) => isUnlink(node, change)),
+      changesOf(node).filter((change) => isUnlink(node, change)),
     );
-  for (const [node, changed] of changes)
-    await update(
-      session,
-      node,
-      changed.filter((change) => !isUnlink(node, change) && !isNode(change[1])),
-    );
-  for (const node of session.made) await insert(session, node);
-  for (const [node, changed] of changes)
-    await update(
-      session,
-      node,
-      changed.filter(([, value]) => isNode(value)),
-    );
+  const writing: Writing = {
+    session,
+    holders: holdersAmong(changed, session.made),
+    begun: new Set(),
+    done: new Set(),
+    parked: new Map(),
+  };
+  for (const node of changed) await write(writing, node);
+  for (const node of session.made) await write(writing, node);
   for (const wanted of session.paired.values()) await runPair(session, wanted, 'insert');
+}
+
+interface Writing {
+  readonly session: Session;
+  readonly holders: ReturnType<typeof holdersAmong>;
+  readonly begun: Set<Node>;
+  readonly done: Set<Node>;
+  /** Columns that hold something else for the moment. */
+  readonly parked: Map<Node, readonly string[]>;
+}
+
+/** Each record in one statement: after those that it belongs to, and after those whose unique values it takes over. */
+async function write(writing: Writing, node: Node): Promise<void> {
+  const { session, begun, done } = writing;
+  if (begun.has(node)) return;
+  begun.add(node);
+  for (const { value } of node.assigned.values()) if (isNode(value)) await write(writing, value);
+  for (const holder of writing.holders(node)) await handOver(writing, holder);
+  if (!node.stored) await insert(session, node);
+  else {
+    const parked = writing.parked.get(node) ?? [];
+    const changes = changesOf(node, parked).filter((change) => parked.includes(change[0]) || !isUnlink(node, change));
+    const kept = parked.filter((column) => !node.assigned.has(column));
+    await update(session, node, [
+      ...changes,
+      ...kept.map((column): Change => [column, storedValue(node, column) ?? null]),
+    ]);
+  }
+  done.add(node);
+}
+
+/** One that waits for a record which is to be made, or for this one, cannot be written yet: it gives up the value first. */
+async function handOver(writing: Writing, holder: Holder): Promise<void> {
+  const { session, begun, done, parked } = writing;
+  const { node } = holder;
+  const waits = [...node.assigned.values()].some(({ value }) => isNode(value));
+  if (!waits && !begun.has(node)) await write(writing, node);
+  if (done.has(node)) return;
+  const column = await park(session, holder);
+  if (column !== undefined) parked.set(node, [...(parked.get(node) ?? []), column]);
 }
 
 const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
@@ -49,20 +93,29 @@ const isNode = (value: SqlValue | Node): value is Node => typeof value === 'obje
 const isUnlink = ({ type }: Node, [column, value]: Change): boolean =>
   value === null && type.references.some((reference) => reference.column === column);
 
-/** What the validator cannot see: that a record which is made below another has all that it must have. */
+/** What the validator cannot see: that the only child of its owner, which is made since there is none, has all that it must have. */
 function checkComplete(session: Session, node: Node): void {
-  const pointer = (name: string): string => `${node.pointer}/${name}`;
-  for (const { name, nullable, default: value, field, reference } of node.table.columns) {
+  const { type, table } = node;
+  for (const { name, nullable, default: value, field, reference } of table.columns) {
     if (nullable || value !== null || node.assigned.has(name) || name === OPEN_COLUMN) continue;
     const key = field?.name ?? reference?.relation?.name ?? name;
-    if (isRefused(session, pointer(key))) continue;
-    refuse(session, 'invalid-body', pointer(key), 'required', `"${key}" is required`);
+    if (!type.fields.has(key) && !type.relations.has(key)) {
+      const message = `This token may not make a ${type.name}: name one that is there, by its "${type.identifier.name}"`;
+      return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
+    }
+    const pointer = `${node.pointer}/${escapeStep(key)}`;
+    if (session.faults.length > 0 && !node.isOwnChild) return undefined;
+    if (isRefused(session, pointer)) continue;
+    refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
   }
+  return undefined;
 }
 
 /** What was said and could not be used is not missing. */
-const isRefused = ({ refusals }: Session, pointer: string): boolean =>
-  refusals.some(({ fault }) => 'pointer' in fault && `${fault.pointer}/`.startsWith(`${pointer}/`));
+const isRefused = ({ refusals, faulty }: Session, pointer: string): boolean =>
+  [...refusals.map(({ fault }) => ('pointer' in fault ? fault.pointer : '')), ...faulty].some((place) =>
+    `${place}/`.startsWith(`${pointer}/`),
+  );
 
 /** A body cannot link in one place what it deletes in another. */
 function checkUnnamed(session: Session, node: Node): void {
@@ -79,9 +132,10 @@ function checkUnnamed(session: Session, node: Node): void {
 
 const nameOf = ({ type, identifier }: Node): string => `${type.name} ${identifier ?? ''}`.trim();
 
-function changesOf(node: Node): readonly Change[] {
+/** `again`: columns that were changed meanwhile. */
+function changesOf(node: Node, again: readonly string[] = []): readonly Change[] {
   const changes = [...node.assigned].flatMap(([column, { value }]): Change[] =>
-    valueOf(value) === storedValue(node, column) ? [] : [[column, value]],
+    valueOf(value) === storedValue(node, column) && !again.includes(column) ? [] : [[column, value]],
   );
   const openKeys = openColumn(node);
   return openKeys === undefined || openKeys === storedValue(node, OPEN_COLUMN)
@@ -112,11 +166,7 @@ async function update(session: Session, node: Node, changes: readonly Change[]):
   if (written === 0) throw gone(node);
 }
 
-/** Records that it belongs to come first. */
 async function insert(session: Session, node: Node): Promise<void> {
-  if (session.inserted.has(node)) return;
-  session.inserted.add(node);
-  for (const { value } of node.assigned.values()) if (isNode(value)) await insert(session, value);
   const given = node.identifier;
   const { statement, columns } = given === undefined ? node.table.insert : node.table.insertGiven;
   const values = columns.map((name): SqlValue => {

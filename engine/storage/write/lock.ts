@@ -1,5 +1,6 @@
 /** Locks what a body names before anything is compared, in one order for every write, so that two never wait for each other. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { identifierIn } from '../../model/identifier-in.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import { remember, type Session } from './session.ts';
 
@@ -63,8 +64,8 @@ function gatherFrom(gathered: Gathered, type: RecordType, body: JsonObject, poin
 function gatherOne(gathered: Gathered, relation: Relation, value: JsonValue, pointer: string): void {
   if (!isObject(value)) return;
   const { target, link } = relation;
-  const identifier = value[target.identifier.name];
+  const identifier = identifierIn(value, target);
   const kept = link.at !== 'target' && Object.keys(value).length === 1;
-  if (typeof identifier === 'number') note(gathered, target, identifier, { pointer, kept });
+  if (identifier !== undefined) note(gathered, target, identifier, { pointer, kept });
   gatherFrom(gathered, target, value, pointer);
 }

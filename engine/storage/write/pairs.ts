@@ -1,6 +1,6 @@
 /** The rows of join tables that a write wants, and those that it wants gone. What one part of a body wants, no other lets go. */
 import type { Link, Relation } from '../../model/model.ts';
-import type { Node, Pair, Session } from './session.ts';
+import { idOf, type Node, type Pair, type Session } from './session.ts';
 
 type JoinRelation = Relation & { readonly link: Extract<Link, { at: 'join' }> };
 
@@ -19,14 +19,14 @@ export function pair(
   pointer: string,
   isNew: boolean,
 ): void {
-  const wanted = between(relation, node.identifier ?? node, other.identifier ?? other, pointer);
+  const wanted = between(relation, idOf(node), idOf(other), pointer);
   const key = keyOf(session, wanted);
   if (isNew && !session.paired.has(key)) session.paired.set(key, wanted);
   if (!isNew) session.kept.add(key);
 }
 
 export function unpair(session: Session, relation: JoinRelation, node: Node, other: number, pointer: string): void {
-  const unwanted = between(relation, node.identifier ?? node, other, pointer);
+  const unwanted = between(relation, idOf(node), other, pointer);
   session.unpaired.set(keyOf(session, unwanted), unwanted);
 }
 

@@ -10,9 +10,9 @@ import { resolveRelation } from './resolve-relation.ts';
 import { type Node, type Place, refuse, type Session, storedValue } from './session.ts';
 
 /** Works a whole body out, level by level: relations put the records nested in them on the agenda. */
-export async function resolveBody(session: Session, root: Node, body: JsonObject): Promise<void> {
-  session.agenda.push({ node: root, body, place: { pointer: '', writable: true, via: undefined } });
-  for (const { node, body: nested, place } of session.agenda) await resolveRecord(session, node, nested, place);
+export async function resolveBody(session: Session, root: Node): Promise<void> {
+  session.agenda.push({ node: root, body: session.body, place: { pointer: '', writable: true, via: undefined } });
+  for (const { node, body, place } of session.agenda) await resolveRecord(session, node, body, place);
 }
 
 async function resolveRecord(session: Session, node: Node, body: JsonObject, place: Place): Promise<void> {
@@ -21,13 +21,14 @@ async function resolveRecord(session: Session, node: Node, body: JsonObject, pla
   for (const key of keysOf(body, raw)) {
     const value = body[key] ?? null;
     const pointer = `${place.pointer}/${escapeStep(key)}`;
+    if (session.faulty.has(pointer)) continue;
     const field = type.fields.get(key);
     const relation = type.relations.get(key);
     if (field?.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { ...place, pointer });
     else if (field) resolveField(session, node, field, value, { ...place, pointer });
     else if (relation) await resolveRelation(session, node, relation, value, { ...place, pointer });
-    else if (type.identifier.inRecord && key === type.identifier.name) checkIdentifier(session, node, value, pointer);
-    else resolveOpenKey(session, node, key, memberOf(raw, key, value), { ...place, pointer });
+    else if (!type.identifier.inRecord || key !== type.identifier.name)
+      resolveOpenKey(session, node, key, memberOf(raw, key, value), { ...place, pointer });
   }
 }
 
@@ -79,8 +80,9 @@ function resolveText(session: Session, node: Node, field: Field, given: string |
 /** What is read-only stays as it is written, too: its value may be given in any way, and is not assigned. */
 const isReadOnly = ({ rules }: Session, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
 
-function refuseChange(session: Session, { name }: Field, fixed: string, { pointer }: Place): void {
-  refuse(session, 'invalid-body', pointer, 'read-only', `"${name}" is read-only and holds ${fixed}`);
+function refuseChange(session: Session, { name, sensitive }: Field, fixed: string, { pointer }: Place): void {
+  const holds = sensitive ? 'another value' : fixed;
+  refuse(session, 'invalid-body', pointer, 'read-only', `"${name}" is read-only and holds ${holds}: leave it out`);
 }
 
 /** The value that is stored; undefined for a record that is to be made. */
@@ -92,18 +94,6 @@ function decoded({ dialect }: Session, node: Node, field: Field): JsonValue | un
 function storedText(node: Node, field: Field): string | null | undefined {
   const stored = storedValue(node, field.column);
   return stored === undefined || stored === null ? stored : String(stored);
-}
-
-/** A record keeps its identifier. Null counts as absent where one is to be made. */
-function checkIdentifier(session: Session, node: Node, value: JsonValue, pointer: string): void {
-  if (value === node.identifier || (value === null && !node.stored)) return;
-  refuse(
-    session,
-    'invalid-body',
-    pointer,
-    'read-only',
-    `The identifier of this record is ${node.identifier} and cannot be changed`,
-  );
 }
 
 function resolveOpenKey(

@@ -1,12 +1,20 @@
 /** Relations of a body -> links, records to make, records to let go. One function for each place a link is kept in. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { identifierIn } from '../../model/identifier-in.ts';
 import type { Link, Relation } from '../../model/model.ts';
-import { assign, linkedOnly } from './assign.ts';
+import { assign, contradiction, linkedOnly } from './assign.ts';
 import { livesWith } from './owners.ts';
 import { pair, pairedWith, unpair } from './pairs.ts';
-import { make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
+import { idOf, make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
 
 type At<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
+
+/** A related record that a body names, or one that is to be made. */
+interface Target {
+  readonly node: Node;
+  readonly body: JsonObject;
+  readonly pointer: string;
+}
 
 /** The body was accepted by its validator: to-one is an object or null, to-many an array of objects. */
 export async function resolveRelation(
@@ -19,17 +27,42 @@ export async function resolveRelation(
   const { via } = place;
   if (via && via.relation.inverse === relation && !relation.toMany)
     return namesParent(session, node, relation, value, place);
-  const items = Array.isArray(value) ? (value as readonly JsonObject[]) : [];
-  if (isAt(relation, 'source')) return resolveParent(session, node, relation, value, place);
-  if (isAt(relation, 'join')) return resolvePairs(session, node, relation, items, place);
-  if (!isAt(relation, 'target')) return undefined;
-  return relation.toMany
-    ? resolveChildren(session, node, relation, items, place)
-    : resolveChild(session, node, relation, value, place);
+  const current = isAt(relation, 'target') ? await childrenOf(session, node, relation) : [];
+  const bodies = (relation.toMany ? value : [value]) as readonly JsonValue[];
+  const targets: Target[] = [];
+  for (const [index, body] of bodies.entries()) {
+    const pointer = relation.toMany ? `${place.pointer}/${index}` : place.pointer;
+    if (!isObject(body) || session.faulty.has(pointer)) continue;
+    const target = await nested(session, relation, body, pointer, current);
+    if (target) targets.push({ node: target, body, pointer });
+  }
+  if (differs(session, node, relation, targets, place)) return;
+  if (isAt(relation, 'source')) await resolveParent(session, node, relation, value, targets, place);
+  else if (isAt(relation, 'join')) await resolvePairs(session, node, relation, targets, place);
+  else if (isAt(relation, 'target')) await resolveChildren(session, node, relation, current, value, targets, place);
 }
 
 const isAt = <Where extends Link['at']>(relation: Relation, at: Where): relation is At<Where> =>
   relation.link.at === at;
+
+/** Whether the body has said something else of this relation already: then both places are refused. */
+function differs(
+  session: Session,
+  node: Node,
+  relation: Relation,
+  targets: readonly Target[],
+  { pointer, via }: Place,
+): boolean {
+  const nodes = new Set(targets.map((target) => target.node));
+  if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
+  const known = node.related.get(relation);
+  if (!known) node.related.set(relation, { nodes, pointer });
+  else if (known.nodes.size !== nodes.size || [...nodes].some((one) => !known.nodes.has(one))) {
+    contradiction(session, pointer, known.pointer);
+    return true;
+  }
+  return false;
+}
 
 /** The way back: a nested record's inverse key may only name the record that it is nested in. */
 async function namesParent(
@@ -40,27 +73,15 @@ async function namesParent(
   place: Place,
 ): Promise<void> {
   const parent = place.via?.parent;
-  const named = isObject(value) ? identifierIn(value, relation) : undefined;
-  if (!parent || !isObject(value) || named === undefined || named !== parent.identifier) {
-    const who =
-      parent?.identifier === undefined
-        ? 'be left out'
-        : `be left out or name ${relation.target.name} ${parent.identifier}`;
-    return refuse(
-      session,
-      'invalid-reference',
-      place.pointer,
-      'inverse',
-      `"${relation.name}" must ${who}: the record is nested in it`,
-    );
-  }
-  later(session, relation, node, parent, value, place);
-}
-
-/** The identifier in a nested body; null counts as absent. */
-function identifierIn(body: JsonObject, { target: { identifier } }: Relation): number | undefined {
-  const value = body[identifier.name];
-  return typeof value === 'number' ? value : undefined;
+  const named = isObject(value) ? identifierIn(value, relation.target) : undefined;
+  if (parent && isObject(value) && named !== undefined && named === parent.identifier)
+    return later(session, relation, node, parent, value, place);
+  const who =
+    parent?.identifier === undefined
+      ? 'be left out'
+      : `be left out or name ${relation.target.name} ${parent.identifier}`;
+  const message = `"${relation.name}" must ${who}: the record is nested in it`;
+  return refuse(session, 'invalid-body', place.pointer, 'contradiction', message);
 }
 
 /** What a nested body says of its own record is worked out after what stands beside it. */
@@ -75,22 +96,23 @@ async function nested(
   relation: Relation,
   body: JsonObject,
   pointer: string,
+  current: readonly number[],
 ): Promise<Node | undefined> {
-  const identifier = identifierIn(body, relation);
-  if (identifier === undefined) return make(session, relation.target, body, pointer);
-  const node = await touch(session, relation.target, identifier, pointer);
-  if (!node) {
-    const message = `There is no ${relation.target.name} ${identifier}`;
-    refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
-  }
-  if (node) session.named.set(node, identifierPointer(relation, pointer));
-  return node;
+  const { target, owned, toMany } = relation;
+  const isOwnChild = owned && !toMany;
+  const given = identifierIn(body, target);
+  const identifier = given ?? (isOwnChild ? current[0] : undefined);
+  if (identifier === undefined) return make(session, target, undefined, pointer, isOwnChild);
+  const node = await touch(session, target, identifier, pointer);
+  if (node && given !== undefined) session.named.set(node, identifierPointer(relation, pointer));
+  if (node) return node;
+  const message = `There is no ${target.name} ${identifier}`;
+  refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
+  return undefined;
 }
 
 const identifierPointer = ({ target }: Relation, pointer: string): string =>
   `${pointer}/${escapeStep(target.identifier.name)}`;
-
-const idOf = (node: Node): number | Node => node.identifier ?? node;
 
 /** belongsTo: the row itself holds the link. */
 async function resolveParent(
@@ -98,17 +120,17 @@ async function resolveParent(
   node: Node,
   relation: At<'source'>,
   value: JsonValue,
+  [target]: readonly Target[],
   place: Place,
 ): Promise<void> {
   const { column } = relation.link.reference;
   const { pointer, writable } = place;
-  const target = isObject(value) ? await nested(session, relation, value, pointer) : undefined;
-  if (isObject(value) && !target) return;
-  const link = target ? idOf(target) : null;
+  if (value !== null && !target) return;
+  const link = target ? idOf(target.node) : null;
   const named = link === null ? pointer : identifierPointer(relation, pointer);
-  if (relation.inverse?.owned && !(await mayOwn(session, target, node, column, named))) return;
+  if (relation.inverse?.owned && !(await mayOwn(session, target?.node, node, column, named))) return;
   assign(session, node, { column, value: link, pointer, writable });
-  if (isObject(value) && target) later(session, relation, node, target, value, place);
+  if (target) later(session, relation, node, target.node, target.body, place);
 }
 
 /** An owned child never changes its parent, and nobody is owned by what lives and dies with him. */
@@ -138,63 +160,26 @@ async function mayOwn(
   return false;
 }
 
-/** hasOne: the one child's row holds the link. */
-async function resolveChild(
-  session: Session,
-  node: Node,
-  relation: At<'target'>,
-  value: JsonValue,
-  place: Place,
-): Promise<void> {
-  const [current] = await childrenOf(session, node, relation);
-  if (!isObject(value)) {
-    if (current !== undefined) await letGo(session, relation, current, place);
-    return;
-  }
-  const updatesOwned = relation.owned && current !== undefined && identifierIn(value, relation) === undefined;
-  const child = updatesOwned
-    ? await touch(session, relation.target, current, place.pointer)
-    : await nested(session, relation, value, place.pointer);
-  if (!child) return;
-  if (current !== undefined && child.identifier !== current) await letGo(session, relation, current, place);
-  await adopt(session, node, relation, child, value, place);
-}
-
-/** hasMany: the children's rows hold the link; the array is the whole new set. */
+/** hasOne, hasMany: the children's rows hold the link; what the body names is all there is to be. */
 async function resolveChildren(
   session: Session,
   node: Node,
   relation: At<'target'>,
-  items: readonly JsonObject[],
+  current: readonly number[],
+  value: JsonValue,
+  targets: readonly Target[],
   place: Place,
 ): Promise<void> {
-  const kept = new Set<Node>();
-  for (const [index, item] of items.entries()) {
-    const pointer = `${place.pointer}/${index}`;
-    const child = await nested(session, relation, item, pointer);
-    if (!child || isTwice(session, kept, child, pointer)) continue;
-    await adopt(session, node, relation, child, item, { ...place, pointer });
-  }
-  for (const identifier of await childrenOf(session, node, relation)) {
+  // The one that is named is not there: that is refused, and nobody has to go.
+  if (!relation.toMany && value !== null && targets.length === 0) return;
+  const kept = new Set(targets.map((target) => target.node));
+  for (const target of targets)
+    await adopt(session, node, relation, target.node, target.body, { ...place, pointer: target.pointer });
+  for (const identifier of current) {
     const child = session.existing.get(relation.target)?.get(identifier);
     if ((child && kept.has(child)) || isImplied(place, relation, identifier)) continue;
     await letGo(session, relation, identifier, place);
   }
-}
-
-function isTwice(session: Session, kept: Set<Node>, child: Node, pointer: string): boolean {
-  if (!kept.has(child)) {
-    kept.add(child);
-    return false;
-  }
-  refuse(
-    session,
-    'invalid-body',
-    pointer,
-    'duplicate',
-    `${child.type.name} ${child.identifier ?? ''} stands twice in the set`,
-  );
-  return true;
 }
 
 /** The record that led here belongs to the inverse set without being listed. */
@@ -248,20 +233,16 @@ async function resolvePairs(
   session: Session,
   node: Node,
   relation: At<'join'>,
-  items: readonly JsonObject[],
+  targets: readonly Target[],
   place: Place,
 ): Promise<void> {
   const { pointer, writable } = place;
   const before = new Set(await pairedWith(session, node, relation));
-  const kept = new Set<Node>();
-  for (const [index, item] of items.entries()) {
-    const at = `${pointer}/${index}`;
-    const other = await nested(session, relation, item, at);
-    if (!other || isTwice(session, kept, other, at)) continue;
+  for (const { node: other, body, pointer: at } of targets) {
     const isNew = other.identifier === undefined || !before.delete(other.identifier);
     if (isNew && !writable) linkedOnly(session, node, at);
     else pair(session, relation, node, other, at, isNew);
-    later(session, relation, node, other, item, { ...place, pointer: at });
+    later(session, relation, node, other, body, { ...place, pointer: at });
   }
   for (const identifier of before) {
     if (isImplied(place, relation, identifier)) continue;

@@ -1,4 +1,5 @@
 /** One write while it is being worked out: which records it touches, and what each is to become. Nothing is written yet. */
+import { inDocumentOrder } from '../../document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json.ts';
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
@@ -18,6 +19,10 @@ export interface Node {
   readonly pointer: string;
   /** By column: what the body says. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
+  /** What the body says each relation leads to: said twice, it must be the same. */
+  readonly related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }>;
+  /** The one child of its owner, made because there was none: only now it is known that nothing may be missing. */
+  readonly isOwnChild: boolean;
   /** By key, for open types. */
   readonly openKeys: Map<string, OpenKey>;
   /** The open keys that are stored, once somebody has asked for them. */
@@ -68,6 +73,11 @@ export interface Rules {
 }
 
 export interface Session {
+  readonly body: JsonObject;
+  /** What is wrong with the body already. With a fault, it is worked out only to find the others: nothing is written. */
+  readonly faults: readonly Fault[];
+  /** Their places. What stands there is not looked at. */
+  readonly faulty: ReadonlySet<string>;
   readonly writer: Writer;
   readonly tables: Tables;
   readonly dialect: DialectName;
@@ -83,10 +93,15 @@ export interface Session {
   readonly named: Map<Node, string>;
   readonly paired: Map<string, Pair>;
   readonly unpaired: Map<string, Pair>;
-  readonly inserted: Set<Node>;
   /** Keys of pairs that are there and stay. */
   readonly kept: Set<string>;
   readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
+}
+
+interface Given {
+  readonly body?: JsonObject;
+  readonly raw?: RawValues | undefined;
+  readonly faults?: readonly Fault[] | undefined;
 }
 
 export function createSession(
@@ -94,7 +109,7 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  raw: RawValues = NO_RAW_VALUES,
+  { body = {}, raw = NO_RAW_VALUES, faults = [] }: Given = {},
 ): Session {
   const maps = {
     existing: new Map(),
@@ -103,9 +118,9 @@ export function createSession(
     paired: new Map(),
     unpaired: new Map(),
     kept: new Set<string>(),
-    inserted: new Set<Node>(),
   };
-  return { writer, tables, dialect, rules, raw, agenda: [], made: [], refusals: [], ...maps };
+  const faulty = new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
+  return { writer, tables, dialect, rules, body, raw, faults, faulty, agenda: [], made: [], refusals: [], ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */
@@ -136,10 +151,14 @@ export function remember(session: Session, type: RecordType, stored: Row, pointe
 }
 
 /** The node of a record that is to be made. */
-export function make(session: Session, type: RecordType, body: JsonObject, pointer: string): Node {
-  const given = body[type.identifier.name];
-  const identifier = type.identifier.inRecord && typeof given === 'number' ? given : undefined;
-  const node = { ...blank(session.tables.of(type), pointer), identifier };
+export function make(
+  session: Session,
+  type: RecordType,
+  identifier: number | undefined,
+  pointer: string,
+  isOwnChild = false,
+): Node {
+  const node = { ...blank(session.tables.of(type), pointer), identifier, isOwnChild };
   session.made.push(node);
   return node;
 }
@@ -151,8 +170,13 @@ const blank = (table: Table, pointer: string): Node => ({
   stored: undefined,
   pointer,
   assigned: new Map(),
+  related: new Map(),
+  isOwnChild: false,
   openKeys: new Map(),
 });
+
+/** What a link to it is compared by: a record that is to be made is linked once it is there, whether its identifier is known or not. */
+export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
 
 /** What the row holds; undefined for a record that is to be made. */
 export function storedValue({ stored, table }: Node, column: string): SqlValue | undefined {
@@ -163,14 +187,8 @@ export function refuse(session: Session, code: ProblemCode, pointer: string, wor
   session.refusals.push({ code, fault: { pointer, code: word, message } });
 }
 
-/** Faults of the body come before conflicts with what is stored. */
-export function throwRefusals({ refusals }: Session): void {
-  const conflict = 'link-conflict';
-  const faults = refusals.filter(({ code }) => code !== conflict);
-  const [first] = faults.length > 0 ? faults : refusals;
-  if (!first) return;
-  throw faultyRequest(
-    first.code,
-    (faults.length > 0 ? faults : refusals).map(({ fault }) => fault),
-  );
+/** Throws what was refused for this reason, all of it at once, and with it what was known before. */
+export function throwRefused({ refusals, body }: Session, code: ProblemCode, known: readonly Fault[] = []): void {
+  const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
+  if (refused.length + known.length > 0) throw faultyRequest(code, inDocumentOrder([...known, ...refused], body));
 }

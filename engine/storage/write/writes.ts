@@ -3,8 +3,9 @@ import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import type { Driver, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type { Precondition, Store, WriteRequest, Written } from '../store.ts';
-import { execute } from './execute.ts';
+import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
+import { identifierIn } from '../../model/identifier-in.ts';
+import { checkBody, execute } from './execute.ts';
 import { resolveBody } from './resolve-record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
@@ -13,7 +14,7 @@ import { createSession, make, type Node, type Rules, touch } from './session.ts'
 import { createOnce } from './once.ts';
 import { createTables } from './tables.ts';
 
-type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw'>;
+type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults'> & Pick<CreateRequest, 'precondition'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
   /** A create inside a transaction that the caller has begun; answers the identifier. */
@@ -25,16 +26,22 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
 
-  async function insert(writer: Writer, { type, body, raw }: NewRecord, rules: Rules): Promise<number> {
-    const session = createSession(writer, tables, dialect, rules, raw);
+  async function insert(
+    writer: Writer,
+    { type, body, raw, faults, precondition }: NewRecord,
+    rules: Rules,
+  ): Promise<number> {
+    const session = createSession(writer, tables, dialect, rules, { body, raw, faults });
     await lockNamed(session, type, undefined, body);
-    const node = make(session, type, body, '');
-    await resolveBody(session, node, body);
+    const node = make(session, type, identifierIn(body, type), '');
+    await resolveBody(session, node);
+    checkBody(session);
+    precondition?.();
     await execute(session);
     return made(node);
   }
 
-  async function create(writer: Writer, request: WriteRequest): Promise<Written> {
+  async function create(writer: Writer, request: CreateRequest): Promise<Written> {
     const identifier = await insert(writer, request, { mergePatch: request.mergePatch, readOnlyToo: false });
     return written(reads, writer, request.view, identifier);
   }
@@ -57,14 +64,21 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
     create: (request) => driver.write((writer) => create(writer, request)),
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request)))),
-    update: ({ type, body, raw, mergePatch, view, identifier, precondition }) =>
+    update: ({ type, body, raw, faults, mergePatch, view, identifier, precondition }) =>
       driver.write(async (writer) => {
-        const session = createSession(writer, tables, dialect, { mergePatch, readOnlyToo: false }, raw);
+        const session = createSession(
+          writer,
+          tables,
+          dialect,
+          { mergePatch, readOnlyToo: false },
+          { body, raw, faults },
+        );
         await lockNamed(session, type, identifier, body);
         const node = await touch(session, type, identifier, '');
+        if (node) await resolveBody(session, node);
+        checkBody(session);
         if (!node) throw notFound(view, identifier);
         if (precondition) await current(writer, view, identifier, precondition);
-        await resolveBody(session, node, body);
         await execute(session);
         return written(reads, writer, view, identifier);
       }),

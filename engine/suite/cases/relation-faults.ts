@@ -140,9 +140,7 @@ function inverseKeys(subject: Subject): Case[] {
     for (const value of [{ [type.identifier.name]: MISSING_ID }, null]) {
       const child = { ...childBody(scenario, subject), [inverse.name]: value };
       const body = { [relation.name]: besides(scenario, subject, id, child) };
-      // Where a child needs its parent, null fits nobody.
-      const problem = value === null && inverse.required ? unfit : unusable;
-      refusedBody(scenario, subject, id, body, problem(`${at}/${inverse.name}`));
+      refusedBody(scenario, subject, id, body, unfit(at, `${at}/${inverse.name}`));
     }
     get(scenario, type, id);
   });

@@ -1,0 +1,83 @@
+/** Unique values that pass from one record to another within one body: whoever has such a value is written first. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { RecordType } from '../../model/model.ts';
+import { encode } from '../columns.ts';
+import { ConstraintError } from '../driver.ts';
+import { columnOf } from './conflicts.ts';
+import { type Node, type Session, storedValue } from './session.ts';
+
+/** A record that has, as it is stored, what another one is to have; both have these columns unique together. */
+export interface Holder {
+  readonly node: Node;
+  readonly columns: readonly string[];
+}
+
+/** Who holds what a record takes over, among the records that the body changes. */
+export function holdersAmong(changed: readonly Node[], made: readonly Node[]): (node: Node) => readonly Holder[] {
+  const holders = new Map<RecordType, Map<string, Holder>>();
+  for (const node of changed)
+    for (const columns of uniqueColumns(node.type)) {
+      const held = keyOf(node, columns, true);
+      if (held === undefined || held === keyOf(node, columns, false)) continue;
+      const known = holders.get(node.type) ?? new Map<string, Holder>();
+      holders.set(node.type, known.set(held, { node, columns }));
+    }
+  if (holders.size === 0 || changed.length + made.length < 2) return () => [];
+  return (node) => {
+    const held = holders.get(node.type);
+    if (!held) return [];
+    return uniqueColumns(node.type).flatMap((columns) => {
+      const holder = held.get(keyOf(node, columns, false) ?? '');
+      return holder && holder.node !== node ? [holder] : [];
+    });
+  };
+}
+
+const uniqueColumns = ({ indexes, references }: RecordType): readonly (readonly string[])[] => [
+  ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
+  ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
+];
+
+/** What a record has in columns that are unique together, as text; undefined where it is equal to nothing. */
+function keyOf(node: Node, columns: readonly string[], asStored: boolean): string | undefined {
+  const values = columns.map((column) => comparable(node, column, asStored));
+  return values.includes(undefined) ? undefined : JSON.stringify([columns, values]);
+}
+
+function comparable(node: Node, name: string, asStored: boolean): SqlValue | undefined {
+  const column = node.table.columns.find((one) => one.name === name);
+  const assigned = node.assigned.get(name)?.value;
+  // A link that is cut is cut before anything else is written.
+  if (asStored && assigned === null && column?.reference) return undefined;
+  const value = asStored || assigned === undefined ? (storedValue(node, name) ?? column?.default ?? null) : assigned;
+  if (value === null || typeof value === 'object') return undefined;
+  // One spelling for all that are equal, whichever database keeps them.
+  const { sqlite } = column?.field?.type.columns ?? {};
+  return sqlite ? sqlite.operand(sqlite.decode(value)) : value;
+}
+
+const ATTEMPTS = 5;
+
+/** Lets go of what a record holds until it is written itself; answers the column, or undefined where it cannot. */
+export async function park(session: Session, { node, columns }: Holder): Promise<string | undefined> {
+  const among = node.table.columns.filter(({ name }) => columns.includes(name));
+  const empty = among.find(({ nullable }) => nullable);
+  if (empty) {
+    await session.writer.run(node.table.update([empty.name]), [null, node.identifier ?? null]);
+    return empty.name;
+  }
+  const column = among.find(({ field }) => field);
+  if (!column?.field) return undefined;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const value = encode(column.field, session.dialect, column.field.type.good(column.field, randomSeed()));
+    try {
+      await session.writer.run(node.table.update([column.name]), [value, node.identifier ?? null]);
+      return column.name;
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+    }
+  }
+  return undefined;
+}
+
+const randomSeed = (): number => Math.floor(Math.random() * 2 ** 31);

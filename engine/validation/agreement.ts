@@ -1,0 +1,174 @@
+/** A body gives each key, each set and each link of a record one value, in however many places it speaks of that record. */
+import { escapeStep, type JsonValue } from '../json.ts';
+import type { JoinTable, Reference } from '../model/model.ts';
+import type { Fault } from '../problem.ts';
+import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
+import type { Mention, Mentions, Said, Subject } from './mentions.ts';
+
+interface ValueClaim {
+  readonly value: JsonValue;
+  /** As it was written, where that is known and kept. */
+  readonly text: string | undefined;
+  readonly pointer: string;
+}
+
+/** What a place says that one record, and no other, is linked to. */
+interface LinkClaim {
+  readonly child: Subject;
+  readonly parent: Subject | undefined;
+  readonly pointer: string;
+  /** Said by the parent's set, which is compared with other sets as a whole. */
+  readonly bySet: boolean;
+}
+
+/** What a place says is the whole set. */
+interface SetClaim {
+  readonly members: ReadonlySet<Subject>;
+  readonly pointer: string;
+  /** Which kinds of records are among the members. */
+  readonly hasOwnChild: boolean;
+  readonly hasNamed: boolean;
+}
+
+/** The first claim of each thing; those that follow are compared with it. */
+interface Claims {
+  readonly values: Map<Subject, Map<string, ValueClaim>>;
+  readonly links: Map<Reference, Map<Subject, LinkClaim>>;
+  readonly sets: Map<Reference, Map<Subject, SetClaim>>;
+  readonly pairs: Map<JoinTable, Map<string, Map<Subject, SetClaim>>>;
+  readonly faults: Fault[];
+}
+
+/** Both places of each contradiction. */
+export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_RAW_VALUES): readonly Fault[] {
+  if (!mayDiffer) return [];
+  const claims: Claims = { values: new Map(), links: new Map(), sets: new Map(), pairs: new Map(), faults: [] };
+  for (const mention of all) {
+    claimValues(claims, mention, raw.get(mention.body));
+    for (const said of mention.said) claimRelation(claims, mention, said);
+  }
+  for (const [reference, links] of claims.links) compareWithSets(claims, reference, links);
+  for (const sides of claims.pairs.values()) compareSides(claims, [...sides.values()]);
+  return claims.faults;
+}
+
+/** Compared as they are written: that is how they are answered. */
+function claimValues(
+  { values, faults }: Claims,
+  { subject, body, pointer }: Mention,
+  raw: RawMembers | undefined,
+): void {
+  const { type } = subject;
+  if (subject.places < 2) return;
+  const known = within(values, subject);
+  for (const [key, value] of Object.entries(body)) {
+    if (type.relations.has(key) || (key === type.identifier.name && type.identifier.inRecord)) continue;
+    if (!type.fields.has(key) && !type.open) continue;
+    const claim = { value, text: raw?.get(key)?.text, pointer: `${pointer}/${escapeStep(key)}` };
+    const first = known.get(key);
+    if (!first) known.set(key, claim);
+    else if (!sameValue(first, claim)) contradict(faults, first, claim, 'two values');
+  }
+}
+
+function sameValue(a: ValueClaim, b: ValueClaim): boolean {
+  if (a.text !== undefined && b.text !== undefined) return a.text === b.text;
+  if (a.value === b.value) return true;
+  return isNested(a.value) && isNested(b.value) && JSON.stringify(a.value) === JSON.stringify(b.value);
+}
+
+const isNested = (value: JsonValue): boolean => typeof value === 'object';
+
+function claimRelation(claims: Claims, { subject, via }: Mention, { relation, items, pointer }: Said): void {
+  const { link, toMany } = relation;
+  if (link.at === 'source')
+    return claimLink(claims, link.reference, { child: subject, parent: items[0]?.subject, pointer, bySet: false });
+  const members = new Set(items.map((item) => item.subject));
+  // The record that led here belongs to the set without being listed.
+  if (toMany && via?.relation.inverse === relation) members.add(via.parent);
+  const kinds = [...members];
+  const claim: SetClaim = {
+    members,
+    pointer,
+    hasOwnChild: kinds.some(({ isOwnChild }) => isOwnChild),
+    hasNamed: kinds.some(({ identifier }) => identifier !== undefined),
+  };
+  if (link.at === 'join')
+    return claimSet(claims, within(within(claims.pairs, link.table), link.sourceColumn), subject, claim);
+  for (const item of items)
+    claimLink(claims, link.reference, { child: item.subject, parent: subject, pointer: item.pointer, bySet: true });
+  return claimSet(claims, within(claims.sets, link.reference), subject, claim);
+}
+
+function claimLink({ links, faults }: Claims, reference: Reference, claim: LinkClaim): void {
+  const known = within(links, reference);
+  const first = known.get(claim.child);
+  if (!first) known.set(claim.child, claim);
+  else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'two links');
+}
+
+function claimSet({ faults }: Claims, known: Map<Subject, SetClaim>, owner: Subject, claim: SetClaim): void {
+  const first = known.get(owner);
+  if (!first) known.set(owner, claim);
+  else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'two contents');
+}
+
+/** A record that names its parent is in the parent's set; where a parent has one child, no other names it. */
+function compareWithSets({ sets, faults }: Claims, reference: Reference, links: ReadonlyMap<Subject, LinkClaim>): void {
+  const only = new Map<Subject, LinkClaim>();
+  for (const link of links.values()) {
+    const { child, parent } = link;
+    if (!parent || link.bySet) continue;
+    const set = sets.get(reference)?.get(parent);
+    const other = reference.unique ? only.get(parent) : undefined;
+    if (set && !mayHold(set, child)) contradict(faults, set, link, 'two contents');
+    else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'two contents');
+    only.set(parent, other ?? link);
+  }
+}
+
+/** Two sides of one manyToMany say the same of each pair that both speak of. */
+function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Subject, SetClaim>[]): void {
+  if (!left || !right) return;
+  for (const [here, there] of [
+    [left, right],
+    [right, left],
+  ] as const)
+    for (const [owner, claim] of here)
+      for (const member of claim.members) {
+        const back = there.get(member);
+        if (back && !mayHold(back, owner)) contradict(faults, claim, back, 'two contents');
+      }
+}
+
+/** Whether two are one record, or may be: of a record's own child only the database knows the identifier. */
+function mayBeSame(a: Subject | undefined, b: Subject | undefined): boolean {
+  if (a === b || !a || !b) return a === b;
+  return (a.isOwnChild && b.identifier !== undefined) || (b.isOwnChild && a.identifier !== undefined);
+}
+
+const mayHold = ({ members, hasOwnChild, hasNamed }: SetClaim, subject: Subject): boolean =>
+  members.has(subject) || (subject.isOwnChild ? hasNamed : hasOwnChild && subject.identifier !== undefined);
+
+const sameMembers = (a: SetClaim, b: SetClaim): boolean =>
+  a.members.size === b.members.size && [...a.members].every((member) => mayHold(b, member));
+
+interface Placed {
+  readonly pointer: string;
+}
+
+function contradict(faults: Fault[], one: Placed, other: Placed, what: string): void {
+  faults.push(contradiction(one.pointer, other.pointer, what), contradiction(other.pointer, one.pointer, what));
+}
+
+const contradiction = (pointer: string, other: string, what: string): Fault => ({
+  pointer,
+  code: 'contradiction',
+  message: `${pointer} and ${other} give one record ${what}: leave one of them out, or make them agree`,
+});
+
+function within<K, I, V>(maps: Map<K, Map<I, V>>, key: K): Map<I, V> {
+  const known = maps.get(key) ?? new Map<I, V>();
+  maps.set(key, known);
+  return known;
+}

@@ -1,0 +1,147 @@
+/** Every record that a body speaks of, and each place where it does: one record may be reached in several ways. */
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { identifierIn } from '../model/identifier-in.ts';
+import type { RecordType, Relation } from '../model/model.ts';
+import type { Fault } from '../problem.ts';
+
+export interface Subject {
+  readonly type: RecordType;
+  /** undefined where the body does not say it. */
+  readonly identifier: number | undefined;
+  /** The one child that a record owns, without its identifier: only the database knows which one it is, or whether it is new. */
+  readonly isOwnChild: boolean;
+  readonly ownChildren: Map<Relation, Subject>;
+  /** In how many places the body speaks of it. */
+  places: number;
+}
+
+export interface Item {
+  readonly subject: Subject;
+  readonly pointer: string;
+}
+
+/** What one place says of a relation: the whole set, the one related record, or none. */
+export interface Said {
+  readonly relation: Relation;
+  readonly items: readonly Item[];
+  readonly pointer: string;
+}
+
+export interface Mention {
+  readonly subject: Subject;
+  readonly body: JsonObject;
+  readonly pointer: string;
+  /** The relation and the record that led here; undefined for the body itself. */
+  readonly via: { readonly relation: Relation; readonly parent: Subject } | undefined;
+  readonly said: readonly Said[];
+}
+
+export interface Mentions {
+  readonly all: Mention[];
+  readonly faults: Fault[];
+  /** Whether two places speak of one thing, so that they may differ. */
+  mayDiffer: boolean;
+}
+
+interface Walk extends Mentions {
+  readonly named: Map<RecordType, Map<number, Subject>>;
+}
+
+/** `identifier`: that of the record which is addressed; undefined where one is to be made. The body may be malformed. */
+export function mentionsIn(type: RecordType, body: JsonObject, identifier: number | undefined): Mentions {
+  const walk: Walk = { all: [], faults: [], mayDiffer: false, named: new Map() };
+  const root = identifier ?? identifierIn(body, type);
+  const subject = root === undefined ? newSubject(type, undefined, false) : named(walk, type, root);
+  visit(walk, subject, body, '', undefined);
+  return walk;
+}
+
+/** A record keeps the identifier that its path names. */
+export function otherIdentifier(
+  { identifier: { name, inRecord } }: RecordType,
+  body: JsonObject,
+  identifier: number | undefined,
+): readonly Fault[] {
+  if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || body[name] === identifier) return [];
+  const message = `The identifier of this record is ${identifier} and cannot be changed`;
+  return [{ pointer: `/${escapeStep(name)}`, code: 'read-only', message }];
+}
+
+const newSubject = (type: RecordType, identifier: number | undefined, isOwnChild: boolean): Subject => ({
+  type,
+  identifier,
+  isOwnChild,
+  ownChildren: new Map(),
+  places: 0,
+});
+
+function named({ named: known }: Walk, type: RecordType, identifier: number): Subject {
+  const subjects = known.get(type) ?? new Map<number, Subject>();
+  known.set(type, subjects);
+  const subject = subjects.get(identifier) ?? newSubject(type, identifier, false);
+  subjects.set(identifier, subject);
+  return subject;
+}
+
+function visit(walk: Walk, subject: Subject, body: JsonObject, pointer: string, via: Mention['via']): void {
+  subject.places += 1;
+  if (subject.places > 1) walk.mayDiffer = true;
+  const said: Said[] = [];
+  const mention: Mention = { subject, body, pointer, via, said };
+  // In the order of the document: a record comes before those that are nested in it.
+  walk.all.push(mention);
+  for (const key of Object.keys(body)) {
+    const relation = subject.type.relations.get(key);
+    const value = body[key] ?? null;
+    if (!relation || (relation.toMany ? !Array.isArray(value) : value !== null && !isObject(value))) continue;
+    if (via?.relation.inverse === relation && !relation.toMany) walk.mayDiffer = true;
+    said.push(visitRelation(walk, mention, relation, value, `${pointer}/${escapeStep(key)}`));
+  }
+}
+
+function visitRelation(walk: Walk, parent: Mention, relation: Relation, value: JsonValue, pointer: string): Said {
+  const items: Item[] = [];
+  const subjects = new Set<Subject>();
+  const bodies = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
+  for (const [index, body] of bodies.entries()) {
+    if (!isObject(body)) continue;
+    const at = relation.toMany ? `${pointer}/${index}` : pointer;
+    const subject = subjectOf(walk, parent.subject, relation, body);
+    if (subjects.has(subject)) walk.faults.push(duplicate(subject, at));
+    else items.push({ subject, pointer: at });
+    subjects.add(subject);
+    visit(walk, subject, body, at, { relation, parent: parent.subject });
+  }
+  return { relation, items, pointer };
+}
+
+const duplicate = ({ type, identifier }: Subject, pointer: string): Fault => ({
+  pointer,
+  code: 'duplicate',
+  message: `${type.name} ${identifier ?? ''} stands twice in the set: list it once`,
+});
+
+function subjectOf(walk: Walk, parent: Subject, relation: Relation, body: JsonObject): Subject {
+  const { target, owned, toMany } = relation;
+  const identifier = identifierIn(body, target);
+  if (identifier !== undefined) return named(walk, target, identifier);
+  if (!owned || toMany) return newSubject(target, undefined, false);
+  const child = parent.ownChildren.get(relation) ?? newSubject(target, undefined, true);
+  parent.ownChildren.set(relation, child);
+  return child;
+}
+
+/**
+ * Whether only the database knows all faults of a body: what a field that is read-only holds, and whether a record has
+ * the child that a body without identifier would change or else make.
+ */
+export function asksStored(type: RecordType, body: JsonObject, identifier: number | undefined): boolean {
+  return mentionsIn(type, body, identifier).all.some(({ subject, body: said, via }) => {
+    const { fields, relations } = subject.type;
+    const isMissing = ({ name, required }: { readonly name: string; readonly required: boolean }): boolean =>
+      required && !Object.hasOwn(said, name) && name !== via?.relation.inverse?.name;
+    if (subject.isOwnChild && ([...fields.values()].some(isMissing) || [...relations.values()].some(isMissing)))
+      return true;
+    return Object.keys(said).some((key) => fields.get(key)?.readOnly);
+  });
+}
