@@ -53,11 +53,11 @@ export const commands = {
     load: async () => (await import('./commands/token.ts')).token,
   },
   export: {
-    description: 'Write all records to a file, as NDJSON: FILE.',
+    description: 'Write all records to a new file, as NDJSON: FILE; --force over a file that is there.',
     load: async () => (await import('./commands/export.ts')).exportRecords,
   },
   import: {
-    description: 'Read the records of an export into an empty database: FILE.',
+    description: 'Read the records of an export into an empty database: FILE; --report FILE for all faults.',
     load: async () => (await import('./commands/import.ts')).importRecords,
   },
   backup: {

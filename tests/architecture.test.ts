@@ -18,6 +18,7 @@ const RANKS: readonly (readonly string[])[] = [
     'budget.ts',
     'document-order.ts',
     'start-error.ts',
+    'files.ts',
     'log-levels.ts',
     'settings.ts',
     'log.ts',

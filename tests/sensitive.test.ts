@@ -119,10 +119,11 @@ test('an import that is refused says which record, and not what is in it', async
     expect(await job.ended).toBe(1);
     return job.out() + job.err();
   };
-  expect(await run(lines.join('\n'))).toBe('Line 3 (Patient 2) breaks a unique constraint. Nothing was changed.\n');
-  expect(await run(lines.join('\n').replace(`"P${SECRET}"`, SECRET))).toBe(
-    'Line 2 is not JSON. Nothing was changed.\n',
-  );
+  const twice = await run(lines.join('\n'));
+  expect(twice).toMatch(/^Line 3 \/fields\/number: Patient 1 has this value of "number" already\n/);
+  const broken = await run(lines.join('\n').replace(`"P${SECRET}"`, SECRET));
+  expect(broken).toMatch(/^Line 2 \/fields\/number: The line is not valid JSON: .*\n/);
+  expect(twice + broken).not.toContain(SECRET);
 });
 
 test('what ends a command is printed without it', () => {

@@ -40,7 +40,7 @@ async function empty(kind: DatabaseKind): Promise<TestDatabase> {
 }
 
 const run = (command: 'export' | 'import', { url }: TestDatabase, SCHEMA_DIR = 'schema'): Promise<Ran> =>
-  runCommand(command, [file()], { DATABASE_URL: url, SCHEMA_DIR });
+  runCommand(command, command === 'export' ? [file(), '--force'] : [file()], { DATABASE_URL: url, SCHEMA_DIR });
 
 async function serving<T>(
   { url: databaseUrl }: TestDatabase,
@@ -120,14 +120,9 @@ function writeThing(more: string): string {
 
 describe.each(databaseKinds)('into %s with other descriptors', (kind) => {
   it.each([
-    ['', '{"a":"x","b":"kept nowhere"}', '{}', 'Thing 7 of the export has b, and its descriptor does not'],
-    ['', '{"a":"x"}', '{"thing_id":7}', 'Thing 7 of the export has thing_id, and its descriptor does not'],
-    [
-      '  n: { type: integer, required: true }\n',
-      '{"a":"x"}',
-      '{}',
-      'Thing 7 of the export has no n, and its descriptor requires one',
-    ],
+    ['', '{"a":"x","b":"kept nowhere"}', '{}', 'Line 2 /fields/b: Unknown key "b"'],
+    ['', '{"a":"x"}', '{"thing_id":7}', 'Line 2 /references/thing_id: Unknown key "thing_id"'],
+    ['  n: { type: integer, required: true }\n', '{"a":"x"}', '{}', 'Line 2 /fields/n: "n" is required'],
   ])('fields %j, record %s, references %s: refused', async (more, fields, references, message) => {
     const line = `{"type":"Thing","identifier":7,"fields":${fields},"references":${references}}`;
     writeFileSync(file(), `{"format":1,"lines":1}\n${line}\n`);
@@ -229,7 +224,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
     const target = await empty(kind);
     expect(await run('import', target, schema)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^(Knot|End) \d refers to Knot 3, which is not in the export/),
+      err: expect.stringMatching(/^Line \d \/references\/\w+: There is no Knot 3 in the file\n/),
     });
     expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[], []]);
   });
@@ -240,21 +235,26 @@ describe.each(databaseKinds)('into %s', (kind) => {
       'half of an export',
       (text: string) => text.slice(0, text.length / 2).replace(/[^\n]*$/, ''),
       false,
-      'it is not whole',
+      'Line 1 /lines: The file is not whole: this line says that 74 lines follow',
     ],
-    ['something else', () => '{"a":1}\n', false, 'not that of an export'],
-    ['no JSON', (text: string) => text.replace('\n', '\n{,\n'), false, 'Line 2 is not JSON'],
+    ['something else', () => '{"a":1}\n', false, 'Line 1 is not the first line of an export'],
+    [
+      'no JSON',
+      (text: string) => text.replace('\n', '\n{,\n'),
+      false,
+      'Line 2: The line is not valid JSON: expected a key in double quotes, found ",", at column 2',
+    ],
     [
       'a type that is gone',
       (text: string) => text.replace('"type":"Notification"', '"type":"Gone"'),
       false,
-      'records of Gone',
+      '/type: No descriptor has the type "Gone"; did you mean "Zone"?',
     ],
     [
       'a record twice',
       (text: string) => text.replace(/^([^\n]*\n)([^\n]*\n)/, '$1$2$2'),
       false,
-      'breaks a unique constraint',
+      'Line 3 /identifier: ',
     ],
   ])('%s is refused, and nothing is changed', async (_, spoil, filled, message) => {
     const source = await empty(kind);

@@ -1,27 +1,36 @@
 /** `export`: all records as NDJSON, identifiers and relations included. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rename } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
+import { newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
-import { StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 import type { Driver } from '../storage/driver.ts';
 import { planFor } from '../storage/prepare.ts';
 import { exportLines } from '../storage/transfer/export.ts';
-import { textOf } from '../storage/transfer/lines.ts';
 import type { Command } from './command.ts';
-import { fileIn, progressBar, withDatabase } from './transfer.ts';
+import { readOptions } from './options.ts';
+import { databaseFile, progressBar, withDatabase } from './transfer.ts';
 
-const USAGE = 'records export FILE: writes all records of the database, as NDJSON';
+const USAGE =
+  'records export FILE [--force]: writes all records of the database, as NDJSON; --force over a file that is there';
 
 export const exportRecords: Command = {
   run: async (args) => {
-    const file = fileIn(args, USAGE);
-    const count = await withDatabase(async (model, driver) => {
-      await requireApplied(model, driver);
-      return write(model, driver, file);
-    });
-    console.log(`${count} lines written to ${file}`);
+    const { values, positionals } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
+    const [name] = positionals;
+    if (name === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
+    const file = newFile(name, { force: values.force ?? false, database: databaseFile() });
+    try {
+      const count = await withDatabase(async (model, driver) => {
+        await requireApplied(model, driver);
+        return write(model, driver, file.partial, name);
+      });
+      file.finish();
+      console.log(`${count} lines written to ${name}`);
+    } finally {
+      file.discard();
+    }
     return 0;
   },
 };
@@ -31,23 +40,28 @@ async function requireApplied(model: Model, driver: Driver): Promise<void> {
     throw new StartError('The tables are not as the descriptors want them; see `records plan`. Nothing was written.');
 }
 
-/** The file has its name when it is whole. */
-async function write(model: Model, driver: Driver, file: string): Promise<number> {
-  const partial = `${file}.partial`;
-  const out = createWriteStream(partial);
-  await once(out, 'open').catch((error: Error) => {
-    throw new StartError(`${file} cannot be written: ${error.message}`, { cause: error });
+async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {
+  const out = createWriteStream(partial, { flags: 'r+' });
+  // It may fail between two lines, too.
+  const ended = finished(out).catch((error: unknown) => {
+    throw new StartError(`${name} cannot be written: ${reasonOf(error)}`, { cause: error });
   });
+  ended.catch(() => undefined);
   const progress = progressBar();
   let all = 0;
   let done = -1;
-  for await (const line of exportLines(model, driver)) {
-    if ('format' in line) all = line.lines;
-    if (!out.write(`${textOf(line)}\n`)) await once(out, 'drain');
-    progress((done += 1), all);
+  try {
+    for await (const line of exportLines(model, driver)) {
+      const isHead = typeof line === 'object';
+      if (isHead) all = line.lines;
+      if (!out.write(`${isHead ? JSON.stringify(line) : line}\n`)) await Promise.race([once(out, 'drain'), ended]);
+      progress((done += 1), all);
+    }
+    out.end();
+  } catch (error) {
+    out.destroy();
+    throw error;
   }
-  out.end();
-  await finished(out);
-  await rename(partial, file);
+  await ended;
   return done;
 }

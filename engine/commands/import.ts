@@ -1,26 +1,65 @@
 /** `import`: the records of an export, into a database that has none. */
-import { createReadStream, existsSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { StartError } from '../start-error.ts';
 import { prepare } from '../storage/prepare.ts';
-import { importLines } from '../storage/transfer/import.ts';
+import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
+import type { LineText } from '../storage/transfer/read-lines.ts';
+import { readLines } from '../storage/transfer/read-lines.ts';
+import { lineChecker } from './check-line.ts';
 import type { Command } from './command.ts';
-import { fileIn, progressBar, withDatabase } from './transfer.ts';
+import { type LineReport, lineReport } from './line-report.ts';
+import { readOptions } from './options.ts';
+import { databaseFile, progressBar, withDatabase } from './transfer.ts';
 
-const USAGE = 'records import FILE: reads the records that `records export` wrote, into an empty database';
+const USAGE =
+  'records import FILE [--report FILE] [--force]: reads the records that `records export` wrote, into an empty database; --report writes all faults as NDJSON, --force over a report that is there';
 
 export const importRecords: Command = {
   run: async (args) => {
-    const file = fileIn(args, USAGE);
-    if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
-    const lines = () => createInterface({ input: createReadStream(file), crlfDelay: Infinity });
-    const count = await withDatabase((model, driver) =>
-      driver.exclusively(async () => {
-        await prepare(model, driver);
-        return importLines(model, driver, lines, progressBar());
-      }),
-    );
-    console.log(`${count} lines read from ${file}`);
-    return 0;
+    const known = { report: { type: 'string' }, force: { type: 'boolean' } } as const;
+    const { values, positionals } = readOptions(args, known, 1, USAGE);
+    const [file] = positionals;
+    if (file === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
+    await refuseForeign(file);
+    const report = lineReport(values.report, { force: values.force ?? false, database: databaseFile() });
+    try {
+      const count = await imported(file, report);
+      report.finish();
+      console.log(`${count} lines read from ${file}`);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof LinesRefused)) throw error;
+      report.finish();
+      throw new StartError(report.text(file), { cause: error });
+    } finally {
+      report.close();
+    }
   },
 };
+
+/** Before a database is made for it. */
+async function refuseForeign(file: string): Promise<void> {
+  for await (const [index, text] of firstLines(file)) return void headOf(text, index + 1);
+  throw new StartError(`${file} is empty. Nothing was changed.`);
+}
+
+async function* firstLines(file: string): AsyncGenerator<readonly [index: number, text: LineText]> {
+  let before = 0;
+  for await (const texts of readLines(file)) {
+    for (const [index, text] of texts.entries()) if (text !== '' && text !== '\r') yield [before + index, text];
+    before += texts.length;
+  }
+}
+
+const imported = (file: string, report: LineReport): Promise<number> =>
+  withDatabase((model, driver) =>
+    driver.exclusively(async () => {
+      await prepare(model, driver);
+      const progress = progressBar();
+      return importLines(model, driver, {
+        source: () => readLines(file),
+        check: lineChecker(model),
+        faults: report,
+        progress,
+      });
+    }),
+  );

@@ -1,17 +1,15 @@
-/** What `export` and `import` share: their one word, a database that fits the descriptors, and a bar that grows. */
+/** What `export` and `import` share: a database that fits the descriptors, and a bar that grows. */
 import type { Model } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
-import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
 import type { Driver } from '../storage/driver.ts';
 import type { Progress } from '../storage/transfer/lines.ts';
-import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
 
-export function fileIn(args: readonly string[], usage: string): string {
-  const [file] = readOptions(args, {}, 1, usage).positionals;
-  if (file === undefined) throw new StartError(`The name of the file is missing\n${usage}`);
-  return file;
+/** The file of an SQLite database; undefined if the database is a server. */
+export function databaseFile(): string | undefined {
+  const { databaseUrl } = readSettings(process.env);
+  return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 }
 
 export async function withDatabase<T>(work: (model: Model, driver: Driver) => Promise<T>): Promise<T> {
@@ -26,18 +24,21 @@ export async function withDatabase<T>(work: (model: Model, driver: Driver) => Pr
 }
 
 const WIDTH = 30;
-const INTERVAL = 50;
+/** Milliseconds between two signs of life: in one line of a terminal, and as lines where there is none. */
+const INTERVAL = { line: 50, lines: 5000 };
 
-/** In one line of a terminal; silent where there is none. */
 export function progressBar(): Progress {
   const { stderr } = process;
-  let shownAt = 0;
+  const interval = stderr.isTTY ? INTERVAL.line : INTERVAL.lines;
+  let shownAt = stderr.isTTY ? 0 : performance.now();
   return (done, all) => {
-    if (!stderr.isTTY || (performance.now() - shownAt < INTERVAL && done < all)) return;
+    if (performance.now() - shownAt < interval && (done < all || !stderr.isTTY)) return;
     shownAt = performance.now();
-    const share = all === 0 ? 1 : done / all;
-    stderr.write(
-      `\r${'█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '·')} ${done}/${all}${done < all ? '' : '\n'}`,
-    );
+    const share = all === 0 ? 1 : Math.min(1, done / all);
+    if (stderr.isTTY)
+      stderr.write(
+        `\r${'█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '·')} ${done}/${all}${done < all ? '' : '\n'}`,
+      );
+    else stderr.write(`${done} of ${all} lines (${Math.floor(share * 100)} %)\n`);
   };
 }

@@ -90,6 +90,12 @@ export interface Driver extends Reader, Migrating {
   close(): Promise<void>;
 }
 
+/** A column and its type in DDL. */
+export interface BulkColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
 /** The words of one database's SQL that Knex has no name for. */
 export interface Dialect extends Alterations {
   readonly name: DialectName;
@@ -133,14 +139,19 @@ export interface Dialect extends Alterations {
   readonly returning: boolean;
   /** An INSERT with an identifier of the client's choice: the sequence goes on behind it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
-  /** SQL that answers the greatest identifier that was ever used, and SQL that moves it on. */
+  /** SQL that answers the greatest identifier that was ever used, and SQL that moves it on. Bound, in each: the identifier. */
   readonly sequence: {
     readonly read: (table: string, column: string) => string;
-    readonly move: (table: string, column: string, last: number) => readonly string[];
+    readonly move: (table: string, column: string) => readonly string[];
   };
   /**
-   * SQL inside a transaction: from `begin` on, rows of these tables may refer to rows that are yet to come; `end` is for
-   * when they are all there.
+   * SQL: the rows of a JSON array of objects that is bound here, with keys c0, c1 and so on. Missing where a statement for
+   * each row is as fast.
+   */
+  readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
+  /**
+   * SQL inside a transaction, for many rows: from `begin` on, rows of these tables may refer to rows that are yet to come;
+   * `end` is for when they are all there.
    */
   readonly deferred: (tables: readonly string[]) => {
     readonly begin: readonly string[];

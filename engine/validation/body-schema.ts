@@ -64,7 +64,7 @@ function recordSchema(type: RecordType, fields: readonly Field[]): JsonObject {
   };
 }
 
-function fieldSchema(field: Field): JsonObject {
+export function fieldSchema(field: Field): JsonObject {
   const schema = field.type.schema(field);
   const expected = field.type.expected(field);
   return field.nullable

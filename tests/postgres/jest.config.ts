@@ -11,6 +11,7 @@ const both = [
   'http',
   'http-steps',
   'idempotency-table',
+  'import',
   'interface',
   'like',
   'migration',

@@ -49,15 +49,23 @@ function likeInOnePass(column: string, segments: number): string {
   return `(select x is not null from (${rest}) as q)`;
 }
 
-/** Foreign keys keep their names when columns and tables get others: they are found by their tables. */
-function changeForeignKeys(tables: readonly string[], how: string): string {
+/**
+ * Checked for each row, foreign keys take longer than the rows; added again, they are checked once for all. They keep
+ * their names when columns and tables get others: they are found by their tables, and remembered until the transaction ends.
+ */
+function dropForeignKeys(tables: readonly string[]): string {
   const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
   return [
-    'do $$ declare link record; begin for link in',
-    `select conrelid::regclass as rel, conname from pg_constraint where contype = 'f' and conrelid = any(array[${named}])`,
-    `loop execute format('alter table %s alter constraint %I ${how}', link.rel, link.conname); end loop; end $$`,
+    `do $$ declare link record; again text := ''; begin for link in`,
+    'select conrelid::regclass as rel, conname, pg_get_constraintdef(oid) as definition from pg_constraint',
+    `where contype = 'f' and conrelid = any(array[${named}]::regclass[])`,
+    `loop execute format('alter table %s drop constraint %I', link.rel, link.conname);`,
+    `again := again || format('alter table %s add constraint %I %s;', link.rel, link.conname, link.definition); end loop;`,
+    `perform set_config('records.foreign_keys', again, true); end $$`,
   ].join(' ');
 }
+
+const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys') <> '' then execute current_setting('records.foreign_keys'); end if; end $$`;
 
 export const postgresDialect: Dialect = {
   name: 'postgres',
@@ -99,14 +107,16 @@ export const postgresDialect: Dialect = {
   },
   sequence: {
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
-    move: (table, column, last) => {
+    move: (table, column) => {
       const sequence = sequenceOf(table, column);
-      return [`select setval(${sequence}, greatest(${last}, coalesce(pg_sequence_last_value(${sequence}), 0)))`];
+      return [`select setval(${sequence}, greatest(?::bigint, coalesce(pg_sequence_last_value(${sequence}), 0)))`];
     },
   },
-  deferred: (tables) => ({
-    begin: [changeForeignKeys(tables, 'deferrable initially deferred')],
-    end: ['set constraints all immediate', changeForeignKeys(tables, 'not deferrable')],
-  }),
+  rowsOfJson: (columns) => {
+    const values = columns.map(({ type }, index) => `c${index}::${type}`).join(', ');
+    const texts = columns.map((_, index) => `c${index} text`).join(', ');
+    return `select ${values} from json_to_recordset(?::json) as rows(${texts})`;
+  },
+  deferred: (tables) => ({ begin: [dropForeignKeys(tables)], end: [ADD_FOREIGN_KEYS] }),
   locks: true,
 };

@@ -1,17 +1,17 @@
 /** All records of a database as lines, from one snapshot. */
-import type { JsonValue } from '../../json.ts';
-import { type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { columnsOf, columnType } from '../columns.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import { type Field, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
+import { type Column, columnsOf } from '../columns.ts';
 import type { Dialect, Driver, Reader, Row, Values } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { referredFirst } from '../seed.ts';
-import { FORMAT, type Head, type Line, type RecordLine } from './lines.ts';
+import { FORMAT, type Head, type Line } from './lines.ts';
 
 const PAGE = 1000;
 const SEEDS = { sql: `select type, identifier from ${SEED_TABLE} order by type, identifier` };
 
-/** The head first. Ending early frees the snapshot. */
-export async function* exportLines(model: Model, driver: Driver): AsyncGenerator<Head | Line> {
+/** The head, and then each line as text. Ending early frees the snapshot. */
+export async function* exportLines(model: Model, driver: Driver): AsyncGenerator<Head | string> {
   const snapshot = await driver.snapshot();
   const { dialect } = driver;
   try {
@@ -24,37 +24,55 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
     yield { format: FORMAT, lines: rows + others.length };
     for (const type of types) yield* records(snapshot, type, dialect);
     for (const table of model.joinTables) yield* pairs(snapshot, table, dialect);
-    yield* others;
+    for (const line of others) yield JSON.stringify(line);
   } finally {
     await snapshot.close();
   }
 }
 
-async function* records(reader: Reader, type: RecordType, dialect: Dialect): AsyncGenerator<RecordLine> {
+async function* records(reader: Reader, type: RecordType, dialect: Dialect): AsyncGenerator<string> {
   const { quote } = dialect;
   const columns = columnsOf(type, dialect.name);
   const identifier = quote(type.identifier.column);
   const all = [identifier, ...columns.map(({ name }) => quote(name))].join(', ');
   const from = `select ${all} from ${quote(type.table)} where ${identifier} > ? order by ${identifier} limit ${PAGE}`;
-  for await (const [id, ...values] of pages(reader, { sql: from }, ([last = 0]) => [last], [0])) {
-    const fields: Record<string, JsonValue> = {};
-    const references: Record<string, number | null> = {};
-    let open: string | undefined;
-    for (const [index, { name, field, reference }] of columns.entries()) {
-      const value = values[index] ?? null;
-      if (field) fields[field.name] = value === null ? null : columnType(field, dialect.name).decode(value);
-      else if (reference) references[name] = value === null ? null : Number(value);
-      else if (name === OPEN_COLUMN) open = String(value);
-    }
-    yield { type: type.name, identifier: Number(id), fields, references, ...(open === undefined ? {} : { open }) };
-  }
+  const text = recordText(type, columns, dialect.name);
+  for await (const row of pages(reader, { sql: from }, ([last = 0]) => [last], [0])) yield text(row);
 }
 
-async function* pairs(reader: Reader, { name, left, right }: JoinTable, { quote }: Dialect): AsyncGenerator<Line> {
+type Text = (row: Row) => string;
+
+/** What is kept as JSON text goes out as it is. */
+function recordText(type: RecordType, columns: readonly Column[], dialect: DialectName): Text {
+  const named = (name: string, index: number, json: (value: SqlValue) => string): Text => {
+    const key = `${JSON.stringify(name)}:`;
+    return (row) => key + json(row[index + 1] ?? null);
+  };
+  const texts = columns.map((column, index) => {
+    const { name, field, reference } = column;
+    if (field) return { place: 'fields', text: named(field.name, index, fieldText(field, dialect)) };
+    if (reference) return { place: 'references', text: named(name, index, String) };
+    return { place: 'open', text: named('open', index, JSON.stringify) };
+  });
+  const at = (wanted: string): readonly Text[] => texts.filter(({ place }) => place === wanted).map(({ text }) => text);
+  const [fields, references, open] = [at('fields'), at('references'), at('open')];
+  const head = `{"type":${JSON.stringify(type.name)},"identifier":`;
+  const joined = (all: readonly Text[], row: Row): string => all.map((text) => text(row)).join(',');
+  return (row) =>
+    `${head}${String(row[0])},"fields":{${joined(fields, row)}},"references":{${joined(references, row)}}${open.map((text) => `,${text(row)}`).join('')}}`;
+}
+
+function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => string {
+  const { decode } = type.columns[dialect];
+  if (type.keepsText) return String;
+  return (value) => (value === null ? 'null' : JSON.stringify(decode(value)));
+}
+
+async function* pairs(reader: Reader, { name, left, right }: JoinTable, { quote }: Dialect): AsyncGenerator<string> {
   const both = `${quote(left.column)}, ${quote(right.column)}`;
   const sql = `select ${both} from ${quote(name)} where (${both}) > (?, ?) order by ${both} limit ${PAGE}`;
   for await (const [one, other] of pages(reader, { sql }, ([a = 0, b = 0]) => [a, b], [0, 0]))
-    yield { pair: name, left: Number(one), right: Number(other) };
+    yield JSON.stringify({ pair: name, left: Number(one), right: Number(other) });
 }
 
 async function* pages(

@@ -1,5 +1,7 @@
 /** The lines of an export: NDJSON that says nothing of the database that it came from. */
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+import type { Fault } from '../../problem.ts';
+import type { LineText } from './read-lines.ts';
 
 export const FORMAT = 1;
 
@@ -13,6 +15,8 @@ export interface RecordLine {
   readonly type: string;
   readonly identifier: number;
   readonly fields: JsonObject;
+  /** By field: what is kept as JSON text, as the file has it. */
+  readonly texts: ReadonlyMap<string, string>;
   /** Identifiers by the column that refers to them. */
   readonly references: Readonly<Record<string, number | null>>;
   /** Keys that no field names, as JSON text; only of open types. */
@@ -40,8 +44,21 @@ export interface SeedLine {
 
 export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
 
-export const textOf = (line: Line | Head): string => JSON.stringify(line);
+/** A line that was read, or what is wrong with it. */
+export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
+
+/** Opens the lines anew each time: a transaction may have to be repeated. */
+export type Source = () => AsyncIterable<readonly LineText[]>;
+
+/** What becomes of faults. */
+export interface Faults {
+  readonly count: number;
+  /** How many more are wanted. */
+  readonly room: number;
+  /** Throws if no more are wanted. */
+  add(line: number, fault: Fault): void;
+  /** The import begins again. */
+  restart(): void;
+}
 
 export type Progress = (done: number, all: number) => void;
-
-export const isNumber = (value: JsonValue | undefined): value is number => typeof value === 'number';

@@ -10,7 +10,7 @@ import { NAMED } from './tables.ts';
 type UniqueIndex = Pick<Index, 'name' | 'members'>;
 
 /** The unique indexes of a table: those of the descriptor, and the columns of hasOne relations. */
-function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
+export function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
   const hasOnes = type.references.flatMap(({ unique, relation }) =>
     unique && relation ? [{ name: relation.name, members: [relation] }] : [],
   );

@@ -1,0 +1,110 @@
+/** What the lines of an export must be: each record as a create would take it, `readOnly` fields included. */
+import { createAjv } from '../ajv.ts';
+import type { JsonObject } from '../json.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import type { Fault } from '../problem.ts';
+import { EXPECTED, fieldSchema } from './body-schema.ts';
+import { faultsOf } from './faults.ts';
+
+type Validator = (line: JsonObject) => readonly Fault[];
+
+const IDENTIFIER = {
+  type: 'integer',
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  [EXPECTED]: 'an identifier: an integer from 1 to 2^53-1',
+};
+const NAME = { type: 'string', [EXPECTED]: 'a name' };
+
+const closed = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
+  type: 'object',
+  [EXPECTED]: 'an object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+/** All faults of a line, with pointers into it; empty where it is accepted. */
+export function createLineValidator(model: Model): Validator {
+  const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
+  ajv.addVocabulary([EXPECTED]);
+  const compile = (schema: JsonObject): Validator => {
+    const validate = ajv.compile(schema);
+    return (line) => (validate(line) ? [] : faultsOf(validate.errors ?? []));
+  };
+  const records = new Map<string, Validator>();
+  const recordOf = (type: RecordType): Validator => {
+    const known = records.get(type.name) ?? compile(recordLine(type));
+    records.set(type.name, known);
+    return known;
+  };
+  const pairs = new Map(model.joinTables.map(({ name }) => [name, name]));
+  const validators: Readonly<Record<string, (name: string) => Validator | undefined>> = {
+    type: (name) => find(model.types, name, recordOf),
+    pair: (name) => find(pairs, name, () => pair),
+    seed: (name) => find(model.types, name, () => seed),
+    sequence: (name) => find(model.types, name, () => sequence),
+  };
+  const pair = compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER }));
+  const seed = compile(closed({ seed: NAME, identifier: IDENTIFIER }));
+  const sequence = compile(closed({ sequence: NAME, last: IDENTIFIER }));
+  const names: Readonly<Record<string, Iterable<string>>> = {
+    type: model.types.keys(),
+    pair: pairs.keys(),
+    seed: model.types.keys(),
+    sequence: model.types.keys(),
+  };
+
+  return (line) => {
+    const kind = Object.keys(validators).find((key) => Object.hasOwn(line, key));
+    if (kind === undefined) return [NO_KIND];
+    const name = line[kind];
+    if (typeof name !== 'string') return [{ pointer: `/${kind}`, code: 'type', message: `"${kind}" must be a name` }];
+    const validate = validators[kind]?.(name);
+    return validate ? validate(line) : [unknown(kind, name, [...(names[kind] ?? [])])];
+  };
+}
+
+const find = <K, V, T>(known: ReadonlyMap<K, V>, key: K, make: (value: V) => T): T | undefined => {
+  const value = known.get(key);
+  return value === undefined ? undefined : make(value);
+};
+
+const NO_KIND: Fault = {
+  pointer: '',
+  code: 'type',
+  message: 'The line must be an object with one of the keys "type", "pair", "seed" and "sequence"',
+};
+
+const unknown = (kind: string, name: string, known: readonly string[]): Fault => ({
+  pointer: `/${kind}`,
+  code: 'unknown-name',
+  message: `No descriptor has the ${kind === 'pair' ? 'connections' : 'type'} "${name.slice(0, 100).toWellFormed()}"${didYouMean(name, known)}`,
+});
+
+function recordLine(type: RecordType): JsonObject {
+  const fields = [...type.fields.values()];
+  const needed = fields.filter((field) => field.required || (!field.nullable && (field.default ?? null) === null));
+  const { references } = type;
+  return closed(
+    {
+      type: NAME,
+      identifier: IDENTIFIER,
+      fields: closed(
+        Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+        needed.map(({ name }) => name),
+      ),
+      references: closed(
+        Object.fromEntries(references.map(({ column, required }) => [column, required ? IDENTIFIER : NULLABLE])),
+        references.filter(({ required }) => required).map(({ column }) => column),
+      ),
+      open: type.open ? OPEN : NOTHING_OPEN,
+    },
+    ['type', 'identifier', 'fields', 'references'],
+  );
+}
+
+const NULLABLE = { ...IDENTIFIER, type: ['integer', 'null'], [EXPECTED]: `${IDENTIFIER[EXPECTED]}, or null` };
+const OPEN = { type: 'string', [EXPECTED]: 'an object as JSON text' };
+const NOTHING_OPEN = { const: '{}', [EXPECTED]: '"{}": the descriptor takes no keys that no field names' };
