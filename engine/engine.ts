@@ -63,7 +63,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const awaitReader = createAwaitReader(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
-  const opened = await openStorage(model, settings.databaseUrl, statementObserver(settings, log, metrics));
+  const opened = await openStorage(model, settings.databaseUrl, settings, statementObserver(settings, log, metrics));
   const store = limitStreams(opened, settings.maxStreams);
   const readContent = contentReader(settings.bodyLimit);
   const { idempotencyHours } = settings;

@@ -35,6 +35,7 @@ export const problemKinds = {
   'rate-limited': { status: 429, title: 'Too many requests' },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
+  'statement-timeout': { status: 503, title: 'The database took too long' },
   'storage-busy': { status: 503, title: 'The database is busy' },
   overloaded: { status: 503, title: 'The service has too much to do' },
   'storage-full': { status: 507, title: 'The disk is full' },
@@ -85,6 +86,14 @@ export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Prob
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
 }
+
+/** A statement of a request was given up after `patience` milliseconds. */
+export const tooSlow = (patience: number, cause?: unknown): Problem =>
+  new Problem(
+    'statement-timeout',
+    `The database did not finish within ${patience / 1000} seconds (STATEMENT_TIMEOUT); ask for less: a page instead of a whole list, filters and an order that an index answers, fewer relations`,
+    { cause },
+  );
 
 /** No text holds the answer: less can be asked for. */
 export const answerTooLong = (cause: unknown): Problem =>

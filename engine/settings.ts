@@ -130,6 +130,12 @@ export const settingsTable = {
     description: 'Seconds that a request may take to arrive, its body included; the head has a third of it.',
     ...seconds(MIN_PATIENCE),
   }),
+  statementTimeout: setting({
+    name: 'STATEMENT_TIMEOUT',
+    default: '30',
+    description: 'Seconds that the database may take for a statement of a request, before 503.',
+    ...seconds(MIN_PATIENCE),
+  }),
   tokens: setting<string>({
     name: 'TOKENS',
     default: 'none',

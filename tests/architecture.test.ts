@@ -24,6 +24,7 @@ const RANKS: readonly (readonly string[])[] = [
     'log.ts',
     'package.ts',
     'awaitable.ts',
+    'caller.ts',
     'settled.ts',
   ],
   ['field-types'],

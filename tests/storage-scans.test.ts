@@ -10,7 +10,6 @@ import { readSettings } from '../engine/settings.ts';
 import type { Driver, Reader } from '../engine/storage/driver.ts';
 import { prepare } from '../engine/storage/prepare.ts';
 import { createReads, type Reads } from '../engine/storage/read/reads.ts';
-import { createScanner } from '../engine/storage/sqlite/scanner.ts';
 import { openSqlite } from '../engine/storage/sqlite/driver.ts';
 
 const BOOK = `type: Book
@@ -68,9 +67,9 @@ beforeAll(async () => {
     insert into letters (text) select hex(zeroblob(200000)) from n`);
   driver = {
     ...inner,
-    read: (work) => inner.read((reader) => (ran.push('here'), work(noting(reader)))),
-    scan: (work) => inner.scan((reader) => (ran.push('thread'), work(reader))),
-    snapshot: () => (ran.push('thread'), inner.snapshot()),
+    read: (work, caller) => inner.read((reader) => (ran.push('here'), work(noting(reader))), caller),
+    scan: (work, caller) => inner.scan((reader) => (ran.push('apart'), work(reader)), caller),
+    snapshot: (caller, heavy) => (ran.push(heavy ? 'apart' : 'shared'), inner.snapshot(caller, heavy)),
   };
   reads = createReads(driver);
   const queries = createQueryResolver(schema.model, readSettings({}));
@@ -92,11 +91,11 @@ describe('a page of 21,000 records', () => {
   it.each([
     [LIMIT, 'here'],
     [`_cnd[orderBy]=title&${LIMIT}`, 'here'],
-    [`_cnd[genre]=genre 7&${LIMIT}&fields=title`, 'thread'],
-    [`_cnd[orderBy]=pages&${LIMIT}`, 'thread'],
-    [`_cnd[pages]=7&${LIMIT}`, 'thread'],
-    [`_cnd[title][like]=*7*&${LIMIT}`, 'thread'],
-    ['_cnd[limit]=20500&_cnd[limit]=20', 'thread'],
+    [`_cnd[genre]=genre 7&${LIMIT}&fields=title`, 'apart'],
+    [`_cnd[orderBy]=pages&${LIMIT}`, 'apart'],
+    [`_cnd[pages]=7&${LIMIT}`, 'apart'],
+    [`_cnd[title][like]=*7*&${LIMIT}`, 'apart'],
+    ['_cnd[limit]=20500&_cnd[limit]=20', 'apart'],
   ])('%s is read %s', async (search, where) => {
     ran = [];
     const query = queriesOf('Book').list(search);
@@ -141,8 +140,8 @@ describe('a filter by text', () => {
   it.each([
     ['of three short texts', 'Note', '', 'here'],
     ['of three short texts, of a page', 'Note', `&${LIMIT}`, 'here'],
-    ['of texts of 400,000 characters', 'Letter', '', 'thread'],
-    ['of texts of 400,000 characters, of a page', 'Letter', `&${LIMIT}`, 'thread'],
+    ['of texts of 400,000 characters', 'Letter', '', 'apart'],
+    ['of texts of 400,000 characters, of a page', 'Letter', `&${LIMIT}`, 'apart'],
   ])('%s is read where it holds nobody up', async (_, type, limit, where) => {
     ran = [];
     const query = queriesOf(type).list(`_cnd[text][like]=*z*${limit}`);
@@ -155,7 +154,7 @@ describe('a filter by text', () => {
 describe('a whole list', () => {
   it.each([
     ['Note', NOTES, 'here'],
-    ['Book', BOOKS, 'thread'],
+    ['Book', BOOKS, 'shared'],
   ])('of %s, %i records, is read %s', async (type, count, where) => {
     ran = [];
     const { total, chunks } = await reads.stream(queriesOf(type).list(''), true);
@@ -167,7 +166,7 @@ describe('a whole list', () => {
     expect(records.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
   });
 
-  it('of few records that turned out to be long is read in the thread the next time', async () => {
+  it('of few records that turned out to be long is read apart the next time', async () => {
     const places: unknown[] = [];
     for (let round = 0; round < 2; round += 1) {
       ran = [];
@@ -176,7 +175,7 @@ describe('a whole list', () => {
       for await (const chunk of chunks) length += chunk.length;
       places.push(ran[0], length > 1_600_000);
     }
-    expect(places).toEqual(['here', true, 'thread', true]);
+    expect(places).toEqual(['here', true, 'shared', true]);
   });
 
   it('is counted anew after a write', async () => {
@@ -206,25 +205,6 @@ describe('a whole list', () => {
     const snapshot = await driver.snapshot();
     await expect(snapshot.value({ sql: 'select missing' }, [])).rejects.toThrow('no such column: missing');
     await snapshot.close();
-  });
-});
-
-describe('a thread that ends on its own', () => {
-  const LIST = { sql: `select '"' || title || '"' from books` };
-
-  it('cuts off the list that it was reading, and the next one finds another thread', async () => {
-    const scanner = createScanner(file);
-    const snapshot = await scanner.snapshot();
-    const pieces = snapshot.texts(LIST, [])[Symbol.asyncIterator]();
-    expect((await pieces.next()).value).toMatch(/^"title/);
-    await scanner.close();
-    const rest = async () => {
-      while (!(await pieces.next()).done);
-    };
-    await expect(rest()).rejects.toMatchObject({ code: 'storage-busy' });
-    await expect(snapshot.value(LIST, [])).rejects.toMatchObject({ code: 'storage-busy' });
-    expect(await scanner.scan((reader) => reader.count({ sql: 'select count(*) from books' }, []))).toBe(BOOKS);
-    await scanner.close();
   });
 });
 

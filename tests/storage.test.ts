@@ -89,9 +89,9 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
     });
     return {
       ...noted(inner),
-      read: (work) => inner.read((reader) => work(noted(reader))),
-      snapshot: async () => {
-        const snapshot = await inner.snapshot();
+      read: (work, caller) => inner.read((reader) => work(noted(reader)), caller),
+      snapshot: async (caller, heavy) => {
+        const snapshot = await inner.snapshot(caller, heavy);
         return {
           ...noted(snapshot),
           texts: (statement, values) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { PATIENT } from '../engine/caller.ts';
 import { connect as connectTo } from '../engine/storage/sqlite/connection.ts';
 import { createTurnReader, type TurnReader } from '../engine/storage/sqlite/turn-reader.ts';
 import { exchange } from './support/exchange.ts';
@@ -79,7 +80,7 @@ describe('lists of one turn', () => {
       reader.column({ sql: 'select 1' }, []);
       time += milliseconds;
       done();
-    });
+    }, PATIENT);
 
   test('are read at once, until they have taken their share; who asks for less does not wait for the rest', async () => {
     const done: string[] = [];
@@ -98,8 +99,8 @@ describe('lists of one turn', () => {
     list(20, () => undefined);
     const failing = reader.inTurn(() => {
       throw new Error('this one');
-    });
-    const other = reader.inTurn(() => 'another');
+    }, PATIENT);
+    const other = reader.inTurn(() => 'another', PATIENT);
     await expect(failing).rejects.toThrow('this one');
     await expect(other).resolves.toBe('another');
   });

@@ -1,16 +1,12 @@
 /** The bytes of a body: read to their end, but never more than the limit. */
 import type { IncomingMessage } from 'node:http';
+import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { type BodyTypes, requireBodyType } from './negotiation.ts';
 import { hasBody } from './linger.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler has left it. */
 export type Content = Buffer | { readonly parsed: unknown };
-
-/** The client went away before its body was here: there is nobody to answer. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
-}
 
 const EMPTY = Buffer.alloc(0);
 
@@ -46,7 +42,7 @@ function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
       if (size > limit) settle(() => reject(tooLarge(limit)));
     };
     const onEnd = (): void => settle(() => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks)));
-    const onGone = (): void => settle(() => reject(new ClientGone('the body ended early')));
+    const onGone = (): void => settle(() => reject(new CallerGone()));
     const settle = (outcome: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       outcome();

@@ -1,11 +1,12 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
+import { CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
-import { ClientGone } from './content.ts';
 import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
+import { HttpCaller } from './http-caller.ts';
 import { acceptedType } from './negotiation.ts';
 import { type Observe, watchRequest } from './observe.ts';
 import { problemAnswer } from './problem-answer.ts';
@@ -58,7 +59,7 @@ async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, o
     if (rateLimit) withHeaders(delivery, await rateLimit(delivery.request));
     await andThen(answer(routesOf, delivery, target, options), (found) => send(delivery, found, options));
   } catch (error) {
-    if (error instanceof ClientGone) return;
+    if (error instanceof CallerGone) return;
     await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId, options.log), options);
   }
 }
@@ -85,7 +86,7 @@ function answer(
   const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;
   const mediaType = acceptedType(request.headers.accept, mediaTypes);
-  return serve({ request, target, identifier, mediaType });
+  return serve({ request, caller: new HttpCaller(request, delivery.response), target, identifier, mediaType });
 }
 
 function refuseLong({ url = '' }: IncomingMessage, limit: number): void {

@@ -6,6 +6,7 @@ import { type Answer, PROBLEM_TYPE } from './answer.ts';
 /** What goes with a code wherever it comes from: when to try again (RFC 9110, 10.2.3), what the token lacks (RFC 6750, 3.1). */
 const HEADERS: { readonly [code in ProblemCode]?: Answer['headers'] } = {
   'storage-busy': { 'Retry-After': '1' },
+  'statement-timeout': { 'Retry-After': '10' },
   overloaded: { 'Retry-After': '1' },
   forbidden: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
 };

@@ -1,4 +1,5 @@
 /** Answers that are sent as they come: no faster than they are read, and cut off where nobody reads. */
+import { CallerGone } from '../caller.ts';
 import type { AwaitReader } from './await-reader.ts';
 import type { Log } from '../log.ts';
 import type { Delivery } from './send.ts';
@@ -25,7 +26,8 @@ export async function sendPieces(
     awaitReader(request, response);
   } catch (error) {
     // The status is sent: only a broken connection can still say that the answer is not whole.
-    log?.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
+    if (!(error instanceof CallerGone))
+      log?.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
     response.destroy();
   }
 }

@@ -17,6 +17,7 @@ const ANY = [
   'uri-too-long',
   'rate-limited',
   'internal-error',
+  'statement-timeout',
   'storage-busy',
   'overloaded',
 ] as const;
@@ -50,6 +51,7 @@ function problemCodes(operation: Operation, type: RecordType): readonly ProblemC
 const when = (code: ProblemCode, possible: boolean): readonly ProblemCode[] => (possible ? [code] : []);
 
 const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
+  'statement-timeout': ['Retry-After'],
   'storage-busy': ['Retry-After'],
   overloaded: ['Retry-After'],
   'rate-limited': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],

@@ -2,28 +2,28 @@
 import { existsSync, statSync } from 'node:fs';
 import { withoutPassword } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import type { Awaitable, Dialect, Driver } from './driver.ts';
+import type { Awaitable, Dialect, Driver, DriverOptions } from './driver.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
 import { refuseUnusableFile } from './sqlite/unusable-file.ts';
 
 export interface Database {
   /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
-  open(): Awaitable<Driver>;
+  open(options?: DriverOptions): Awaitable<Driver>;
   /** The dialect of a database that `open` would make; undefined where there is one. */
   readonly unborn: Dialect | undefined;
 }
 
 // Its client is loaded where it is wanted, and nowhere else.
 const postgres = (place: string): Database => ({
-  open: async () => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`),
+  open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
   unborn: undefined,
 });
 
 const sqlite = (file: string): Database => ({
-  open: () => {
+  open: (options) => {
     refuseUnusableFile(file);
-    return openSqlite(file);
+    return openSqlite(file, options);
   },
   unborn: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
 });

@@ -1,6 +1,7 @@
 /** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
 import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
+import type { Caller } from '../caller.ts';
 import type { Alterations } from './alteration.ts';
 import type { Migrating } from './migration.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
@@ -60,6 +61,10 @@ export interface ListWork {
   /** The texts that are matched, row after row. */
   readonly texts: readonly TextWork[];
   readonly offset: number;
+  /** A list that is streamed to its end. */
+  readonly whole: boolean;
+  /** Whether related records of all its records are counted before. */
+  readonly limited: boolean;
   /** The count that is wanted, if any. */
   readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;
 }
@@ -70,23 +75,27 @@ export interface ListWork {
  */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
-  /** Runs the work on one snapshot. */
-  read<T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
-  /** The same for work that may look at many rows: beside the other requests, where the database is not a server of its own. */
-  scan<T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** Runs the work on one snapshot. Like all that takes a caller, it throws CallerGone once that one has left. */
+  read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
+  /** The same for work that may look at many rows: so few at a time that single records are still served. */
+  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
   /** Whether a list is for `scan`. */
   isHeavy(list: ListWork): boolean;
   /** Whether a table has so few rows that all are read at once. */
   isSmall(newest: Statement): Awaitable<boolean>;
-  /** Runs the work in a transaction and answers when it is on disk. What the work throws undoes what it did, and nothing else. */
-  write<T>(work: (writer: Writer) => Awaitable<T>): Promise<T>;
+  /**
+   * Runs the work in a transaction and answers when it is on disk. What the work throws undoes what it did, and nothing
+   * else. If the caller leaves, the work is done to its end or not at all.
+   */
+  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
   /** Runs the work while no other process that asks for this runs its own. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL and what belongs to it in one transaction. */
   define(statements: readonly string[], work: (writer: Writer) => Awaitable<void>): Promise<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
-  snapshot(): Awaitable<Snapshot>;
+  /** `heavy` as `isHeavy` says: if it is not given, the list may be. */
+  snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   close(): Promise<void>;
 }
 
@@ -95,6 +104,14 @@ export interface BulkColumn {
   readonly name: string;
   readonly type: string;
 }
+
+export interface DriverOptions {
+  /** Milliseconds that a statement of a request may take. */
+  readonly statementTimeout: number;
+}
+
+/** For commands: what they do takes as long as it needs. */
+export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
 /** The words of one database's SQL that Knex has no name for. */
 export interface Dialect extends Alterations {

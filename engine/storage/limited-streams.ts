@@ -11,13 +11,13 @@ export function limitStreams(store: Store, most: number): Store {
       open -= 1;
     }
   }
-  const stream: Store['stream'] = async (query, counted): Promise<Stream> => {
+  const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
     // Before it is opened: pieces that nobody begins to read do not end.
     if (open >= most)
       throw new Problem('storage-busy', `${most} whole lists are being read already; try again, or ask for pages`);
     open += 1;
     try {
-      const { total, chunks } = await store.stream(query, counted);
+      const { total, chunks } = await store.stream(query, counted, caller);
       return { total, chunks: untilTheirEnd(chunks) };
     } catch (error) {
       open -= 1;

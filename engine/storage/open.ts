@@ -1,7 +1,7 @@
 /** Opens the database that a URL names, brings it to the Model, and answers the store of its records. */
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
-import type { Statement } from './driver.ts';
+import type { DriverOptions, Statement } from './driver.ts';
 import { prepare } from './prepare.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
@@ -12,8 +12,13 @@ import { createWrites } from './write/writes.ts';
 const PING: Statement = { sql: 'select 1' };
 
 /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
-export async function openStorage(model: Model, url: string, onStatement?: OnStatement): Promise<Store> {
-  const opened = await databaseAt(url).open();
+export async function openStorage(
+  model: Model,
+  url: string,
+  options?: DriverOptions,
+  onStatement?: OnStatement,
+): Promise<Store> {
+  const opened = await databaseAt(url).open(options);
   const driver = onStatement ? timedDriver(opened, onStatement) : opened;
   try {
     const reads = createReads(driver);

@@ -1,4 +1,5 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
+import type { Caller } from '../caller.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -38,6 +39,8 @@ export interface WriteRequest {
   readonly mergePatch: boolean;
   /** What of the written record is answered. */
   readonly view: View;
+  /** Who waits for it; it is not begun once that one has left. */
+  readonly caller?: Caller;
 }
 
 export type CreateRequest = WriteRequest & {
@@ -71,15 +74,16 @@ export interface KeptAnswer {
 /**
  * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
  * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
- * `storage-busy`, `storage-full`, and what a precondition throws.
+ * `storage-busy`, `statement-timeout`, `storage-full`, and what a precondition throws. Work for a caller who has left ends
+ * with CallerGone.
  */
 export interface Store {
   /** The record as JSON text, or undefined where there is none. */
-  get(view: View, identifier: number): Awaitable<string | undefined>;
+  get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
   /** A page: `query.limit` is given. `counted` false leaves the total out. */
-  page(query: ListQuery, counted: boolean): Awaitable<Page>;
+  page(query: ListQuery, counted: boolean, caller?: Caller): Awaitable<Page>;
   /** The whole list from `query.offset` on: `query.limit` is not given. */
-  stream(query: ListQuery, counted: boolean): Awaitable<Stream>;
+  stream(query: ListQuery, counted: boolean, caller?: Caller): Awaitable<Stream>;
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: CreateRequest): Promise<Written>;
@@ -93,6 +97,7 @@ export interface Store {
     readonly view: View;
     readonly identifier: number;
     readonly precondition?: Precondition;
+    readonly caller?: Caller;
   }): Promise<Written>;
   /** Rejects where records cannot be read. */
   ready(): Promise<void>;

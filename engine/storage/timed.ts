@@ -10,10 +10,13 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
   return {
     ...driver,
     ...timedReads(driver, onStatement),
-    read: (work) => driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement)))),
-    scan: (work) => driver.scan((reader) => work(timedReads(reader, onStatement))),
-    write: (work) => driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement)))),
-    snapshot: () => andThen(driver.snapshot(), (snapshot) => timedSnapshot(snapshot, onStatement)),
+    read: (work, caller) =>
+      driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement))), caller),
+    scan: (work, caller) => driver.scan((reader) => work(timedReads(reader, onStatement)), caller),
+    write: (work, caller) =>
+      driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement))), caller),
+    snapshot: (caller, heavy) =>
+      andThen(driver.snapshot(caller, heavy), (snapshot) => timedSnapshot(snapshot, onStatement)),
   };
 }
 

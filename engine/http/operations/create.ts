@@ -12,14 +12,14 @@ export function create(service: Service): Operation {
   const { type, store, queries, validators, readContent, limits } = service;
   const parse = bodyParser(type, limits);
   return async (exchange) => {
-    const { request, target } = exchange;
+    const { request, caller, target } = exchange;
     const content = await readContent(request, RECORD_BODY);
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
     const faults = faultsIn(service, validators.create(view.variant), { body, raw });
     const precondition = (): void => refuseIfMatch(request);
-    const wanted = { type, body, raw, faults, mergePatch: false, view, precondition };
+    const wanted = { type, body, raw, faults, mergePatch: false, view, caller, precondition };
     if (once !== undefined && faults.length === 0)
       return store.createOnce(wanted, once, (written) => created(service, exchange, written));
     return created(service, exchange, await store.create(wanted));

@@ -6,10 +6,10 @@ import { writeAnswer } from '../record-answer.ts';
 import type { Service } from '../service.ts';
 
 export function remove({ type, store, queries }: Service): Operation {
-  return async ({ request, target, identifier: text }) => {
+  return async ({ request, caller, target, identifier: text }) => {
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
-    const written = await store.delete({ identifier, view, ...preconditionOf(request, type.preconditions) });
+    const written = await store.delete({ identifier, view, caller, ...preconditionOf(request, type.preconditions) });
     return writeAnswer(request, 200, written.body, {});
   };
 }

@@ -8,10 +8,10 @@ import type { Service } from '../service.ts';
 
 export function get({ type, store, queries }: Service): Operation {
   const tagOf = type.preconditions === 'off' ? () => undefined : entityTag;
-  return ({ request, target, identifier: text }) => {
+  return ({ request, caller, target, identifier: text }) => {
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
-    return andThen(store.get(view, identifier), (found) => {
+    return andThen(store.get(view, identifier, caller), (found) => {
       const record = found ?? noSuchRecord(type, identifier);
       return readAnswer(request, record, tagOf(record));
     });

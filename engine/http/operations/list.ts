@@ -36,10 +36,10 @@ function formatOf(mediaType: string): ListFormat {
 
 function pageAnswer(
   { type, path, store }: Service,
-  { request, target }: Exchange,
+  { request, caller, target }: Exchange,
   { query, format, preferences: { uncounted, applied } }: Wanted,
 ): Awaitable<Answer> {
-  return andThen(store.page(query, !uncounted), (page) => {
+  return andThen(store.page(query, !uncounted, caller), (page) => {
     const body = format.whole(page.body, query.view);
     const links = pageLinks(target.base + path, target.query, query, page);
     const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
@@ -49,10 +49,10 @@ function pageAnswer(
 
 async function wholeAnswer(
   { type, store }: Service,
-  { request }: Exchange,
+  { request, caller }: Exchange,
   { query, format, preferences: { uncounted, applied } }: Wanted,
 ): Promise<Answer> {
-  const { total, chunks } = await store.stream(query, !uncounted);
+  const { total, chunks } = await store.stream(query, !uncounted, caller);
   const body = await gather(format.pieces(chunks, query.view));
   const headers = { ...contentHeaders(format, total), ...applied };
   if (typeof body !== 'string') return { status: 200, headers, body };

@@ -12,14 +12,24 @@ export function update(service: Service, method: string): Operation {
   const mergePatch = method === 'PATCH';
   const parse = bodyParser(type, limits);
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
-  return async ({ request, target, identifier: text }) => {
+  return async ({ request, caller, target, identifier: text }) => {
     const content = await readContent(request, bodyTypes);
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
     const faults = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
     const precondition = preconditionOf(request, type.preconditions);
-    const written = await store.update({ type, identifier, body, raw, faults, mergePatch, view, ...precondition });
+    const written = await store.update({
+      type,
+      identifier,
+      body,
+      raw,
+      faults,
+      mergePatch,
+      view,
+      caller,
+      ...precondition,
+    });
     return writeAnswer(request, 200, written.body, tagHeader(type, written.body));
   };
 }

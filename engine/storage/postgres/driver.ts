@@ -1,7 +1,7 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '../../start-error.ts';
-import type { Awaitable, Driver, Statement } from '../driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
 import type { Connection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
@@ -21,7 +21,7 @@ const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('recor
 /** Milliseconds between two looks at whether the lock is free. */
 const LOCK_PAUSE = 50;
 
-export async function openPostgres(url: string): Promise<Driver> {
+export async function openPostgres(url: string, _options: DriverOptions = UNLIMITED): Promise<Driver> {
   const place = parsePlace(url);
   const connections = createConnections(place);
   const streams = createConnections(place);

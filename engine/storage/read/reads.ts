@@ -1,5 +1,6 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
+import { PATIENT } from '../../caller.ts';
 import { numeric } from '../../field-types/field-type.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
@@ -77,35 +78,37 @@ export function createReads(driver: Driver): Reads {
 
   return {
     record,
-    get: (view, identifier) => {
+    get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
-      if (limit) return driver.read((reader) => record(reader, view, identifier));
+      if (limit) return driver.read((reader) => record(reader, view, identifier), caller);
       return andThen(driver.value(statement, [identifier]) as Awaitable<string | undefined>, (text) =>
-        text !== undefined && isMarked(text) ? driver.read((reader) => heavy(reader, view, identifier)) : text,
+        text !== undefined && isMarked(text) ? driver.read((reader) => heavy(reader, view, identifier), caller) : text,
       );
     },
-    page: (query, counted) => {
+    page: (query, counted, caller = PATIENT) => {
       const bound = boundOf(query);
       const run = driver.isHeavy(workOf(query, bound, counted)) ? driver.scan : driver.read;
-      return run((reader) => readPage(reader, query, bound, counted));
+      return run((reader) => readPage(reader, query, bound, counted), caller);
     },
     count: (query) => readTotal(driver, boundOf(query)),
-    stream: (query, counted) => {
+    stream: (query, counted, caller = PATIENT) => {
       const bound = boundOf(query);
-      return readWhole(driver, query, bound, workOf(query, bound, counted), counted);
+      return readWhole(driver, query, bound, workOf(query, bound, counted), caller);
     },
   };
 
   function workOf(query: ListQuery, bound: BoundList, counted: boolean): ListWork {
-    const { view, filters, limit = 0, offset } = query;
+    const { view, filters, limit, offset } = query;
     const { list, values, filterValues } = bound;
     return {
       newest: newestOf(view.type),
-      rows: list.page,
-      values: [...values, limit, offset],
+      rows: limit === undefined ? list.stream : list.page,
+      values: [...values, limit ?? dialect.unlimited, offset],
       filters: filters.length,
       texts: textsOf(filters),
       offset,
+      whole: limit === undefined,
+      limited: list.limit !== undefined,
       counted: counted ? { statement: list.count, values: filterValues } : undefined,
     };
   }

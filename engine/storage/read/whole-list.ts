@@ -1,5 +1,6 @@
 /** A whole list: read at once where its table is small, else streamed from a snapshot of its own. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
+import type { Caller } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import type { ListQuery } from '../../query/list-query.ts';
@@ -19,13 +20,15 @@ export async function readWhole(
   query: ListQuery,
   bound: BoundList,
   work: ListWork,
-  counted: boolean,
+  caller: Caller,
 ): Promise<Stream> {
   const { type } = query.view;
-  const values = [...bound.values, driver.dialect.unlimited, query.offset];
-  if (!long.has(type) && (await driver.isSmall(work.newest)) && !driver.isHeavy(work))
-    return driver.read((reader) => readAtOnce(reader, query, bound, values, counted));
-  const snapshot = await driver.snapshot();
+  const { values } = work;
+  const counted = work.counted !== undefined;
+  const heavy = driver.isHeavy(work);
+  if (!heavy && !long.has(type) && (await driver.isSmall(work.newest)))
+    return driver.read((reader) => readAtOnce(reader, query, bound, values, counted), caller);
+  const snapshot = await driver.snapshot(caller, heavy);
   try {
     const total = counted ? await readTotal(snapshot, bound) : undefined;
     await bound.list.limit?.(snapshot, query.view, values);

@@ -18,6 +18,7 @@ type Shape = 'row' | 'value' | 'run';
 export interface Connection extends Writer {
   readonly database: Database.Database;
   iterate(statement: Statement, values: Values): IterableIterator<SqlValue>;
+  rows(statement: Statement, values: Values): IterableIterator<Row>;
   /** Prepared once, for what is run again and again and answers nothing. */
   command(statement: Statement): void;
   execute(sql: string): void;
@@ -57,6 +58,7 @@ export function connect(file: string, readonly: boolean): Connection {
     iterate: translated(
       (statement, values) => prepare(statement, 'value').iterate(...values) as IterableIterator<SqlValue>,
     ),
+    rows: translated((statement, values) => prepare(statement, 'row').iterate(...values) as IterableIterator<Row>),
     command: translated((statement: Statement) => void prepare(statement, 'run').run()),
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),

@@ -1,7 +1,16 @@
-/** SQLite behind the driver's interface: one connection writes, one reads, and a thread looks at many rows. */
+/** SQLite behind the driver's interface: one connection writes, one reads, and processes of their own look at many rows. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Awaitable, Driver, Reader, Statement, Writer } from '../driver.ts';
+import { PATIENT } from '../../caller.ts';
+import {
+  type Awaitable,
+  type Driver,
+  type DriverOptions,
+  type Reader,
+  type Statement,
+  UNLIMITED,
+  type Writer,
+} from '../driver.ts';
 import { type Connection, connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
@@ -13,11 +22,13 @@ import { createScales } from './weight.ts';
 
 /** Rows of a table that are read at once; more are streamed. */
 const MAX_SMALL = 1000;
+/** Characters that an answer of a reader process may have: they are held several times while it is sent. */
+const MAX_ANSWER = 16 * 1024 * 1024;
 const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
 
-export function openSqlite(file: string): Driver {
+export function openSqlite(file: string, { statementTimeout }: DriverOptions = UNLIMITED): Driver {
   mkdirSync(dirname(file), { recursive: true });
   const writer = connect(file, false);
   writer.execute(
@@ -25,7 +36,8 @@ export function openSqlite(file: string): Driver {
   );
   const readings = connect(file, true);
   const reader = createTurnReader(readings);
-  const scanner = createScanner(file);
+  const longest = statementTimeout === Infinity ? Number.MAX_SAFE_INTEGER : MAX_ANSWER;
+  const scanner = createScanner({ file, longest, patience: statementTimeout });
   const commits = createGroupCommit(writer, reader.refresh);
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
@@ -45,7 +57,7 @@ export function openSqlite(file: string): Driver {
     column: reader.column,
     count: reader.count,
     // The work waits for nothing but this connection, and so ends within the turn in which it began.
-    read: (work) => reader.inTurn(() => work(reader)),
+    read: (work, caller) => reader.inTurn(() => work(reader), caller),
     write: commits.write,
     define: (statements, work) => apart(() => define(writer, statements, work)),
     // Whoever defines first, holds the file; the next one finds what was made.
@@ -53,16 +65,16 @@ export function openSqlite(file: string): Driver {
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     drift: (tables) => findDrift(readings.database, tables),
-    scan: (work) => {
+    scan: (work, caller) => {
       const adopt = reader.watch();
-      return scanner.scan((session) => work(adoptingCounts(session, adopt)));
+      return scanner.scan((session) => work(adoptingCounts(session, adopt)), caller);
     },
     isHeavy: createScales(reader, readings.database),
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
-    snapshot: scanner.snapshot,
+    snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),
     close: async () => {
+      scanner.close();
       await commits.drained();
-      await scanner.close();
       reader.close();
       writer.close();
     },

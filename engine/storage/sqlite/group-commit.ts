@@ -3,6 +3,7 @@
  * after the commit. A group begins, runs and commits within one turn of the event loop.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Caller, CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { endingWriter } from '../ending-writer.ts';
@@ -33,7 +34,7 @@ const RELEASE: Statement = { sql: 'release job' };
 const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
 
 export interface GroupCommit {
-  write<T>(work: Work<T>): Promise<T>;
+  write<T>(work: Work<T>, caller?: Caller): Promise<T>;
   /** Resolves when every write that was begun is answered. */
   drained(): Promise<void>;
 }
@@ -43,10 +44,11 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
   const queue: Job[] = [];
   let draining: Promise<void> | undefined;
 
-  function write<T>(work: Work<T>): Promise<T> {
+  function write<T>(work: Work<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
       const run = async (): Promise<void> => {
+        if (caller?.isGone === true) throw new CallerGone();
         const { writer, end } = endingWriter(connection);
         try {
           result = await work(writer);

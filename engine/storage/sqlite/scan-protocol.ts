@@ -1,8 +1,11 @@
-/** What the thread for scans is asked, and what it answers. */
+/** What a reader process is asked, and what it answers. */
 import type { Values } from '../driver.ts';
 
-/** A session is one connection with one snapshot: begun, asked, ended, and begun again. */
-export type Verb = 'begin' | 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'end' | 'close';
+/**
+ * A session is one connection with one snapshot, which begins with its first question after `end`. `open` begins a
+ * list, `next` reads a piece of it.
+ */
+export type Verb = 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'end' | 'close';
 
 export interface Question {
   readonly id: number;
@@ -19,6 +22,22 @@ export interface Failure {
   readonly code: string;
 }
 
+/** Sent once, before it is asked anything. */
+export const READY = 'ready';
+
 export type Reply =
+  | typeof READY
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly failure: Failure };
+
+/** What a reader process is started with, as words on its command line. */
+export interface ReaderOptions {
+  readonly file: string;
+  /** What each of its connections may keep of the file, in KiB; a sort that needs more goes to the disk. */
+  readonly cache: number;
+  /** Characters that one answer may have; unlimited for commands. */
+  readonly longest: number;
+}
+
+/** The file descriptor that closes with the service. */
+export const LIFELINE = 4;

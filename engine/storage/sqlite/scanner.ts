@@ -1,53 +1,71 @@
-/** Reads that run beside the requests, in the thread for scans: each on a session, which is a snapshot of its own. */
+/** Reads that run beside the requests, in reader processes: each in a session, which is a snapshot of its own. */
 import type { Awaitable } from '../../awaitable.ts';
+import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Reader, Row, Snapshot, Statement, Values } from '../driver.ts';
+import { createReaderPool, type PoolOptions } from './reader-pool.ts';
+import { type ReaderProcess, startReader } from './reader-process.ts';
 import type { Verb } from './scan-protocol.ts';
-import { startThread, type Thread } from './thread.ts';
 
 export interface Scanner {
-  scan<T>(work: (reader: Reader) => Awaitable<T>): Promise<T>;
-  snapshot(): Promise<Snapshot>;
-  close(): Promise<void>;
+  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Promise<T>;
+  /** `heavy` where a step of the list may take long: such a one has a process of its own. */
+  snapshot(caller: Caller, heavy: boolean): Promise<Snapshot>;
+  close(): void;
 }
 
 type Ask = (verb: Verb, statement?: Statement, values?: Values) => Promise<unknown>;
 
 const NOTHING: Statement = { sql: '' };
-/** Sessions that are kept for the next one. */
+/** Sessions of light lists that are kept for the next one. */
 const MAX_IDLE = 2;
+/** KiB that a connection keeps of the file: a process of its own sorts with it, light lists are many. */
+const OWN_CACHE = 16_000;
+const SHARED_CACHE = 1000;
 
-/** A thread and its sessions that are free; they end together. */
-interface Team {
-  readonly thread: Thread;
+/** The process of the light lists, and its sessions that are free; they end together. */
+interface Shared {
+  readonly process: ReaderProcess;
   readonly idle: number[];
 }
 
-/** The thread starts when it is first wanted: many services never want it. */
-export function createScanner(file: string): Scanner {
-  let team: Team | undefined;
+/** Processes start when they are first wanted: many services never want one. */
+export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
+  const pool = createReaderPool({ ...options, cache: OWN_CACHE });
+  let shared: Shared | undefined;
   let sessions = 0;
 
-  const start = (): Team => ({ thread: startThread(file, () => (team = undefined)), idle: [] });
+  const share = (): Shared => ({
+    process: startReader({ ...options, cache: SHARED_CACHE }, options.patience, () => (shared = undefined)),
+    idle: [],
+  });
 
-  async function snapshot(): Promise<Snapshot> {
-    const { thread, idle } = (team ??= start());
-    const session = idle.pop() ?? (sessions += 1);
-    const ask: Ask = (verb, { sql } = NOTHING, values = []) => thread.ask({ session, verb, sql, values });
-    let open = true;
-    const close = async (): Promise<void> => {
-      if (!open) return;
-      open = false;
-      await ask('end');
-      if (idle.length < MAX_IDLE) idle.push(session);
-      else await ask('close');
-    };
-    await ask('begin');
-    return { ...readerOf(ask), texts: (statement, values) => texts(ask, statement, values), close };
+  async function own(caller: Caller, long: boolean): Promise<Snapshot> {
+    const reader = await pool.take(caller, long);
+    const stop = caller.onGone(() => reader.kill(new CallerGone()));
+    const ask = asking(reader, 0);
+    return snapshotOf(ask, () => {
+      stop();
+      // What is still being worked out is for nobody.
+      if (reader.isBusy) reader.kill(new CallerGone());
+      else ask('end').catch(() => undefined);
+      pool.give(reader);
+    });
   }
 
-  async function scan<T>(work: (reader: Reader) => Awaitable<T>): Promise<T> {
-    const reader = await snapshot();
+  function among(): Snapshot {
+    const { process, idle } = (shared ??= share());
+    const session = idle.pop() ?? (sessions += 1);
+    const ask = asking(process, session);
+    return snapshotOf(ask, () => {
+      const isKept = idle.length < MAX_IDLE;
+      if (isKept) idle.push(session);
+      ask(isKept ? 'end' : 'close').catch(() => undefined);
+    });
+  }
+
+  async function scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Promise<T> {
+    const reader = await own(caller, false);
     try {
       return await work(reader);
     } finally {
@@ -55,19 +73,36 @@ export function createScanner(file: string): Scanner {
     }
   }
 
-  const close = async (): Promise<void> => {
-    await team?.thread.stop();
+  return {
+    scan,
+    snapshot: async (caller, heavy) => (heavy ? own(caller, true) : among()),
+    close: () => {
+      pool.close();
+      shared?.process.kill(new CallerGone());
+    },
   };
-  return { scan, snapshot, close };
 }
 
-const readerOf = (ask: Ask): Reader => ({
-  get: (statement, values) => ask('get', statement, values) as Promise<Row | undefined>,
-  all: (statement, values) => ask('all', statement, values) as Promise<readonly Row[]>,
-  value: (statement, values) => ask('value', statement, values) as Promise<SqlValue | undefined>,
-  column: (statement, values) => ask('column', statement, values) as Promise<readonly SqlValue[]>,
-  count: (statement, values) => ask('count', statement, values) as Promise<number>,
-});
+const asking =
+  (reader: ReaderProcess, session: number): Ask =>
+  (verb, { sql } = NOTHING, values = []) =>
+    reader.ask({ session, verb, sql, values });
+
+function snapshotOf(ask: Ask, end: () => void): Snapshot {
+  let open = true;
+  return {
+    get: (statement, values) => ask('get', statement, values) as Promise<Row | undefined>,
+    all: (statement, values) => ask('all', statement, values) as Promise<readonly Row[]>,
+    value: (statement, values) => ask('value', statement, values) as Promise<SqlValue | undefined>,
+    column: (statement, values) => ask('column', statement, values) as Promise<readonly SqlValue[]>,
+    count: (statement, values) => ask('count', statement, values) as Promise<number>,
+    texts: (statement, values) => texts(ask, statement, values),
+    close: () => {
+      if (open) end();
+      open = false;
+    },
+  };
+}
 
 /** One piece is read ahead while its predecessor is sent, and no more: a slow reader slows the scan down. */
 async function* texts(ask: Ask, statement: Statement, values: Values): AsyncGenerator<string> {

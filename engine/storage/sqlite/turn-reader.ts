@@ -4,6 +4,7 @@
  * the next, and whoever asks for a single record need not wait for all of them.
  */
 import type { Awaitable } from '../../awaitable.ts';
+import { type Caller, CallerGone } from '../../caller.ts';
 import type { Reader, Statement, Values } from '../driver.ts';
 import type { Connection } from './connection.ts';
 import { rememberingCounts } from './counts.ts';
@@ -19,7 +20,7 @@ const TURNS_BETWEEN = 8;
 
 export interface TurnReader extends Reader {
   /** Does the work in this turn or in one of the next, as it comes; all of it within one snapshot. */
-  inTurn<T>(work: () => Awaitable<T>): Awaitable<T>;
+  inTurn<T>(work: () => Awaitable<T>, caller: Caller): Awaitable<T>;
   count(statement: Statement, values: Values): number;
   isCounted(statement: Statement, values: Values): boolean;
   /** Answers how to take over what another connection counts from now on: it holds where nothing is committed meanwhile. */
@@ -48,8 +49,8 @@ export function createTurnReader(connection: Connection, now = (): number => per
 
   const isSpent = (): boolean => since !== undefined && now() - since > LISTS_SHARE;
 
-  function inTurn<T>(work: () => Awaitable<T>): Awaitable<T> {
-    if (pause > 0 || waiting.length > 0 || isSpent()) return later(work);
+  function inTurn<T>(work: () => Awaitable<T>, caller: Caller): Awaitable<T> {
+    if (pause > 0 || waiting.length > 0 || isSpent()) return later(work, caller);
     if (since === undefined) {
       since = now();
       setImmediate(nextTurn);
@@ -57,9 +58,10 @@ export function createTurnReader(connection: Connection, now = (): number => per
     return work();
   }
 
-  const later = <T>(work: () => Awaitable<T>): Promise<T> =>
+  const later = <T>(work: () => Awaitable<T>, caller: Caller): Promise<T> =>
     new Promise((resolve, reject) => {
       waiting.push(() => {
+        if (caller.isGone) return reject(new CallerGone());
         try {
           resolve(work());
         } catch (error) {

@@ -7,6 +7,8 @@ import type { TurnReader } from './turn-reader.ts';
 /** Rows that one request may read, sort and skip, or count along an index: a millisecond or two. */
 const MAX_SCANNED = 20_000;
 const MAX_COUNTED = 100_000;
+/** Rows that are counted before a list is streamed, which other lists of the same process wait for. */
+const MAX_STREAMED = 5_000_000;
 /** Nanoseconds that the filters and orders of a smaller table may take, and that one filter takes for each row. */
 const MAX_MATCHING = 5_000_000;
 const PER_FILTER = 50;
@@ -40,12 +42,13 @@ export function createScales(reader: TurnReader, database: Database.Database): (
   }
 
   return (list) => {
-    const { newest, filters, offset, counted } = list;
+    const { newest, filters, offset, whole, limited, counted } = list;
     // Identifiers are never used again: there cannot be more rows than the newest one says.
     const size = Number(reader.count(newest, []));
     if (size <= MAX_SCANNED) return isLongMatch(list, size);
     if (offset > MAX_SCANNED || isSearched(list)) return true;
-    const countable = filters === 0 ? MAX_COUNTED : MAX_SCANNED;
+    if (whole && limited) return true;
+    const countable = filters > 0 ? MAX_SCANNED : whole ? MAX_STREAMED : MAX_COUNTED;
     return counted !== undefined && size > countable && !reader.isCounted(counted.statement, counted.values);
   };
 }

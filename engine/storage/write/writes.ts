@@ -61,10 +61,10 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
 
   return {
     insert,
-    create: (request) => driver.write((writer) => create(writer, request)),
+    create: (request) => driver.write((writer) => create(writer, request), request.caller),
     createOnce: (request, asked, answer) =>
-      driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request)))),
-    update: ({ type, body, raw, faults, mergePatch, view, identifier, precondition }) =>
+      driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
+    update: ({ type, body, raw, faults, mergePatch, view, identifier, precondition, caller }) =>
       driver.write(async (writer) => {
         const session = createSession(
           writer,
@@ -81,8 +81,8 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
         if (precondition) await current(writer, view, identifier, precondition);
         await execute(session);
         return written(reads, writer, view, identifier);
-      }),
-    delete: ({ view, identifier, precondition }) =>
+      }, caller),
+    delete: ({ view, identifier, precondition, caller }) =>
       driver.write(async (writer) => {
         const session = createSession(writer, tables, dialect, { mergePatch: false, readOnlyToo: false });
         await lockNamed(session, view.type, identifier, {});
@@ -95,7 +95,7 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
           throw node ? await restrictConflict(session, node, '') : error;
         }
         return { identifier, body };
-      }),
+      }, caller),
   };
 }
 

@@ -1,0 +1,74 @@
+/**
+ * The client of a request as a caller. It has gone when its connection is closed. One that only ends its side may still
+ * wait for the answer (RFC 9112, 9.6), or may have gone without a reset: interim responses find out, since a peer that
+ * has closed the connection answers them with a reset.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Caller } from '../caller.ts';
+
+/** Milliseconds until the first interim response; each further one takes twice as long. */
+const FIRST_PROBE = 50;
+
+interface Waiter {
+  readonly onEnd: () => void;
+  readonly onClose: () => void;
+}
+
+const waitersOf = new WeakMap<Socket, Set<Waiter>>();
+
+/** Two listeners for each connection, however many of its requests wait. */
+function waitersAt(socket: Socket): Set<Waiter> {
+  const known = waitersOf.get(socket);
+  if (known) return known;
+  const fresh = new Set<Waiter>();
+  waitersOf.set(socket, fresh);
+  socket.once('end', () => {
+    for (const { onEnd } of fresh) onEnd();
+  });
+  socket.once('close', () => {
+    for (const { onClose } of fresh) onClose();
+    fresh.clear();
+  });
+  return fresh;
+}
+
+export class HttpCaller implements Caller {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  get isGone(): boolean {
+    return this.#request.socket.destroyed;
+  }
+
+  get origin(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  onGone(listener: () => void): () => void {
+    const { socket, httpVersionMinor } = this.#request;
+    const waiters = waitersAt(socket);
+    let timer: NodeJS.Timeout | undefined;
+    const probe = (pause: number): void => {
+      // Of pipelined requests, the first one that is not answered has the connection.
+      if (this.#response.socket !== null && !this.#response.headersSent) this.#response.writeProcessing();
+      timer = setTimeout(probe, pause, 2 * pause).unref();
+    };
+    const onEnd = (): void => {
+      // HTTP/1.0 has no interim responses.
+      if (httpVersionMinor > 0) timer = setTimeout(probe, FIRST_PROBE, FIRST_PROBE).unref();
+    };
+    const waiter: Waiter = { onEnd, onClose: listener };
+    waiters.add(waiter);
+    if (socket.readableEnded) onEnd();
+    return () => {
+      waiters.delete(waiter);
+      clearTimeout(timer);
+    };
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The program of a reader process: what looks at many rows runs here, on read-only connections. SQLite cannot be
+ * interrupted from JavaScript; a process can be killed, whatever it is doing.
+ */
+import { Worker } from 'node:worker_threads';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { createBoundedCache } from '../../query/bounded-cache.ts';
+import type { Statement, Values } from '../driver.ts';
+import { type Connection, connect } from './connection.ts';
+import { type Counts, rememberingCounts } from './counts.ts';
+import {
+  type Failure,
+  LIFELINE,
+  type Question,
+  type ReaderOptions,
+  READY,
+  type Reply,
+  type Verb,
+} from './scan-protocol.ts';
+
+interface Session {
+  readonly connection: Connection;
+  readonly counts: Counts;
+  /** Of a list that is being streamed. */
+  rows?: IterableIterator<SqlValue>;
+}
+
+const BEGIN: Statement = { sql: 'begin' };
+const COMMIT: Statement = { sql: 'commit' };
+/** A piece of a list ends with this many rows, characters or milliseconds. */
+const PIECE_ROWS = 256;
+const PIECE_LENGTH = 256 * 1024;
+const PIECE_TIME = 50;
+/** Another process may recover the log this long, in milliseconds. */
+const BUSY_TIMEOUT = 1000;
+const MAX_STATEMENTS = 200;
+
+const options = JSON.parse(process.argv[2] ?? '{}') as ReaderOptions;
+
+type Run = (session: Session, statement: Statement, values: Values) => unknown;
+
+const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, Run>> = {
+  get: ({ connection }, statement, values) => connection.get(statement, values),
+  all: ({ connection }, statement, values) => bounded(connection.rows(statement, values), rowLength),
+  value: ({ connection }, statement, values) => connection.value(statement, values),
+  column: ({ connection }, statement, values) => bounded(connection.iterate(statement, values), lengthOf),
+  count: ({ counts }, statement, values) => counts.count(statement, values),
+  open: (session, statement, values) => void (session.rows = session.connection.iterate(statement, values)),
+  next: ({ rows }) => piece(rows),
+};
+
+const lengthOf = (value: SqlValue): number => (typeof value === 'string' ? value.length : 8);
+const rowLength = (row: readonly SqlValue[]): number => row.reduce<number>((sum, value) => sum + lengthOf(value), 8);
+
+/** All of them, unless they are too long to be sent. */
+function bounded<T>(found: IterableIterator<T>, length: (one: T) => number): readonly T[] {
+  const all: T[] = [];
+  let sum = 0;
+  for (const one of found) {
+    sum += length(one);
+    if (sum > options.longest) throw Object.assign(new Error('the answer is too long'), { code: 'SQLITE_TOOBIG' });
+    all.push(one);
+  }
+  return all;
+}
+
+/** undefined if there are no more rows. */
+function piece(rows: IterableIterator<SqlValue> | undefined): string | undefined {
+  if (!rows) throw new Error('no list is open');
+  const texts: SqlValue[] = [];
+  const end = performance.now() + PIECE_TIME;
+  for (let length = 0; texts.length < PIECE_ROWS && length < PIECE_LENGTH;) {
+    const { value, done } = rows.next();
+    if (done === true) break;
+    texts.push(value);
+    length += lengthOf(value);
+    if (performance.now() > end) break;
+  }
+  return texts.length === 0 ? undefined : texts.join(',');
+}
+
+const sessions = new Map<number, Session>();
+
+function sessionOf(id: number): Session {
+  const known = sessions.get(id);
+  if (known) return known;
+  const connection = connect(options.file, true);
+  connection.execute(`pragma cache_size = -${options.cache}; pragma busy_timeout = ${BUSY_TIMEOUT}`);
+  const session = { connection, counts: rememberingCounts(connection) };
+  sessions.set(id, session);
+  return session;
+}
+
+/** The same statement is the same object, so that it is prepared once. */
+const statements = createBoundedCache<Statement>(MAX_STATEMENTS);
+
+function statementOf(sql: string): Statement {
+  const statement = statements.get(sql) ?? { sql };
+  statements.set(sql, statement);
+  return statement;
+}
+
+function result({ session: id, verb, sql, values }: Question): unknown {
+  if (verb === 'end' || verb === 'close') return endSession(id, verb === 'close');
+  const session = sessionOf(id);
+  if (!session.connection.database.inTransaction) {
+    // Somebody may have written since the session was used last.
+    session.counts.expire();
+    session.connection.command(BEGIN);
+  }
+  return reads[verb](session, statementOf(sql), values);
+}
+
+function endSession(id: number, closing: boolean): void {
+  const session = sessions.get(id);
+  session?.rows?.return?.();
+  if (session?.connection.database.inTransaction) session.connection.command(COMMIT);
+  if (!closing) return;
+  session?.connection.close();
+  sessions.delete(id);
+}
+
+function answer(question: Question): Reply {
+  const { id } = question;
+  try {
+    return { id, result: result(question) };
+  } catch (error) {
+    return { id, failure: failureOf(error) };
+  }
+}
+
+/** Of what SQLite said, before it was translated. */
+function failureOf(error: unknown): Failure {
+  const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = original instanceof Error && 'code' in original ? String(original.code) : '';
+  return { message: original instanceof Error ? original.message : String(original), code };
+}
+
+// A thread of its own, since a statement may run here when the service ends. It only waits.
+const WATCH = `new (require('node:net').Socket)({ fd: ${LIFELINE} })
+  .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
+new Worker(WATCH, {
+  eval: true,
+  execArgv: [],
+  resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
+}).unref();
+
+process.title = 'records reader';
+// Signals to the whole group are for the service: it ends its readers itself.
+process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
+process.on('message', (question: Question) => void process.send?.(answer(question)));
+process.send?.(READY);
