@@ -65,7 +65,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const opened = await openStorage(model, settings.databaseUrl, settings, statementObserver(settings, log, metrics));
   const store = limitStreams(opened, settings.maxStreams);
-  const readContent = contentReader(settings.bodyLimit);
+  const readContent = contentReader(settings.bodyLimit, budget);
   const { idempotencyHours } = settings;
   const entrance = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): Entrance => {
     const queriesOf = createQueryResolver(seen, settings);

@@ -1,7 +1,10 @@
 /** The bytes of a body: read to their end, but never more than the limit. */
 import type { IncomingMessage } from 'node:http';
 import { CallerGone } from '../caller.ts';
+import type { Budget, Share } from '../budget.ts';
 import { Problem } from '../problem.ts';
+import type { Exchange } from './exchange.ts';
+import { StartError } from '../start-error.ts';
 import { type BodyTypes, requireBodyType } from './negotiation.ts';
 import { hasBody } from './linger.ts';
 
@@ -10,17 +13,40 @@ export type Content = Buffer | { readonly parsed: unknown };
 
 const EMPTY = Buffer.alloc(0);
 
-export type ReadContent = (request: IncomingMessage, types: BodyTypes) => Promise<Content>;
+/** What a body takes until it is carried out: for each of its bytes the text and the value, for each bracket an object. */
+const BYTE_COST = 4;
+const BRACKET_COST = 32;
+/** With the bytes themselves, and those that are copied when there are more. */
+const USUAL_COST = BYTE_COST + 3;
+/** The first piece of a body that comes in several. */
+const FIRST_BYTES = 16 * 1024;
+/** Each chunk of a body may have this many bytes of framing for every two of content; and so many more, all together. */
+const CHUNK_BYTES = 16;
+const MAX_EXCESS = 16 * 1024;
 
-export function contentReader(limit: number): ReadContent {
-  return async (request, types) => {
+/** Draws from the budget, as the share of the exchange. */
+export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
+
+export function contentReader(limit: number, budget: Budget): ReadContent {
+  refuseImpossible(limit, budget);
+  return async (exchange, types) => {
+    const { request } = exchange;
     if (!hasBody(request)) return EMPTY;
     requireBodyType(request, types);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    return collect(request, limit);
+    return collect(request, limit, (exchange.share = budget.take(0)), budget.limit);
   };
+}
+
+/** A body that never fits would be refused with 503 for ever. */
+function refuseImpossible(limit: number, budget: Budget): void {
+  const most = Math.floor(budget.limit / USUAL_COST);
+  if (limit <= most) return;
+  throw new StartError(
+    `BODY_LIMIT is ${limit}, but with a MEMORY_LIMIT of ${budget.limit} a body can have ${most} bytes at most; change one of them`,
+  );
 }
 
 /** `express.json()` and its like read the stream to its end and leave what they found in `request.body`. */
@@ -32,16 +58,24 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? EMPTY : { parsed: body };
 }
 
-function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
+function collect(request: IncomingMessage, limit: number, share: Share, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = createGrowing(limit, share, most);
     const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > limit) settle(() => reject(tooLarge(limit)));
+      try {
+        body.add(chunk);
+      } catch (error) {
+        settle(() => reject(error));
+      }
     };
-    const onEnd = (): void => settle(() => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks)));
+    const onEnd = (): void =>
+      settle(() => {
+        try {
+          resolve(body.whole());
+        } catch (error) {
+          reject(error);
+        }
+      });
     const onGone = (): void => settle(() => reject(new CallerGone()));
     const settle = (outcome: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
@@ -50,5 +84,61 @@ function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
 }
+
+/** One buffer, however many pieces there are: each of them is an object that takes more memory than a few bytes. */
+function createGrowing(limit: number, share: Share, most: number) {
+  let held: Buffer = EMPTY;
+  let size = 0;
+  let excess = 0;
+  const makeRoom = (needed: number): void => {
+    const enlarged = Math.min(limit, Math.max(needed, 2 * held.length, FIRST_BYTES));
+    share.grow(enlarged - held.length);
+    const larger = Buffer.allocUnsafeSlow(enlarged);
+    held.copy(larger, 0, 0, size);
+    held = larger;
+  };
+  return {
+    add: (chunk: Buffer): void => {
+      const needed = size + chunk.length;
+      if (needed > limit) throw tooLarge(limit);
+      excess = Math.max(0, excess + CHUNK_BYTES - 2 * chunk.length);
+      if (excess > MAX_EXCESS) throw tooManyChunks();
+      // Most bodies come in one piece, which is theirs alone.
+      if (size === 0) {
+        share.grow(chunk.length);
+        held = chunk;
+      } else {
+        if (needed > held.length) makeRoom(needed);
+        chunk.copy(held, size);
+      }
+      size = needed;
+    },
+    /** What it takes to parse it is drawn as well. */
+    whole: (): Buffer => {
+      const whole = held.subarray(0, size);
+      const cost = BYTE_COST * size + BRACKET_COST * brackets(whole);
+      if (share.bytes + cost > most) throw tooNested();
+      share.grow(cost);
+      return whole;
+    },
+  };
+}
+
+const OPEN_ARRAY = 0x5b;
+const OPEN_OBJECT = 0x7b;
+
+function brackets(bytes: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === OPEN_ARRAY || bytes[at] === OPEN_OBJECT) count += 1;
+  return count;
+}
+
+const tooNested = (): Problem =>
+  new Problem('content-too-large', 'The body has more objects and arrays than there is memory for; send it in parts');
+
+const tooManyChunks = (): Problem =>
+  new Problem('bad-request', 'The body comes in too many small chunks; send more than eight bytes in each', {
+    headers: { Connection: 'close' },
+  });
 
 const tooLarge = (limit: number): Problem => new Problem('content-too-large', `The body is larger than ${limit} bytes`);

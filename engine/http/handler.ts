@@ -8,6 +8,7 @@ import type { Answer } from './answer.ts';
 import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
 import { HttpCaller } from './http-caller.ts';
 import { acceptedType } from './negotiation.ts';
+import type { Exchange } from './exchange.ts';
 import { type Observe, watchRequest } from './observe.ts';
 import { problemAnswer } from './problem-answer.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -86,7 +87,15 @@ function answer(
   const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;
   const mediaType = acceptedType(request.headers.accept, mediaTypes);
-  return serve({ request, caller: new HttpCaller(request, delivery.response), target, identifier, mediaType });
+  const exchange: Exchange = {
+    request,
+    caller: new HttpCaller(request, delivery.response),
+    target,
+    identifier,
+    mediaType,
+  };
+  const answered = serve(exchange);
+  return answered instanceof Promise ? answered.finally(() => exchange.share?.release()) : answered;
 }
 
 function refuseLong({ url = '' }: IncomingMessage, limit: number): void {

@@ -13,7 +13,7 @@ export function create(service: Service): Operation {
   const parse = bodyParser(type, limits);
   return async (exchange) => {
     const { request, caller, target } = exchange;
-    const content = await readContent(request, RECORD_BODY);
+    const content = await readContent(exchange, RECORD_BODY);
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);

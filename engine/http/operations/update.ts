@@ -12,8 +12,9 @@ export function update(service: Service, method: string): Operation {
   const mergePatch = method === 'PATCH';
   const parse = bodyParser(type, limits);
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
-  return async ({ request, caller, target, identifier: text }) => {
-    const content = await readContent(request, bodyTypes);
+  return async (exchange) => {
+    const { request, caller, target, identifier: text } = exchange;
+    const content = await readContent(exchange, bodyTypes);
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);

@@ -1,0 +1,97 @@
+/** Bodies on their way in: one buffer however many pieces there are, drawn from the budget until the request is carried out. */
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { createBudget } from '../engine/budget.ts';
+import { contentReader } from '../engine/http/content.ts';
+import type { Exchange } from '../engine/http/exchange.ts';
+import { RECORD_BODY } from '../engine/http/negotiation.ts';
+import { serve } from '../engine/serve.ts';
+import { readSettings } from '../engine/settings.ts';
+import { createDatabase } from './support/databases.ts';
+import { exchange, type Exchanged } from './support/exchange.ts';
+
+const MIB = 1024 ** 2;
+const HEADERS = { 'content-type': 'application/json' };
+
+function arriving(pieces: readonly Buffer[]): Exchange {
+  const stream = new PassThrough();
+  const headers = { ...HEADERS, 'transfer-encoding': 'chunked' };
+  const request = Object.assign(stream, { headers }) as unknown as IncomingMessage;
+  for (const piece of pieces) stream.write(piece);
+  stream.end();
+  return { request } as Exchange;
+}
+
+const cut = (body: Buffer, length: number): readonly Buffer[] =>
+  Array.from({ length: Math.ceil(body.length / length) }, (_, index) =>
+    body.subarray(index * length, (index + 1) * length),
+  );
+
+const BODY = Buffer.from(JSON.stringify({ name: 'x'.repeat(99_990) }));
+
+test.each([1_000_000, 65_536, 1000, 8])('a body in pieces of %d bytes is what was sent', async (length) => {
+  const budget = createBudget(64 * MIB);
+  const one = arriving(cut(BODY, length));
+  const content = await contentReader(MIB, budget)(one, RECORD_BODY);
+  expect(BODY.equals(content as Buffer)).toBe(true);
+  expect(budget.used).toBeGreaterThan(BODY.length);
+  expect(budget.used).toBeLessThan(8 * BODY.length);
+  one.share?.release();
+  expect(budget.used).toBe(0);
+});
+
+test('a body in pieces of a byte is refused soon', async () => {
+  const read = contentReader(MIB, createBudget(64 * MIB));
+  await expect(read(arriving(cut(BODY, 1)), RECORD_BODY)).rejects.toMatchObject({ code: 'bad-request' });
+  // A few of them are not a fault: people type.
+  expect(await read(arriving(cut(BODY.subarray(0, 1000), 1)), RECORD_BODY)).toHaveLength(1000);
+});
+
+test('a body that nests draws more than one that does not', async () => {
+  const drawn = async (body: string): Promise<number> => {
+    const budget = createBudget(64 * MIB);
+    await contentReader(MIB, budget)(arriving([Buffer.from(body)]), RECORD_BODY);
+    return budget.used;
+  };
+  expect(await drawn('[]'.repeat(1000))).toBeGreaterThan(3 * (await drawn('xx'.repeat(1000))));
+});
+
+test('a body for which nothing is left is refused with 503', async () => {
+  const budget = createBudget(64 * MIB);
+  budget.take(64 * MIB - 1000);
+  const read = contentReader(MIB, budget)(arriving(cut(BODY, 1000)), RECORD_BODY);
+  await expect(read).rejects.toMatchObject({ code: 'overloaded', status: 503 });
+});
+
+test('a BODY_LIMIT that MEMORY_LIMIT has no room for is refused at start', () => {
+  expect(() => contentReader(10 * MIB, createBudget(16 * MIB))).toThrow(
+    'BODY_LIMIT is 10485760, but with a MEMORY_LIMIT of 16777216 a body can have 2396745 bytes at most',
+  );
+});
+
+test('a body that can never be parsed is refused with 413', async () => {
+  const budget = createBudget(16 * MIB);
+  const body = Buffer.from('[]'.repeat(500_000));
+  await expect(contentReader(MIB, budget)(arriving([body]), RECORD_BODY)).rejects.toMatchObject({
+    code: 'content-too-large',
+  });
+});
+
+test('a write without memory is answered 503 with Retry-After; each gives back what it had', async () => {
+  const database = await createDatabase();
+  const own = { port: 0, databaseUrl: database.url, schemaDirectory: 'tests/fixtures/http' };
+  const serving = await serve({ ...readSettings({}), ...own });
+  const { budget } = serving.engine;
+  const post = (name: string): Promise<Exchanged> =>
+    exchange(serving.url, 'POST /api/gadgets', { headers: HEADERS, body: JSON.stringify({ name }) });
+  const all = budget.take(budget.limit);
+  const refused = await post('x');
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+  expect(refused.text).toContain('urn:problem:overloaded');
+  expect((await exchange(serving.url, 'GET /api/gadgets/1')).status).toBe(404);
+  all.release();
+  expect([(await post('x')).status, (await post('x'.repeat(1000))).status]).toEqual([201, 422]);
+  expect(budget.used).toBe(0);
+  await serving.close();
+  await database.remove();
+});
