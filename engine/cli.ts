@@ -52,6 +52,10 @@ export const commands = {
     description: 'Make a token; --read and --write say for which types.',
     load: async () => (await import('./commands/token.ts')).token,
   },
+  delete: {
+    description: 'Delete a record and all that goes with it, in short steps: TYPE ID --chunked.',
+    load: async () => (await import('./commands/delete.ts')).remove,
+  },
   export: {
     description: 'Write all records to a new file, as NDJSON: FILE; --force over a file that is there.',
     load: async () => (await import('./commands/export.ts')).exportRecords,

@@ -6,6 +6,7 @@ import base from '../../jest.config.ts';
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [
+  'delete-tree',
   'entity-tags',
   'formats',
   'http',

@@ -1,0 +1,64 @@
+/** `delete`: a record with all that goes with it, in steps, while the service runs. */
+import type { Model, RecordType } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import { StartError } from '../start-error.ts';
+import { deleteTree, TreeRestricted } from '../storage/delete-tree.ts';
+import { planFor } from '../storage/prepare.ts';
+import type { Command } from './command.ts';
+import { readOptions } from './options.ts';
+import { withDatabase } from './transfer.ts';
+
+const USAGE =
+  'records delete TYPE ID --chunked: deletes a record and all that goes with it, in short steps; stopped, it can be run again';
+
+/** Milliseconds between two lines of progress. */
+const INTERVAL = 1000;
+
+export const remove: Command = {
+  run: async (args) => {
+    const { values, positionals } = readOptions(args, { chunked: { type: 'boolean' } }, 2, USAGE);
+    const [name = '', text = ''] = positionals;
+    const identifier = Number(text);
+    if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
+      throw new StartError(`"${text}" is not an identifier; expected an integer from 1 on\n${USAGE}`);
+    if (values.chunked !== true)
+      throw new StartError(`--chunked is missing: to delete a record in one step, send DELETE to its path\n${USAGE}`);
+    const { found, rows } = await withDatabase(async (model, driver) => {
+      const type = typeOf(model, name);
+      if ((await planFor(model, driver)).steps.length > 0)
+        throw new StartError(
+          'The tables are not as the descriptors want them; see `records plan`. Nothing was deleted.',
+        );
+      const progress = reportProgress();
+      const wasThere = await deleteTree(model, driver, type, identifier, progress.add).catch(explain);
+      return { found: wasThere, rows: progress.rows() };
+    });
+    if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
+    console.log(`${name} ${identifier} is deleted: ${rows} rows were deleted or unlinked`);
+    return 0;
+  },
+};
+
+function typeOf({ types }: Model, name: string): RecordType {
+  const type = types.get(name);
+  if (type) return type;
+  throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}\n${USAGE}`);
+}
+
+function explain(error: unknown): never {
+  if (error instanceof TreeRestricted) throw new StartError(error.message, { cause: error });
+  throw error;
+}
+
+/** A line on standard error each second, on terminals and in logs alike. */
+function reportProgress(): { readonly add: (rows: number) => void; readonly rows: () => number } {
+  let rows = 0;
+  let shownAt = performance.now();
+  const add = (more: number): void => {
+    rows += more;
+    if (performance.now() - shownAt < INTERVAL) return;
+    shownAt = performance.now();
+    console.error(`${rows} rows so far`);
+  };
+  return { add, rows: () => rows };
+}
