@@ -24,6 +24,7 @@ import { requestObserver, statementObserver } from './operation/observers.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 import { limitStreams } from './storage/limited-streams.ts';
+import type { OnFit } from './storage/fitting.ts';
 import { openStorage } from './storage/open.ts';
 import { createValidators } from './validation/compile.ts';
 
@@ -63,7 +64,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const awaitReader = createAwaitReader(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
-  const opened = await openStorage(model, settings.databaseUrl, settings, statementObserver(settings, log, metrics));
+  const onStatement = statementObserver(settings, log, metrics);
+  const opened = await openStorage(model, settings.databaseUrl, settings, { onStatement, onFit: fitReporter(log) });
   const store = limitStreams(opened, settings.maxStreams);
   const readContent = contentReader(settings.bodyLimit, budget);
   const { idempotencyHours } = settings;
@@ -132,6 +134,13 @@ const reportsTo = (log: Log): Reports => ({
   changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens were read again'),
   refused: (faults) => log.error({ faults }, 'TOKENS_FILE has faults; what they concern gives no access'),
 });
+
+const fitReporter =
+  (log: Log): OnFit =>
+  (tables) =>
+    tables.length > 0
+      ? log.error({ tables }, 'another version of the service changed these tables: what needs them is answered 503')
+      : log.info({}, 'the tables are again as this service needs them');
 
 /** Without tokens there is one entrance, for everyone. */
 function entrancesOf(

@@ -65,11 +65,11 @@ const refuseMethod: Endpoint = async (_, request) => {
 async function readiness({ isDraining, ready }: Operated): Promise<Said> {
   if (isDraining()) return { status: 503, text: 'stopping\n' };
   const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT_MS).unref());
-  const isReady = await Promise.race([ready(), late]).then(
-    () => true,
-    () => false,
+  const reason = await Promise.race([ready(), late]).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Problem ? error.message : 'the database does not answer'),
   );
-  return isReady ? { status: 200, text: 'ready\n' } : { status: 503, text: 'the database does not answer\n' };
+  return reason === undefined ? { status: 200, text: 'ready\n' } : { status: 503, text: `${reason}\n` };
 }
 
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';

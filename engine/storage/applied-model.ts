@@ -1,4 +1,5 @@
 /** What of the Model the database was made for, as plain data: remembered in a table of the engine's own. */
+import { andThen, type Awaitable } from '../awaitable.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { OnDelete } from '../descriptor/descriptor.ts';
 import {
@@ -140,10 +141,11 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
 }
 
 /** NOTHING where no model was applied yet. The table must be there. */
-export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
-  const text = await reader.value(READ, []);
-  if (text === undefined) return NOTHING;
-  const applied: AppliedModel = JSON.parse(String(text));
+export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
+  andThen(reader.value(READ, []), (text) => (text === undefined ? NOTHING : parsed(String(text))));
+
+function parsed(text: string): AppliedModel {
+  const applied: AppliedModel = JSON.parse(text);
   if (applied.format === FORMAT) return applied;
   throw new StartError(
     `The tables of this database were made by another version of the engine (format ${String(applied.format)}; this one knows ${FORMAT}). Nothing was changed.`,

@@ -116,6 +116,8 @@ export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 /** The words of one database's SQL that Knex has no name for. */
 export interface Dialect extends Alterations {
   readonly name: DialectName;
+  /** Another value once the tables were changed; and whether it is cheap enough to be asked for in each snapshot. */
+  readonly revision: { readonly sql: string; readonly inEachSnapshot: boolean };
   /** Compiles SQL; never runs it. */
   readonly knex: Knex;
   readonly quote: (name: string) => string;

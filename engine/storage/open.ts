@@ -2,6 +2,7 @@
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
 import type { DriverOptions, Statement } from './driver.ts';
+import { fittingDriver, type OnFit } from './fitting.ts';
 import { prepare } from './prepare.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
@@ -11,15 +12,20 @@ import { createWrites } from './write/writes.ts';
 
 const PING: Statement = { sql: 'select 1' };
 
+export interface Observers {
+  readonly onStatement?: OnStatement | undefined;
+  readonly onFit?: OnFit;
+}
+
 /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
 export async function openStorage(
   model: Model,
   url: string,
   options?: DriverOptions,
-  onStatement?: OnStatement,
+  { onStatement, onFit }: Observers = {},
 ): Promise<Store> {
   const opened = await databaseAt(url).open(options);
-  const driver = onStatement ? timedDriver(opened, onStatement) : opened;
+  const driver = fittingDriver(onStatement ? timedDriver(opened, onStatement) : opened, onFit);
   try {
     const reads = createReads(driver);
     const writes = createWrites(driver, reads);
@@ -27,6 +33,7 @@ export async function openStorage(
       await prepare(model, driver);
       await seed(model, driver, writes);
     });
+    await driver.hold(model);
     return {
       get: reads.get,
       page: reads.page,
@@ -36,7 +43,10 @@ export async function openStorage(
       createOnce: writes.createOnce,
       update: writes.update,
       delete: writes.delete,
-      ready: async () => void (await driver.value(PING, [])),
+      ready: async () => {
+        await driver.value(PING, []);
+        await driver.requireFit();
+      },
       close: () => driver.close(),
     };
   } catch (error) {

@@ -28,6 +28,7 @@ const both = [
   'suite',
   'suite-fixtures',
   'transfer',
+  'two-versions',
 ];
 
 /** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */

@@ -1,5 +1,6 @@
 /** PostgreSQL's words. */
 import knex from 'knex';
+import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { postgresAlterations } from './alter.ts';
@@ -69,6 +70,8 @@ const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys')
 
 export const postgresDialect: Dialect = {
   name: 'postgres',
+  // The transaction that wrote the row.
+  revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false },
   knex: knex({ client: 'pg' }),
   quote,
   literal,

@@ -9,6 +9,7 @@ const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
+  revision: { sql: 'pragma schema_version', inEachSnapshot: true },
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),
   quote,
   literal,

@@ -1,0 +1,225 @@
+/**
+ * A driver that notices when another process changes the tables under it: what they no longer answer is 503, and a write
+ * that a change has overtaken is taken back. SQLite tells in each snapshot whether its schema is another one; on
+ * PostgreSQL each write asks before it commits, while its locks keep the tables as they are, and reads follow within a
+ * second.
+ */
+import { setInterval } from 'node:timers';
+import { andThen, type Awaitable } from '../awaitable.ts';
+import { type Caller, CallerGone, PATIENT } from '../caller.ts';
+import type { Model } from '../model/model.ts';
+import { Problem } from '../problem.ts';
+import { StartError } from '../start-error.ts';
+import { type AppliedModel, appliedModel, NOTHING, readAppliedModel } from './applied-model.ts';
+import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
+import { type Fit, fitOf } from './fit.ts';
+
+export interface FittingDriver extends Driver {
+  /** From now on the tables are held to this model. */
+  hold(model: Model): Awaitable<void>;
+  /** Looks at the tables; throws a Problem where some are not usable any more. */
+  requireFit(): Awaitable<void>;
+}
+
+/** Told when the tables become, or cease to be, other than this service needs them. */
+export type OnFit = (unfit: readonly string[]) => void;
+
+const EXPECTED = [Problem, ConstraintError, CallerGone];
+const LOOK_MS = 1000;
+const RETRY_AFTER = '5';
+
+const changed = (cause?: unknown): Problem =>
+  new Problem(
+    'storage-busy',
+    'The tables were changed by another version of the service, and this one cannot use them; try again later',
+    { headers: { 'Retry-After': RETRY_AFTER }, cause },
+  );
+
+export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): FittingDriver {
+  const { sql, inEachSnapshot } = driver.dialect.revision;
+  const revision: Statement = { sql };
+  let own: AppliedModel | undefined;
+  let known: unknown;
+  let fit: Fit = { unfit: [], isSame: true };
+  let touching = new WeakMap<Statement, boolean>();
+  let names = /$^/;
+  let isSure = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function check(reader: Reader): Awaitable<void> {
+    if (own === undefined) return;
+    return andThen(reader.value(revision, []), (now) => {
+      if (now === known) return;
+      return andThen(foundBy(reader), (found) => settle(now, found));
+    });
+  }
+
+  function settle(now: unknown, found: AppliedModel): void {
+    if (own === undefined) return;
+    const before = fit.unfit;
+    known = now;
+    fit = fitOf(own, found);
+    touching = new WeakMap();
+    names = namesOf(fit.unfit);
+    if (before.join() !== fit.unfit.join()) onFit(fit.unfit);
+  }
+
+  /** Once for all that is read in one turn of the event loop. */
+  function checkTurn(): Awaitable<void> {
+    if (isSure || !inEachSnapshot) return;
+    isSure = true;
+    setImmediate(() => (isSure = false));
+    return check(driver);
+  }
+
+  function requireUsable(statement: Statement): void {
+    const touches = touching.get(statement) ?? names.test(statement.sql);
+    touching.set(statement, touches);
+    if (touches) throw changed();
+  }
+
+  const gate =
+    <A extends readonly unknown[], T>(ask: (statement: Statement, ...rest: A) => T) =>
+    (statement: Statement, ...rest: A): T => {
+      if (fit.unfit.length > 0) requireUsable(statement);
+      return ask(statement, ...rest);
+    };
+  const gatedReader = (reader: Reader): Reader => ({
+    get: gate(reader.get),
+    all: gate(reader.all),
+    value: gate(reader.value),
+    count: gate(reader.count),
+    column: gate(reader.column),
+  });
+  // Where all fits, nothing stands between.
+  const usable = <R extends Reader>(reader: R, gated: (reader: R) => R): R =>
+    fit.unfit.length === 0 ? reader : gated(reader);
+  const gatedWriter = (writer: Writer): Writer => ({ ...gatedReader(writer), run: gate(writer.run) });
+
+  /** An error that nobody expected may come from tables that are other ones. */
+  function explain(error: unknown): Awaitable<never> {
+    if (own === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
+    return andThen(looked(), () => {
+      throw fit.isSame ? error : changed(error);
+    });
+  }
+
+  function explained<T>(ask: () => Awaitable<T>): Awaitable<T> {
+    try {
+      const result = ask();
+      return result instanceof Promise ? result.catch(explain) : result;
+    } catch (error) {
+      return explain(error);
+    }
+  }
+
+  /** What the database cannot say is not known. */
+  function looked(): Awaitable<void> {
+    try {
+      const done = driver.read(check, PATIENT);
+      return done instanceof Promise ? done.catch(() => undefined) : done;
+    } catch {
+      return undefined;
+    }
+  }
+
+  const alone =
+    <A extends readonly unknown[], T>(ask: (statement: Statement, ...rest: A) => Awaitable<T>) =>
+    (statement: Statement, ...rest: A): Awaitable<T> =>
+      explained(() =>
+        andThen(checkTurn(), () => {
+          if (fit.unfit.length > 0) requireUsable(statement);
+          return ask(statement, ...rest);
+        }),
+      );
+
+  async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
+    const overtaken = async (writer: Writer): Promise<T> => {
+      const before = fit;
+      const result = await work(usable(writer, gatedWriter));
+      await check(writer);
+      if (fit !== before && fit.unfit.length > 0) throw changed();
+      return result;
+    };
+    try {
+      return await driver.write(overtaken, caller);
+    } catch (error) {
+      return explain(error);
+    } finally {
+      isSure = false;
+    }
+  }
+
+  async function snapshot(caller?: Caller, heavy?: boolean): Promise<Snapshot> {
+    const opened = await driver.snapshot(caller, heavy);
+    try {
+      await check(opened);
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    const texts: Snapshot['texts'] = gate((statement, values) => explainedTexts(opened.texts(statement, values)));
+    return { ...usable<Reader>(opened, gatedReader), texts, close: () => opened.close() };
+  }
+
+  async function* explainedTexts(texts: AsyncIterable<string>): AsyncGenerator<string> {
+    try {
+      yield* texts;
+    } catch (error) {
+      await explain(error);
+    }
+  }
+
+  return {
+    ...driver,
+    get: alone(driver.get),
+    all: alone(driver.all),
+    value: alone(driver.value),
+    count: alone(driver.count),
+    column: alone(driver.column),
+    read: (work, caller) =>
+      explained(() => driver.read((reader) => andThen(checkTurn(), () => work(usable(reader, gatedReader))), caller)),
+    scan: (work, caller) =>
+      explained(() => driver.scan((reader) => andThen(check(reader), () => work(usable(reader, gatedReader))), caller)),
+    isHeavy: (list) => {
+      // Where it is decided by a plan, the database answers at once.
+      void checkTurn();
+      if (fit.unfit.length > 0) requireUsable(list.rows);
+      return driver.isHeavy(list);
+    },
+    isSmall: alone(driver.isSmall),
+    write,
+    snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),
+    hold: (model) => {
+      own = appliedModel(model, driver.dialect);
+      if (!inEachSnapshot) timer = setInterval(looked, LOOK_MS).unref();
+      return driver.read(check, PATIENT);
+    },
+    requireFit: () =>
+      andThen(driver.read(check, PATIENT), () => {
+        if (fit.unfit.length > 0) throw changed();
+      }),
+    close: () => {
+      clearInterval(timer);
+      return driver.close();
+    },
+  };
+}
+
+/** A model of another version of the engine is as good as none. */
+function foundBy(reader: Reader): Awaitable<AppliedModel> {
+  const unknown = (error: unknown): AppliedModel => {
+    if (error instanceof StartError) return NOTHING;
+    throw error;
+  };
+  try {
+    const found = readAppliedModel(reader);
+    return found instanceof Promise ? found.catch(unknown) : found;
+  } catch (error) {
+    return unknown(error);
+  }
+}
+
+/** Tables as statements name them: letters, digits and underscores in quotes. */
+const namesOf = (tables: readonly string[]): RegExp =>
+  tables.length === 0 ? /$^/ : new RegExp(`["\`](?:${tables.join('|')})["\`]`, 'u');
