@@ -122,10 +122,9 @@ test.each([
   expect(mergePatch(target, patch)).toBe(expected);
 });
 
-test('a patched text stands for the patched value', () => {
+test('a patched text is that of the reference model', () => {
   const property = fc.property(rawJson, rawJson, (target, patch) => {
-    const expected = expectedPatch(parsed(target), parsed(patch));
-    expect(parsed(mergePatch(target, patch))).toEqual(expected);
+    expect(mergePatch(target, patch)).toBe(expectedPatch(target, patch));
     expect(mergePatch(target, '{}')).toBe(target.startsWith('{') ? target : '{}');
   });
   fc.assert(property, { numRuns: 1000 });

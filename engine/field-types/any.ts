@@ -2,7 +2,7 @@
 import { boolean } from './boolean.ts';
 import { date } from './date.ts';
 import { decimal } from './decimal.ts';
-import { document } from './document.ts';
+import { document, RAW_TEXTS } from './document.ts';
 import { type FieldType, pick } from './field-type.ts';
 import { integer } from './integer.ts';
 import { number } from './number.ts';
@@ -20,6 +20,7 @@ export const any: FieldType = {
   expected: () => 'any JSON value',
   good: (_shape, seed) => pick([{ z: seed, a: [seed, null] }, [seed], `text ${seed}`, seed], seed),
   edges: () => [0, '', false, [], {}, { b: { c: [] }, a: 'é' }],
+  texts: () => RAW_TEXTS,
   bad: () => [],
   columns: {
     sqlite: {

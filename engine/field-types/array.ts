@@ -1,6 +1,6 @@
 /** A JSON array of anything, kept in the order given. */
-import { document } from './document.ts';
-import { boundsFault, type FieldType, numeric } from './field-type.ts';
+import { document, RAW_TEXTS } from './document.ts';
+import { boundsFault, type FieldType, numeric, pick } from './field-type.ts';
 
 const count = (description: string) => ({ type: 'integer', minimum: 0, description });
 
@@ -22,6 +22,10 @@ export const array: FieldType = {
         (_, index) => [{ b: index, a: null }, 'é', 1.5, true][index % 4] ?? null,
       ),
     ].filter((value) => value.length >= numeric(shape, 'minItems', 0)),
+  texts: (shape) => {
+    const length = Math.min(numeric(shape, 'maxItems', Infinity), Math.max(3, numeric(shape, 'minItems', 0)));
+    return [`[${Array.from({ length }, (_, index) => pick(RAW_TEXTS, index)).join(',')}]`];
+  },
   bad: (shape) => [
     'x',
     0,

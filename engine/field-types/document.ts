@@ -20,6 +20,16 @@ const postgresColumn: ColumnType = {
   extracted: (name, path) => `nullif((${name} -> ${path})::text, 'null')::json`,
 };
 
+/** Long and exact numbers, numbers in other forms, keys out of JavaScript's order, escapes, a deep value. */
+export const RAW_TEXTS = [
+  '{"2":1.0,"10":{"b":9007199254740993,"9":[],"a":-0},"1":null}',
+  '12345678901234567890',
+  '1e400',
+  '[1.0,1E+2,0.1000000000000000055511151231257827]',
+  '"\\u00e9\\/"',
+  `${'[{"1":'.repeat(10)}0.0${'}]'.repeat(10)}`,
+] as const;
+
 export const document = {
   keywords: {},
   operators: [],

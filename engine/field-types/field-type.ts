@@ -73,6 +73,8 @@ export interface FieldType {
   good(shape: Shape, seed: number): JsonValue;
   /** Accepted values at the edge of what the constraints allow. */
   edges(shape: Shape): readonly JsonValue[];
+  /** Accepted texts that JSON.stringify never writes, for a type that keeps the text. */
+  texts?(shape: Shape): readonly string[];
   /** Values that are refused, null apart. */
   bad(shape: Shape): readonly JsonValue[];
 }

@@ -45,7 +45,6 @@ export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   const name = referenceName(value);
   if (name !== undefined) return bound(name, bindings);
   if (Array.isArray(value['$merge'])) return merged(value['$merge'], bindings);
-  if (value['$exact'] !== undefined) return value['$exact'];
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
 }
 

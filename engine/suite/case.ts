@@ -4,14 +4,15 @@ import type { ProblemCode } from '../problem.ts';
 
 /**
  * Paths hold variables as `{Order:1}`, bodies as `{ "$ref": "Order:1" }`. The first answer that shows the value
- * of a variable binds it; `{*}` in a header is any word. `{ "$merge": [a, b] }` is a with the keys of b, `{ "$exact": a }` is a with its keys in order.
+ * of a variable binds it; `{*}` in a header is any word. `{ "$merge": [a, b] }` is a with the keys of b; `{ "$json": text }` is
+ * exactly that text. An object with `$keys` has these keys in this order.
  */
 export interface Request {
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
-  /** The bytes to send where `body` is not what JSON.stringify writes. */
+  /** The bytes to send where no `body` can stand for them. */
   readonly text?: string;
   /** Spaces are added to the body until it has so many bytes. */
   readonly padTo?: number;

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { type Bindings, reference } from './bindings.ts';
 import type { ExpectedProblem, Expectation } from './case.ts';
 import type { Answer } from './client.ts';
+import { readJson, type Tree } from './json-tree.ts';
 import { type Difference, difference, match } from './match.ts';
 
 /** The variable that stands for any word, and is not bound. */
@@ -43,7 +44,7 @@ function matchHeader(name: string, expected: string | null, got: string | undefi
   if (variable === ANYTHING) return WORD.test(middle) ? [] : [difference(`header ${name}`, expected, got)];
   const fits = got === head + middle + tail && (!variable.includes(':') || /^\d+$/.test(middle));
   if (!fits) return [difference(`header ${name}`, expected, got)];
-  return match(reference(variable), variable.includes(':') ? Number(middle) : middle, `header ${name}`, bindings);
+  return match(reference(variable), tree(variable.includes(':') ? Number(middle) : middle), `header ${name}`, bindings);
 }
 
 /** The addresses in `Link` by their relation (RFC 8288). */
@@ -57,10 +58,13 @@ function matchLinks({ links = {} }: Expectation, { headers }: Answer, bindings: 
   return Object.entries(links).flatMap(([relation, variable]) => {
     const [place, target] = [`link ${relation}`, targets.get(relation)];
     if (variable === ANYTHING) return target === undefined ? [difference(place, 'an address', undefined)] : [];
-    if (variable !== null) return match(reference(variable), target, place, bindings);
+    if (variable !== null)
+      return match(reference(variable), target === undefined ? target : tree(target), place, bindings);
     return target === undefined ? [] : [difference(place, undefined, target)];
   });
 }
+
+const tree = (value: string | number): Tree => ({ text: JSON.stringify(value) });
 
 function parsed(text: string): JsonValue | undefined {
   try {
@@ -115,7 +119,7 @@ function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Dif
   if (expect.empty) return answer.text === '' ? [] : [difference('body', undefined, answer.text)];
   if (expect.problem) return matchProblem(expect.problem, expect.status, answer);
   if (expect.body === undefined) return [];
-  return match(expect.body, parsed(answer.text) ?? answer.text, 'body', bindings);
+  return match(expect.body, readJson(answer.text) ?? tree(answer.text), 'body', bindings);
 }
 
 /** Every point in which the answer differs from what is expected. */

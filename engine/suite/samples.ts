@@ -1,6 +1,7 @@
 /** Bodies that a type accepts: with as little as it allows, with every field, with records nested in it. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
+import { raw } from './json-tree.ts';
 
 /** Gives another number each time, so that no two records have a value in common by chance. */
 export interface Seeds {
@@ -42,13 +43,21 @@ export function smallest(type: RecordType, seeds: Seeds, link: LinkMaker, parent
 
 /** Every field, and the relations that are required. */
 export function fullest(type: RecordType, seeds: Seeds, link: LinkMaker, parent?: Parent): JsonObject {
-  const open: JsonObject = type.open && openHere(type, parent) ? { [OPEN_KEY]: { b: [seeds.next, null], a: 'é' } } : {};
+  const open = type.open && openHere(type, parent) ? openKeys(seeds) : {};
   return {
     ...valuesOf(writable(type, parent), seeds),
     ...open,
     ...relationBodies(requiredRelations(type, parent), seeds, link),
   };
 }
+
+/** Keys out of their order in JavaScript, and a value as JSON.stringify does not write it. */
+const openKeys = (seeds: Seeds): JsonObject => ({
+  [OPEN_KEY]: raw(`{"2":[${seeds.next}.0,null],"1":"\\u00e9","b":12345678901234567890,"a":1e2}`),
+  '30': [],
+  '4': null,
+  $keys: ['30', OPEN_KEY, '4'],
+});
 
 const openHere = (type: RecordType, parent: Parent): boolean =>
   parent === undefined || parent.fields.length === type.defaultVariant.fields.length;

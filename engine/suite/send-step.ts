@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bindings, fill, fillHeaders, fillPath } from './bindings.ts';
 import type { Request, Sender, Step } from './case.ts';
 import type { Answer, Client } from './client.ts';
+import { writeJson } from './json-tree.ts';
 
 export interface Tokens {
   /** Of whoever sends what nobody in particular sends. */
@@ -20,7 +21,7 @@ export interface SentStep {
 const MAX_TEXT = 2_000;
 
 function textOf({ text, body, padTo = 0 }: Request, bindings: Bindings): string | undefined {
-  const plain = text ?? (body === undefined ? undefined : JSON.stringify(fill(body, bindings)));
+  const plain = text ?? (body === undefined ? undefined : writeJson(fill(body, bindings)));
   return plain && plain + ' '.repeat(Math.max(0, padTo - Buffer.byteLength(plain)));
 }
 

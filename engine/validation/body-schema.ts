@@ -7,7 +7,6 @@ export const EXPECTED = 'x-expected';
 /** The value must fit the shared schema of this name. No $ref: Ajv would compile all types that hang together at once. */
 export const RECORD = 'x-record';
 
-const JSON_TYPES = ['null', 'boolean', 'object', 'array', 'number', 'string'];
 const IDENTIFIER_TEXT = 'an identifier: an integer from 1 to 2^53-1';
 
 /** The schemas' names for each other. */
@@ -67,9 +66,10 @@ function recordSchema(type: RecordType, fields: readonly Field[]): JsonObject {
 export function fieldSchema(field: Field): JsonObject {
   const schema = field.type.schema(field);
   const expected = field.type.expected(field);
-  return field.nullable
-    ? { ...withNull(schema), [EXPECTED]: `${expected}, or null` }
-    : { ...schema, type: schema['type'] ?? JSON_TYPES.slice(1), [EXPECTED]: expected };
+  if (field.nullable) return { ...withNull(schema), [EXPECTED]: `${expected}, or null` };
+  // Not a list of all types: Ajv takes 1e400, which is Infinity once it is parsed, for no number.
+  const present = schema['type'] === undefined ? { not: { type: 'null' } } : {};
+  return { ...schema, ...present, [EXPECTED]: expected };
 }
 
 function withNull(schema: JsonObject): JsonObject {

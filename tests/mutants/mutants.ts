@@ -118,8 +118,26 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a merge patch that replaces',
     'http/operations/update.ts',
-    'mergePatch, view, ...precondition',
-    'mergePatch: false, view, ...precondition',
+    '      mergePatch,\n',
+    '      mergePatch: false,\n',
+  ),
+  mutant(
+    'a merge patch that writes what it leaves alone anew',
+    'storage/write/merge-patch.ts',
+    "!== '{') return takeValue(reading);",
+    "!== '{') return JSON.stringify(JSON.parse(takeValue(reading)));",
+  ),
+  mutant(
+    'a value kept as JSON.parse has it',
+    'storage/write/resolve-record.ts',
+    'raw?.get(key) ?? { name',
+    '(raw ? undefined : undefined) ?? { name',
+  ),
+  mutant(
+    'open keys in the order of JavaScript',
+    'storage/write/resolve-record.ts',
+    'return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];',
+    'return keys;',
   ),
   mutant('If-Match that is not looked at', 'http/preconditions.ts', '!matchesStrongly(expected, tag)', 'false'),
   mutant(

@@ -5,6 +5,7 @@ import { type Bindings, fill, fillPath } from '../../engine/suite/bindings.ts';
 import { compareAnswer } from '../../engine/suite/compare-answer.ts';
 import type { Answer } from '../../engine/suite/client.ts';
 import type { Client } from '../../engine/suite/client.ts';
+import { readJson, writeJson } from '../../engine/suite/json-tree.ts';
 import { match } from '../../engine/suite/match.ts';
 import { listQuery, viewQuery } from '../../engine/suite/query-text.ts';
 import { type Accepted, createReference, type Reference } from '../../engine/suite/reference/reference.ts';
@@ -27,7 +28,7 @@ interface Session {
 
 async function send(session: Session, method: string, path: string, body?: JsonObject): Promise<Answer> {
   const filled = fillPath(path, session.bindings);
-  const text = body === undefined ? undefined : JSON.stringify(fill(body, session.bindings));
+  const text = body === undefined ? undefined : writeJson(fill(body, session.bindings));
   session.log.push(`${method} ${filled} ${text ?? ''}`);
   const headers: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
   return session.client.send({ method, path: filled, headers, text });
@@ -166,7 +167,7 @@ async function compareAll(session: Session, model: Model): Promise<void> {
   for (const type of model.types.values()) {
     const answer = await send(session, 'GET', collectionPath(type));
     const { body } = session.reference.list(type, {});
-    const differences = match(body, JSON.parse(answer.text) as JsonValue, 'body', session.bindings);
+    const differences = match(body, readJson(answer.text), 'body', session.bindings);
     if (differences.length > 0) fail(session, differences, answer);
   }
   const dangling = await session.bench.observer.danglingRows();

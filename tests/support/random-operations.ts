@@ -1,5 +1,7 @@
 /** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
 import * as fc from 'fast-check';
+import { RAW_TEXTS } from '../../engine/field-types/document.ts';
+import { pick } from '../../engine/field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { pointer } from '../../engine/json.ts';
 import {
@@ -9,6 +11,7 @@ import {
   type RecordType,
   type Relation,
 } from '../../engine/model/model.ts';
+import { raw } from '../../engine/suite/json-tree.ts';
 import { type Id, idValue, rowsOf, type World } from '../../engine/suite/reference/world.ts';
 
 export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
@@ -63,6 +66,7 @@ function drawValue(drawing: Drawing, field: Field, creating: boolean, at: Path):
   const good = field.type.good(field, draw(DRAWN_VALUES));
   if (choice === 23) return fault(faults, at, field.type.bad(field)[0], good);
   if (choice > 19) return field.nullable ? null : good;
+  if (choice === 19 && field.type.texts) return raw(pick(field.type.texts(field), draw(99)));
   if (choice > 16) return field.type.edges(field)[draw(3)] ?? good;
   if (choice > 6 || (field.required && creating)) return good;
   return undefined;
@@ -130,6 +134,24 @@ function drawRelation(drawing: Drawing, relation: Relation, at: Path): JsonValue
   return choice < 6 && !relation.required ? null : drawRelated(drawing, relation, at);
 }
 
+/** Up to three keys, in any order, each with a text. */
+function drawOpenKeys(draw: Draw): JsonObject {
+  const keys = [...new Set(Array.from({ length: 1 + draw(3) }, () => pick(OPEN_KEYS, draw(99))))];
+  const members = keys.map((key) => [key, raw(pick(OPEN_TEXTS, draw(99)))] as const);
+  return { ...Object.fromEntries(members), $keys: keys };
+}
+
+const OPEN_KEYS = ['openKey', '9', '10', '', 'constructor'] as const;
+/** So few that patches meet objects again. */
+const OPEN_TEXTS = [
+  ...RAW_TEXTS,
+  '{"a":0,"b":null}',
+  '{"a":1.0,"b":null}',
+  '{"b":{"2":1.0,"1":null}}',
+  '{"b":{"1":1e2,"2":null},"a":1}',
+  'null',
+] as const;
+
 /** A record as a body. Sets are filtered, so that faults in what was dropped must not be counted: see `drawBody`. */
 function drawRecord(
   drawing: Drawing,
@@ -143,7 +165,7 @@ function drawRecord(
     const value = drawValue(drawing, field, creating, [...at, field.name]);
     if (value !== undefined) body[field.name] = value;
   }
-  if (type.open && drawing.draw(4) === 3) body['openKey'] = { a: drawing.draw(3), b: null };
+  if (type.open && drawing.draw(4) === 3) Object.assign(body, drawOpenKeys(drawing.draw));
   if (!type.open && drawing.draw(40) === 39) body['noSuchKey'] = fault(drawing.faults, [...at, 'noSuchKey'], 1, 1);
   const depth = at.filter((step) => typeof step === 'string').length;
   for (const relation of depth < MAX_DEPTH ? type.relations.values() : []) {

@@ -3,6 +3,7 @@ import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context, representative } from '../context.ts';
+import { raw } from '../json-tree.ts';
 import { freshValue } from '../samples.ts';
 import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
 import { smallBody } from '../obtain.ts';
@@ -16,6 +17,7 @@ const place = (field: Field): string => `/${escapeStep(field.name)}`;
 /** Values that every record may have, whatever other records there are. */
 const accepted = (field: Field, { seeds }: Context): readonly JsonValue[] => [
   ...(field.unique ? [] : field.type.edges(field)),
+  ...(field.type.texts?.(field) ?? []).map(raw),
   freshValue(field, seeds),
   ...(field.nullable ? [null] : []),
 ];

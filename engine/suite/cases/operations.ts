@@ -1,6 +1,7 @@
 /** Each operation that a type offers, from its smallest record to its fullest; 405 for each that it does not. */
 import type { Case, Expectation } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
+import { entriesOf } from '../json-tree.ts';
 import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
 import { COLLECTION, ITEM, METHODS } from '../doors.ts';
 import { fullBody, smallBody } from '../obtain.ts';
@@ -54,7 +55,7 @@ function updates(context: Context): Case[] {
     caseOf(context, GROUP, `${method} ${itemPath(type, '…')} all fields, some, none`, (scenario) => {
       const id = post(scenario, type, fullBody(scenario, type));
       put(scenario, type, id, {}, {}, method);
-      for (const [key, value] of Object.entries(fullBody(scenario, type))) {
+      for (const [key, value] of entriesOf(fullBody(scenario, type))) {
         if (type.fields.has(key)) put(scenario, type, id, { [key]: value }, {}, method);
       }
       get(scenario, type, id);

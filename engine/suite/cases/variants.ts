@@ -2,6 +2,7 @@
 import type { Field, Variant } from '../../model/model.ts';
 import type { Case } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
+import { entriesOf } from '../json-tree.ts';
 import { cnd, parameter } from '../query-text.ts';
 import { freshValue } from '../samples.ts';
 import { collectionPath, guard, itemPath, MISSING_ID } from '../addresses.ts';
@@ -25,7 +26,7 @@ function life(context: Context, variant: Variant): Case[] {
       const view = { variant: variant.name };
       const names = new Set(variant.fields.map(({ name }) => name));
       const body = Object.fromEntries(
-        Object.entries(fullBody(scenario, type)).filter(([key]) => names.has(key) || !type.fields.has(key)),
+        entriesOf(fullBody(scenario, type)).filter(([key]) => names.has(key) || !type.fields.has(key)),
       );
       const id = post(scenario, type, body, view);
       get(scenario, type, id, view);

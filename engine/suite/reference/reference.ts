@@ -1,5 +1,5 @@
 /** The reference model: a service in a page of memory that says what the real one must answer. */
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { RecordType } from '../../model/model.ts';
 import { type FilterRequest, listed, type OrderRequest } from './lists.ts';
 import { Refusal } from './refusal.ts';
@@ -83,16 +83,6 @@ function page(world: World, type: RecordType, { filters = [], order, offset = 0,
   return { ids: shown.map(({ id }) => id), body, total: rows.length };
 }
 
-/** Bodies may hold what answers showed: values marked as kept exactly. */
-function plain(body: JsonObject): JsonObject {
-  const value = (given: JsonValue): JsonValue => {
-    if (Array.isArray(given)) return given.map(value);
-    if (!isObject(given)) return given;
-    return given['$exact'] === undefined ? plain(given) : given['$exact'];
-  };
-  return Object.fromEntries(Object.entries(body).map(([key, given]) => [key, value(given)]));
-}
-
 function create(run: Run, type: RecordType, body: JsonObject, view?: ViewRequest) {
   const given = idIn(body, type);
   if (given !== undefined && rowOf(run.world, type, given))
@@ -119,10 +109,9 @@ export function createReference(rank?: (id: Id) => number): Reference {
     world,
     get: (type, id, view) => show(world, type, id, view),
     list: (type, request) => page(world, type, request),
-    create: (type, body, { view, patch = false } = {}) =>
-      attempt(world, (run) => create(run, type, plain(body), view), patch),
+    create: (type, body, { view, patch = false } = {}) => attempt(world, (run) => create(run, type, body, view), patch),
     update: (type, id, body, { view, patch = false } = {}) =>
-      attempt(world, (run) => update(run, type, id, plain(body), view), patch),
+      attempt(world, (run) => update(run, type, id, body, view), patch),
     remove: (type, id, view) => attempt(world, (run) => remove(run, type, id, view), false),
   };
 }

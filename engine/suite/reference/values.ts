@@ -1,7 +1,8 @@
 /** What the own values of a record are after a write to the reference model. */
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject, type JsonValue, pointer } from '../../json.ts';
+import { type JsonObject, type JsonValue, pointer } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
+import { entriesOf, raw, rawText, writeJson } from '../json-tree.ts';
 import { mergePatch } from './merge-patch.ts';
 import { Refusal } from './refusal.ts';
 import { type Id, putRow, type Row, type World } from './world.ts';
@@ -22,15 +23,23 @@ export interface Run {
 
 /** Keys of a record in a body, by what they stand for. */
 export function parts(type: RecordType, body: JsonObject) {
-  const entries = Object.entries(body).filter(([key]) => key !== type.identifier.name);
+  const entries = entriesOf(body).filter(([key]) => key !== type.identifier.name);
   return {
-    values: entries.flatMap(([key, value]) => optional(type.fields.get(key), (field) => ({ field, value }))),
+    values: entries.flatMap(([key, value]) =>
+      optional(type.fields.get(key), (field) => ({ field, value: kept(field, value) })),
+    ),
     relations: entries.flatMap(([key, value]) =>
       optional(type.relations.get(key), (relation) => ({ relation, value })),
     ),
-    open: entries.filter(([key]) => !type.fields.has(key) && !type.relations.has(key)),
+    open: entries
+      .filter(([key]) => !type.fields.has(key) && !type.relations.has(key))
+      .map(([key, value]) => [key, raw(writeJson(value))] as const),
   };
 }
+
+/** What a field holds: some keep the text of a value. */
+export const kept = (field: Field, value: JsonValue): JsonValue =>
+  field.type.keepsText && value !== null ? raw(writeJson(value)) : value;
 
 const optional = <T, R>(value: T | undefined, make: (value: T) => R): R[] => (value === undefined ? [] : [make(value)]);
 
@@ -44,21 +53,25 @@ export function say(run: Run, type: RecordType, id: Id, key: string, value: Json
   run.said.set(name, { value, at });
 }
 
-/** The value that a field has after it was written; merge patches reach into values that no operator compares. */
-function written(run: Run, field: Field, stored: JsonValue, given: JsonValue): JsonValue {
-  return run.patch && field.type.operators.length === 0 ? mergePatch(stored, given) : given;
+/** The value that a field has after it was written; merge patches reach into texts. */
+function written(run: Run, stored: JsonValue, given: JsonValue): JsonValue {
+  const text = rawText(given);
+  return run.patch && text !== undefined ? raw(mergePatch(rawText(stored), text)) : given;
 }
 
-function writtenOpen(run: Run, stored: JsonObject, entries: readonly (readonly [string, JsonValue])[]): JsonObject {
-  const given = Object.fromEntries(entries);
-  const after = run.patch ? mergePatch(stored, given) : { ...stored, ...given };
-  return isObject(after) ? after : stored;
+function writtenOpen(run: Run, stored: Row['open'], entries: readonly (readonly [string, JsonValue])[]): Row['open'] {
+  const open = new Map(stored);
+  for (const [key, value] of entries) {
+    if (run.patch && rawText(value) === 'null') open.delete(key);
+    else open.set(key, written(run, open.get(key) ?? null, value));
+  }
+  return open;
 }
 
 function same(a: Row, b: Row): boolean {
   return (
     [...b.values].every(([field, value]) => isDeepStrictEqual(a.values.get(field), value)) &&
-    isDeepStrictEqual(a.open, b.open)
+    isDeepStrictEqual([...a.open], [...b.open])
   );
 }
 
@@ -67,7 +80,7 @@ export function writeValues(run: Run, type: RecordType, row: Row, body: JsonObje
   const { values, open } = parts(type, body);
   const after = new Map(row.values);
   for (const { field, value } of values) {
-    after.set(field, written(run, field, row.values.get(field) ?? null, value));
+    after.set(field, written(run, row.values.get(field) ?? null, value));
     say(run, type, row.id, field.name, value, pointer([...at, field.name]));
   }
   for (const [key, value] of open) say(run, type, row.id, `open ${key}`, value, pointer([...at, key]));

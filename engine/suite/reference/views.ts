@@ -74,17 +74,15 @@ export function shownBy(type: RecordType, { include, fields, variant }: ViewRequ
   return fields === undefined ? shown : selected(shown, fields);
 }
 
-/** Values of types that no operator compares are kept as they were written, with the order of their keys. */
-export const asWritten = (field: Field, value: JsonValue): JsonValue =>
-  field.type.operators.length === 0 && value !== null ? { $exact: value } : value;
-
-const exactKeys = (open: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(open).map(([key, value]) => [key, value === null ? null : { $exact: value }]));
+const openKeys = (open: ReadonlyMap<string, JsonValue>): JsonObject => ({
+  ...Object.fromEntries(open),
+  ...(open.size > 1 ? { $keys: [...open.keys()] } : {}),
+});
 
 /** A record as an answer shows it, its new identifiers as variables. */
 export function represent(world: World, type: RecordType, row: Row, shown: Shown): JsonObject {
   const { name, inRecord } = type.identifier;
-  const fields = shown.fields.map((field) => [field.name, asWritten(field, row.values.get(field) ?? null)]);
+  const fields = shown.fields.map((field) => [field.name, row.values.get(field) ?? null]);
   const relations = [...shown.relations].map(([relation, view]) => [
     relation.name,
     representRelated(world, relation, row, view),
@@ -92,7 +90,7 @@ export function represent(world: World, type: RecordType, row: Row, shown: Shown
   return {
     ...(inRecord ? { [name]: idValue(row.id) } : {}),
     ...Object.fromEntries(fields),
-    ...(shown.openKeys ? exactKeys(row.open) : {}),
+    ...(shown.openKeys ? openKeys(row.open) : {}),
     ...Object.fromEntries(relations),
   };
 }

@@ -12,7 +12,8 @@ export interface Row {
   readonly id: Id;
   readonly values: ReadonlyMap<Field, JsonValue>;
   readonly links: ReadonlyMap<Reference, Id>;
-  readonly open: JsonObject;
+  /** The keys that no field names, in their order, each with what it holds. */
+  readonly open: ReadonlyMap<string, JsonValue>;
 }
 
 export interface World {
@@ -88,7 +89,7 @@ function sameRow(before: Row | undefined, after: Row): boolean {
   return (
     sameMap(before.values, after.values) &&
     sameMap(before.links, after.links) &&
-    isDeepStrictEqual(before.open, after.open)
+    isDeepStrictEqual([...before.open], [...after.open])
   );
 }
 

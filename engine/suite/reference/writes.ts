@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
 import { type Id, idIn, newId, putRow, type Row, rowOf } from './world.ts';
 import { differingKeys } from './stored.ts';
-import { parts, type Path, type Run, say, writeValues } from './values.ts';
+import { kept, parts, type Path, type Run, say, writeValues } from './values.ts';
 
 const currentOf = (run: Run, relation: Relation, id: Id): Row[] => {
   const row = rowOf(run.world, relation.source, id);
@@ -174,8 +174,10 @@ export function createRecord(
   at: Path,
   id: Id = newId(run.world, type),
 ): Id {
-  const values = new Map([...type.fields.values()].map((field) => [field, field.default ?? null] as const));
-  putRow(run.world, type, { id, values, links: new Map(), open: {} });
+  const values = new Map(
+    [...type.fields.values()].map((field) => [field, kept(field, field.default ?? null)] as const),
+  );
+  putRow(run.world, type, { id, values, links: new Map(), open: new Map() });
   updateRecord(run, type, id, body, at);
   return id;
 }
