@@ -2,6 +2,7 @@
 /** The commands: `records check` is the same as `npm run check`. */
 import { type Command, runProcess } from './commands/command.ts';
 import { didYouMean } from './names.ts';
+import { print, printError } from './terminal.ts';
 
 interface Entry {
   /** One sentence for the help. */
@@ -65,11 +66,11 @@ export const commands = {
     load: async () => (await import('./commands/import.ts')).importRecords,
   },
   backup: {
-    description: 'Copy the database to FILE while the service runs, and look through the copy.',
+    description: 'Copy the database to FILE while the service runs, and verify the copy; --force.',
     load: async () => (await import('./commands/backup.ts')).backup,
   },
   restore: {
-    description: 'Put a backup in the place of the database, which is kept beside it: FILE; --anyway.',
+    description: 'Put a backup in the place of the database, which is kept beside it: FILE; --force.',
     load: async () => (await import('./commands/restore.ts')).restoreBackup,
   },
 } as const satisfies Record<string, Entry>;
@@ -80,8 +81,8 @@ async function main([name = 'help', ...options]: readonly string[]): Promise<num
   const entry = table.get(name);
   if (entry !== undefined) return (await entry.load()).run(options);
   const asked = ['help', '--help', '-h'].includes(name);
-  if (asked) console.log(help());
-  else console.error(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
+  if (asked) print(help());
+  else printError(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
   return asked ? 0 : 2;
 }
 

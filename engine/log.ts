@@ -1,6 +1,7 @@
 /** The log: one JSON object in each line, on standard error. It has no values of records, no tokens and no query strings. */
 import { destination, pino } from 'pino';
 import type { Settings } from './settings.ts';
+import { printable } from './terminal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,8 +24,16 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
     },
-    destination({ fd: STANDARD_ERROR, sync: true }),
+    process.stderr.isTTY ? onTerminal() : standardError(),
   );
+}
+
+const standardError = () => destination({ fd: STANDARD_ERROR, sync: true });
+
+/** JSON escapes only some of the characters that a terminal obeys. */
+function onTerminal(): { write(line: string): void } {
+  const terminal = standardError();
+  return { write: (line) => void terminal.write(printable(line)) };
 }
 
 /** Messages that may hold values: those of the database's server have an SQLSTATE, those of JSON.parse quote the text. */

@@ -19,6 +19,7 @@ const RANKS: readonly (readonly string[])[] = [
     'document-order.ts',
     'start-error.ts',
     'files.ts',
+    'terminal.ts',
     'log-levels.ts',
     'settings.ts',
     'log.ts',
@@ -93,6 +94,11 @@ describe('engine/', () => {
         .map((word) => `${file}: ${word}`),
     );
     expect(known).toEqual([]);
+  });
+
+  it('writes for people in one place', () => {
+    const elsewhere = files.filter((file) => /\bconsole\./.test(readFileSync(file, 'utf8')));
+    expect(elsewhere).toEqual([join(ENGINE, 'terminal.ts')]);
   });
 
   it('has files that can be read at one go', () => {

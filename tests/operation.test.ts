@@ -241,6 +241,7 @@ test.each([
   ['SQLITE_CANTOPEN_ISDIR', 'storage-busy'],
   ['SQLITE_READONLY_DBMOVED', 'storage-busy'],
   ['SQLITE_FULL', 'storage-full'],
+  ['SQLITE_IOERR_WRITE', 'storage-full'],
   ['SQLITE_CORRUPT_INDEX', undefined],
 ])('%s of SQLite is %s', (code, problem) => {
   const translated = translate(Object.assign(new Error('said'), { code }));

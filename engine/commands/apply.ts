@@ -8,6 +8,7 @@ import { type Applied, applyPlan } from '../storage/plan/apply.ts';
 import { formatSteps, planAsJson } from '../storage/plan/report.ts';
 import { type Plan, stepId } from '../storage/plan/step.ts';
 import { makeEngineTables, planFor, remember } from '../storage/prepare.ts';
+import { print } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
@@ -26,7 +27,7 @@ export const apply: Command = {
         await makeEngineTables(driver);
         return makeTrue(await planFor(model, driver), driver, allow);
       });
-      console.log(json ? asJson(applied) : format(applied));
+      print(json ? asJson(applied) : format(applied));
     } finally {
       await driver.close();
     }

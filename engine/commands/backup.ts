@@ -2,17 +2,23 @@
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
+import { print, printError } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 
-const USAGE = 'records backup FILE: copies the database of DATABASE_URL to FILE, and looks through the copy';
+const USAGE =
+  'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force over a file that is there';
 
 export const backup: Command = {
   run: async (args) => {
-    const [to] = readOptions(args, {}, 1, USAGE).positionals;
+    const { values, positionals } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
+    const [to] = positionals;
     if (to === undefined) throw new StartError(USAGE);
-    const { rows, tables } = await backUp(sqliteFile(`pg_dump --format=custom --file=${to} DATABASE_URL`), to);
-    console.log(`${to}: ${rows} rows in ${tables} tables, looked through, no fault`);
+    const file = sqliteFile(`pg_dump --format=custom --file=${to} DATABASE_URL`);
+    const { rows, tables, foreign } = await backUp(file, to, values.force ?? false);
+    print(`${to}: ${rows} rows in ${tables} tables, verified`);
+    if (foreign.length > 0)
+      printError(`Not made by this engine, and refused by "records restore" without --force: ${foreign.join(', ')}`);
     return 0;
   },
 };

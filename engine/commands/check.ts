@@ -2,6 +2,7 @@
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
+import { print } from '../terminal.ts';
 import { type Command, readFlags } from './command.ts';
 
 export const check: Command = {
@@ -9,9 +10,9 @@ export const check: Command = {
     const { json } = readFlags(options, ['json']);
     const { schemaDirectory } = readSettings(process.env);
     const { schema, diagnostics } = checkSchema(schemaDirectory);
-    if (json) console.log(JSON.stringify(diagnostics, null, 2));
-    else if (diagnostics.length > 0) console.log(formatDiagnostics(diagnostics));
-    else console.log(`${schema?.model.types.size ?? 0} record types in ${schemaDirectory}, no fault`);
+    if (json) print(JSON.stringify(diagnostics, null, 2));
+    else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
+    else print(`${schema?.model.types.size ?? 0} record types in ${schemaDirectory}, no fault`);
     return schema ? 0 : 1;
   },
 };

@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
+import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
+import { printError } from '../terminal.ts';
 
 export interface Command {
   /** Resolves with the exit code. A StartError that it throws is printed, with exit code 1. */
@@ -35,17 +37,24 @@ export async function stopSignal(): Promise<void> {
 export function runProcess(run: () => Promise<number>): void {
   // What Node itself would print of an error may hold values of records.
   process.once('uncaughtException', (error) => {
-    console.error(errorText(error));
+    printError(errorText(error));
     process.exit(1);
   });
   void exitCode(run).then((code) => (process.exitCode = code));
 }
 
+/** What an operator can act on, as it is; of a fault of ours, where it happened. */
+export const messageOf = (error: unknown): string =>
+  error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
+
+/** A full disk, for instance. */
+const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
+
 async function exitCode(run: () => Promise<number>): Promise<number> {
   try {
     return await run();
   } catch (error) {
-    console.error(error instanceof StartError ? error.message : errorText(error));
+    printError(messageOf(error));
     return 1;
   }
 }

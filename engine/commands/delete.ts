@@ -4,6 +4,7 @@ import { didYouMean } from '../names.ts';
 import { StartError } from '../start-error.ts';
 import { deleteTree, TreeRestricted } from '../storage/delete-tree.ts';
 import { planFor } from '../storage/prepare.ts';
+import { print, printError } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { withDatabase } from './transfer.ts';
@@ -34,7 +35,7 @@ export const remove: Command = {
       return { found: wasThere, rows: progress.rows() };
     });
     if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
-    console.log(`${name} ${identifier} is deleted: ${rows} rows were deleted or unlinked`);
+    print(`${name} ${identifier} is deleted: ${rows} rows were deleted or unlinked`);
     return 0;
   },
 };
@@ -58,7 +59,7 @@ function reportProgress(): { readonly add: (rows: number) => void; readonly rows
     rows += more;
     if (performance.now() - shownAt < INTERVAL) return;
     shownAt = performance.now();
-    console.error(`${rows} rows so far`);
+    printError(`${rows} rows so far`);
   };
   return { add, rows: () => rows };
 }

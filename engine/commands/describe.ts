@@ -6,6 +6,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
+import { print } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
@@ -18,7 +19,7 @@ export const describe: Command = {
     const { values, positionals } = readOptions(args, known, 1, USAGE);
     const model = readModel(readSettings(process.env).schemaDirectory);
     const [name] = positionals;
-    console.log(values.diagram ? mermaidOf(model) : format(chosen(model, name), values.json ?? false));
+    print(values.diagram ? mermaidOf(model) : format(chosen(model, name), values.json ?? false));
     return 0;
   },
 };

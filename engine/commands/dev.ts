@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import { findDescriptors } from '../descriptor/find.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
-import { errorText } from '../log.ts';
 import { followSettled } from '../settled.ts';
-import { reasonOf, StartError } from '../start-error.ts';
-import { type Command, readFlags, stopSignal } from './command.ts';
+import { reasonOf } from '../start-error.ts';
+import { print, printError } from '../terminal.ts';
+import { type Command, messageOf, readFlags, stopSignal } from './command.ts';
 import { type Reloading, serveReloading } from './reloading.ts';
 
 /** Milliseconds between two looks at the descriptors. */
@@ -19,7 +19,7 @@ export const dev: Command = {
     const before = stateOf(settings.schemaDirectory);
     const serving = await serveReloading(settings);
     printWarnings(serving);
-    console.log(`Records are served at ${serving.url}/api/, and follow ${settings.schemaDirectory}`);
+    print(`Records are served at ${serving.url}/api/, and follow ${settings.schemaDirectory}`);
     const stop = follow(settings.schemaDirectory, before, () => reload(serving));
     await stopSignal();
     await stop();
@@ -34,16 +34,16 @@ async function reload(serving: Reloading): Promise<void> {
     await serving.reload();
     printWarnings(serving);
     const { types } = serving.engine().model;
-    console.log(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
+    print(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
   } catch (error) {
-    console.error(error instanceof StartError ? error.message : errorText(error));
-    console.error('The schema from before goes on being served.');
+    printError(messageOf(error));
+    printError('The schema from before goes on being served.');
   }
 }
 
 function printWarnings(serving: Reloading): void {
   const { warnings } = serving.engine();
-  if (warnings.length > 0) console.error(formatDiagnostics(warnings));
+  if (warnings.length > 0) printError(formatDiagnostics(warnings));
 }
 
 const follow = (directory: string, before: string, changed: () => Promise<void>): (() => Promise<void>) =>

@@ -2,6 +2,7 @@
 import type { Change } from '../diff/change.ts';
 import { compareModels } from '../diff/diff.ts';
 import { StartError } from '../start-error.ts';
+import { print } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
@@ -17,7 +18,7 @@ export const diff: Command = {
     if (before === undefined || after === undefined)
       throw new StartError(`Two schema directories are needed\n${USAGE}`);
     const changes = compareModels(readModel(before), readModel(after));
-    console.log(values.json ? JSON.stringify(changes, null, 2) : format(changes));
+    print(values.json ? JSON.stringify(changes, null, 2) : format(changes));
     return changes.some(({ breaking }) => breaking) ? BREAKING : 0;
   },
 };

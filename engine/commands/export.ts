@@ -8,6 +8,7 @@ import { reasonOf, StartError } from '../start-error.ts';
 import type { Driver } from '../storage/driver.ts';
 import { planFor } from '../storage/prepare.ts';
 import { exportLines } from '../storage/transfer/export.ts';
+import { print } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
@@ -27,7 +28,7 @@ export const exportRecords: Command = {
         return write(model, driver, file.partial, name);
       });
       file.finish();
-      console.log(`${count} lines written to ${name}`);
+      print(`${count} lines written to ${name}`);
     } finally {
       file.discard();
     }

@@ -4,6 +4,7 @@ import { prepare } from '../storage/prepare.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
 import type { LineText } from '../storage/transfer/read-lines.ts';
 import { readLines } from '../storage/transfer/read-lines.ts';
+import { print } from '../terminal.ts';
 import { lineChecker } from './check-line.ts';
 import type { Command } from './command.ts';
 import { type LineReport, lineReport } from './line-report.ts';
@@ -24,7 +25,7 @@ export const importRecords: Command = {
     try {
       const count = await imported(file, report);
       report.finish();
-      console.log(`${count} lines read from ${file}`);
+      print(`${count} lines read from ${file}`);
       return 0;
     } catch (error) {
       if (!(error instanceof LinesRefused)) throw error;

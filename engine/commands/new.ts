@@ -11,6 +11,7 @@ import { snakeCase } from '../names.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
+import { print, printError } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 
@@ -24,8 +25,8 @@ export const create: Command = {
     const { schemaDirectory } = readSettings(process.env);
     const file = write(type, schemaDirectory);
     const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
-    if (faults.length > 0) console.error(formatDiagnostics(faults));
-    console.log(`${file} is a beginning: change it, then "npm run check" and "npm start" (or "npm run dev").`);
+    if (faults.length > 0) printError(formatDiagnostics(faults));
+    print(`${file} is a beginning: change it, then "npm run check" and "npm start" (or "npm run dev").`);
     return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
   },
 };

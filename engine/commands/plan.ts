@@ -8,6 +8,7 @@ import { type Assessed, assess } from '../storage/plan/assess.ts';
 import { createPlan } from '../storage/plan/plan.ts';
 import { formatDrift, formatSteps, planAsJson } from '../storage/plan/report.ts';
 import { planFor } from '../storage/prepare.ts';
+import { print } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
@@ -27,7 +28,7 @@ export const plan: Command = {
     const { sql = false, json = false } = values;
     const { schemaDirectory, databaseUrl } = readSettings(process.env);
     const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl));
-    console.log(json ? JSON.stringify(planAsJson(looked.steps, looked.drift, sql), null, 2) : format(looked, sql));
+    print(json ? JSON.stringify(planAsJson(looked.steps, looked.drift, sql), null, 2) : format(looked, sql));
     return exitCode(looked);
   },
 };

@@ -6,38 +6,50 @@ import { type Assessed, assess } from '../storage/plan/assess.ts';
 import { blockers, formatSteps } from '../storage/plan/report.ts';
 import { planFor } from '../storage/prepare.ts';
 import { restore } from '../storage/sqlite/backup.ts';
+import { print } from '../terminal.ts';
 import { sqliteFile } from './backup.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
 
 const USAGE =
-  'records restore FILE [--anyway]: looks through FILE, and puts a copy of it in the place of the database; --anyway where it does not fit the descriptors';
+  'records restore FILE [--force]: verifies FILE, and puts a copy of it in the place of the database; --force if it does not fit the descriptors, or holds what the engine did not make';
 
 export const restoreBackup: Command = {
   run: async (args) => {
-    const { positionals, values } = readOptions(args, { anyway: { type: 'boolean' } }, 1, USAGE);
+    if (args.includes('--anyway')) throw new StartError(`--anyway is called --force\n${USAGE}`);
+    const { positionals, values } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
     const [from] = positionals;
     if (from === undefined) throw new StartError(USAGE);
     const file = sqliteFile(`pg_restore --clean --if-exists --single-transaction --dbname=DATABASE_URL ${from}`);
-    const { anyway = false } = values;
-    const { rows, tables, former } = await restore(from, file, (copy) =>
-      anyway ? Promise.resolve() : fits(from, copy),
-    );
-    console.log(`${file} is ${from} now: ${rows} rows in ${tables} tables, looked through, no fault`);
-    if (former !== undefined) console.log(`What was there before: ${former}`);
+    const { rows, tables, former } = await restore(from, file, async (copy, { foreign }) => {
+      if (values.force) return;
+      if (foreign.length > 0) throw new StartError(refuseForeign(from, foreign));
+      await fits(from, copy);
+    });
+    print(`${file} is ${from} now: ${rows} rows in ${tables} tables, verified`);
+    if (former !== undefined) print(`What was there before: ${former}`);
     return 0;
   },
 };
+
+/** Names that are told; a hostile file may have very many. */
+const MAX_NAMED = 20;
+
+function refuseForeign(from: string, foreign: readonly string[]): string {
+  const more = foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '';
+  return [
+    `${from} holds what this engine did not make: ${foreign.slice(0, MAX_NAMED).join(', ')}${more}.`,
+    'Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.',
+  ].join('\n');
+}
 
 /** A service must be able to start with it: throws a StartError where somebody would have to decide something first. */
 async function fits(from: string, copy: string): Promise<void> {
   const steps = await stepsFor(copy);
   if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
   if (steps.length > 0)
-    console.log(
-      `${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(steps, false)}`,
-    );
+    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(steps, false)}`);
 }
 
 async function stepsFor(copy: string): Promise<readonly Assessed[]> {
@@ -56,6 +68,6 @@ const refusal = (from: string, steps: readonly Assessed[]): string =>
     '',
     formatSteps(steps, false),
     '',
-    'Take the descriptors that it was made with, or restore it with --anyway and decide with "records plan" and "records apply".',
+    'Use the descriptors that it was made with, or restore it with --force and decide with "records plan" and "records apply".',
     'Nothing was changed.',
   ].join('\n');

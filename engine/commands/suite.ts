@@ -4,15 +4,19 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
+import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { readSettings, type Settings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
+import type { Case } from '../suite/case.ts';
 import { junitXml } from '../suite/junit.ts';
 import { progressLine } from '../suite/progress.ts';
 import { replay, type Result } from '../suite/replay.ts';
 import { formatFailures, formatSummary } from '../suite/report.ts';
+import { print, printable, printError } from '../terminal.ts';
 import { announcement, chooseCases } from './chosen-cases.ts';
 import type { Command } from './command.ts';
+import { databaseFile } from './transfer.ts';
 
 const OPTIONS = {
   url: { type: 'string' },
@@ -24,10 +28,11 @@ const OPTIONS = {
   type: { type: 'string' },
   json: { type: 'boolean' },
   junit: { type: 'string' },
+  force: { type: 'boolean' },
 } as const;
 
 const USAGE = [
-  'records suite --url URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE]',
+  'records suite --url URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE [--force]]',
   'Replays the reads, with --write all requests; with --token also who gets in, with --read-token (of one who may only read) what others may;',
   'with --settings also what follows from the settings of this environment, which are taken to be those of the service',
 ].join('\n');
@@ -58,7 +63,7 @@ function loadModel({ schemaDirectory }: Settings): Model {
 async function confirmed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new StartError(`${question}\nWhere nobody can be asked, say --yes`);
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question(`${question}\nGo on? [y/N] `);
+  const answer = await prompt.question(printable(`${question}\nGo on? [y/N] `));
   prompt.close();
   return /^y(es)?$/i.test(answer.trim());
 }
@@ -80,12 +85,11 @@ const asJson = ({ case: { type, group, title }, outcome, failures, milliseconds 
   failures,
 });
 
-function report(results: readonly Result[], { json, junit }: Options): void {
-  if (junit !== undefined) writeFileSync(junit, junitXml(results));
-  if (json) return console.log(JSON.stringify(results.map(asJson), null, 2));
+function report(results: readonly Result[], json: boolean): void {
+  if (json) return print(JSON.stringify(results.map(asJson), null, 2));
   const failed = results.filter(({ outcome }) => outcome === 'failed');
-  for (const result of failed) console.log(`${formatFailures(result)}\n`);
-  console.log(formatSummary(results));
+  for (const result of failed) print(`${formatFailures(result)}\n`);
+  print(formatSummary(results));
 }
 
 export const suite: Command = {
@@ -95,19 +99,42 @@ export const suite: Command = {
     const settings = readSettings(process.env);
     const { cases, leftOut } = chooseCases(loadModel(settings), settings, options);
     await requireAnswer(url);
-    for (const line of leftOut) console.error(line);
-    if (options.write && !options.yes && !(await confirmed(announcement(url, cases)))) return 1;
-    if (options.write && options.yes) console.error(announcement(url, cases));
-    const { token, 'read-token': readToken } = options;
-    const progress = process.stderr.isTTY ? progressLine(process.stderr) : undefined;
-    const results = await replay(cases, {
-      url,
-      ...(token === undefined ? {} : { token }),
-      ...(readToken === undefined ? {} : { readToken }),
-      ...(progress ? { onProgress: progress.show } : {}),
-    });
-    progress?.clear();
-    report(results, options);
-    return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
+    const junit = junitFile(options);
+    try {
+      return await run(cases, url, options, leftOut, junit);
+    } finally {
+      junit?.discard();
+    }
   },
 };
+
+/** Before the first request: an hour later it would be too late to find out that it cannot be written. */
+const junitFile = ({ junit, force = false }: Options): NewFile | undefined =>
+  junit === undefined ? undefined : newFile(junit, { force, database: databaseFile() });
+
+async function run(
+  cases: readonly Case[],
+  url: string,
+  options: Options,
+  leftOut: readonly string[],
+  junit: NewFile | undefined,
+): Promise<number> {
+  for (const line of leftOut) printError(line);
+  if (options.write && !options.yes && !(await confirmed(announcement(url, cases)))) return 1;
+  if (options.write && options.yes) printError(announcement(url, cases));
+  const { token, 'read-token': readToken } = options;
+  const progress = process.stderr.isTTY ? progressLine(process.stderr) : undefined;
+  const results = await replay(cases, {
+    url,
+    ...(token === undefined ? {} : { token }),
+    ...(readToken === undefined ? {} : { readToken }),
+    ...(progress ? { onProgress: progress.show } : {}),
+  });
+  progress?.clear();
+  if (junit) {
+    writeFileSync(junit.partial, junitXml(results));
+    junit.finish();
+  }
+  report(results, options.json ?? false);
+  return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
+}

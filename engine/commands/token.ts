@@ -4,6 +4,7 @@ import { unknownTypes } from '../access/covered.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
+import { print } from '../terminal.ts';
 import type { Command } from './command.ts';
 import { readOptions } from './options.ts';
 import { readModel } from './schema.ts';
@@ -26,7 +27,7 @@ export const token: Command = {
     const line = tokenLine(rights, made);
     if (parseGrants({ name: 'NAME', text: line }).grants.length === 0)
       throw new StartError(`"${name}" cannot be a name: letters, digits, . _ @ -`);
-    console.log(values.json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
+    print(values.json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
     return 0;
   },
 };

@@ -1,4 +1,5 @@
 /** A bar that grows in one line of a terminal. */
+import { printable } from '../terminal.ts';
 import type { Result } from './replay.ts';
 
 interface Terminal {
@@ -26,7 +27,7 @@ export function progressLine(terminal: Terminal): Progress {
     const bar = '█'.repeat(Math.round((done / all) * WIDTH)).padEnd(WIDTH, '·');
     const failures = failed > 0 ? `, ${failed} failed` : '';
     const line = `${bar} ${done}/${all}${failures}  ${result.case.type} ${result.case.title}`;
-    terminal.write(CLEAR_LINE + line.slice(0, Math.max(20, terminal.columns - 1)));
+    terminal.write(CLEAR_LINE + printable(line).slice(0, Math.max(20, terminal.columns - 1)));
   };
   return { show, clear: () => void terminal.write(CLEAR_LINE) };
 }

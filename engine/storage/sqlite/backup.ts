@@ -1,50 +1,39 @@
-/** Copies of an SQLite file: made while others write, looked through before they count, and put in place of another. */
-import { existsSync, fsyncSync, openSync, closeSync, renameSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+/** Copies of an SQLite file: made while others write, verified before they count, and put in place of another. */
+import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { COMPANIONS, newFile } from '../../files.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
 import { MODEL_TABLE } from '../applied-model.ts';
 import { damageOf } from './damage.ts';
+import { foreignObjects } from './foreign.ts';
 
 /** What a copy was found to hold. */
 export interface Verified {
   readonly tables: number;
   readonly rows: number;
+  /** What the engine did not make: triggers, views, tables of others. */
+  readonly foreign: readonly string[];
 }
 
-/** A snapshot of `file`, whoever writes meanwhile. `to` has its name once it is whole and was looked through. */
-export async function backUp(file: string, to: string): Promise<Verified> {
+/** A snapshot of `file`, whoever writes meanwhile. `to` has its name once it is whole and was verified. */
+export async function backUp(file: string, to: string, force = false): Promise<Verified> {
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
-  if (existsSync(to)) throw new StartError(`${to} is there already; choose another name`);
-  const partial = `${to}.partial`;
-  refuseOwnName(file, [partial]);
-  rmSync(partial, { force: true });
+  const made = newFile(to, { force, database: file });
   try {
-    await copied(file, partial);
-    const verified = verify(partial);
-    synced(partial);
-    renameSync(partial, to);
-    synced(dirname(to));
+    await copied(file, made.partial, to);
+    const verified = verify(made.partial);
+    made.finish();
     return verified;
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(partial + suffix, { force: true });
+    made.discard();
   }
 }
 
-/** These names are for files that are made here, and removed. */
-function refuseOwnName(file: string, own: readonly string[]): void {
-  if (own.some((name) => resolve(name) === resolve(file)))
-    throw new StartError(
-      `${file} has the name that is used for a copy on its way; rename it first. Nothing was changed.`,
-    );
-}
-
-async function copied(file: string, to: string): Promise<void> {
+async function copied(file: string, partial: string, to: string): Promise<void> {
   try {
-    await copy(file, to);
+    await copy(file, partial);
   } catch (error) {
-    const reason = reasonOf(error);
-    throw new StartError(`${file} cannot be copied to ${to}: ${reason}`, { cause: error });
+    throw new StartError(`${file} cannot be copied to ${to}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -66,13 +55,15 @@ export function verify(file: string): Verified {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
   const database = new Database(file, { readonly: true });
   try {
+    database.pragma('trusted_schema = off');
+    database.pragma('cell_size_check = on');
     const tables = database
       .prepare<[], string>(
         `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
       )
       .pluck()
       .all();
-    if (!tables.includes(MODEL_TABLE)) throw new StartError(`${file} is no database of this engine`);
+    if (!tables.includes(MODEL_TABLE)) throw new StartError(`${file} is not a database of this engine`);
     refuse(file, 'is damaged', damageOf(database, 'integrity_check', 10));
     const broken = database.prepare<[], string>('select distinct "table" from pragma_foreign_key_check').pluck().all();
     refuse(file, 'has records that refer to none', broken);
@@ -83,7 +74,11 @@ export function verify(file: string): Verified {
           .pluck()
           .get(),
       );
-    return { tables: tables.length, rows: tables.reduce((sum, name) => sum + count(name), 0) };
+    return {
+      tables: tables.length,
+      rows: tables.reduce((sum, name) => sum + count(name), 0),
+      foreign: foreignObjects(database),
+    };
   } catch (error) {
     if (error instanceof StartError) throw error;
     throw new StartError(`${file} cannot be read as an SQLite database`, { cause: error });
@@ -96,48 +91,49 @@ function refuse(file: string, what: string, places: readonly string[]): void {
   if (places.length > 0) throw new StartError(`${file} ${what}: ${places.join('; ')}`);
 }
 
-/** A file, or a folder and with it the names in it. */
-function synced(path: string): void {
-  const handle = openSync(path, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
-}
-
 export interface Restored extends Verified {
   /** Where the database is that was there before; undefined where there was none. */
   readonly former: string | undefined;
 }
 
 /** Looks at the copy that is to be the database; what it throws ends the restoring. */
-export type LookAt = (copy: string) => Promise<void>;
+export type LookAt = (copy: string, verified: Verified) => Promise<void>;
 
 /** Puts a copy of `from` in the place of `file`. Nothing is touched unless the copy is whole, is approved of, and nobody has `file` open. */
 export async function restore(from: string, file: string, lookAt: LookAt = async () => undefined): Promise<Restored> {
-  const next = `${file}.restoring`;
-  refuseOwnName(from, [next, `${next}.partial`]);
   verify(from);
   refuseInUse(file);
-  rmSync(next, { force: true });
+  // Where a link leads to, so that it stays a link.
+  const place = existsSync(file) ? realpathSync(file) : file;
+  const next = newFile(place, { force: true, database: undefined });
   try {
-    const verified = await backUp(from, next);
-    await lookAt(next);
-    return { ...verified, former: putInPlace(next, file) };
+    await copied(from, next.partial, place);
+    const verified = verify(next.partial);
+    await lookAt(next.partial, verified);
+    const former = keepFormer(place, next.partial);
+    next.finish();
+    return { ...verified, former };
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(next + suffix, { force: true });
+    next.discard();
   }
 }
 
-/** Answers where the file is that was there before. */
-function putInPlace(next: string, file: string): string | undefined {
+/** Answers where the file is that was there before. It has its name, too, until another one takes that. */
+function keepFormer(file: string, next: string): string | undefined {
+  if (!existsSync(file)) return undefined;
   const former = `${file}.before-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
-  const wasThere = existsSync(file);
-  for (const suffix of ['-wal', '-shm', '']) if (existsSync(file + suffix)) renameSync(file + suffix, former + suffix);
-  renameSync(next, file);
-  synced(dirname(file));
-  return wasThere ? former : undefined;
+  chmodSync(next, statSync(file).mode & 0o777);
+  for (const suffix of COMPANIONS) if (existsSync(file + suffix)) renameSync(file + suffix, former + suffix);
+  try {
+    linkSync(file, former);
+  } catch {
+    // This file system has no links.
+    renameSync(file, former);
+  }
+  return former;
 }
 
-/** Only who has a file for himself may take it out of WAL mode. */
+/** Only a connection that has the file for itself can take it out of WAL mode. */
 function refuseInUse(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { timeout: 0 });

@@ -1,5 +1,6 @@
 /** The tables of a file against their DDL: what SQLite itself makes of it, in a database that lives for a moment. */
 import Database from 'better-sqlite3';
+import { StartError } from '../../start-error.ts';
 import type { TableDefinition } from '../applied-model.ts';
 import { compareObjects, type Objects } from '../compare-objects.ts';
 import type { Drift } from '../migration.ts';
@@ -12,7 +13,7 @@ export function findDrift(
   try {
     scratch.pragma('foreign_keys = off');
     return Object.entries(tables).flatMap(([table, { create, indexes }]) => {
-      for (const sql of [create, ...Object.values(indexes)]) scratch.exec(sql);
+      for (const sql of [create, ...Object.values(indexes)]) define(scratch, sql);
       const differences = compareObjects(inspect(scratch, table), inspect(file, table));
       return differences.length === 0 ? [] : [{ table, differences }];
     });
@@ -20,6 +21,21 @@ export function findDrift(
     scratch.close();
   }
 }
+
+/** The definitions come from the file, which may come from anybody: nothing but one statement that creates is run. */
+function define(scratch: Database.Database, sql: string): void {
+  if (!/^create (unique index|index|table) /i.test(sql)) throw unknownDefinition();
+  try {
+    scratch.prepare(sql).run();
+  } catch (error) {
+    throw unknownDefinition(error);
+  }
+}
+
+const unknownDefinition = (cause?: unknown): StartError =>
+  new StartError('The database remembers a definition of a table that this engine has not made. Nothing was changed.', {
+    cause,
+  });
 
 /** Everything that belongs to a table, by what people call it. */
 function inspect(database: Database.Database, table: string): Objects {

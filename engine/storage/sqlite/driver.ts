@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PATIENT } from '../../caller.ts';
+import { makeOwnerOnly } from '../../files.ts';
 import {
   type Awaitable,
   type Driver,
@@ -30,9 +31,10 @@ const EXISTING: Statement = {
 
 export function openSqlite(file: string, { statementTimeout }: DriverOptions = UNLIMITED): Driver {
   mkdirSync(dirname(file), { recursive: true });
+  makeOwnerOnly(file);
   const writer = connect(file, false);
   writer.execute(
-    'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off',
+    'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on',
   );
   const readings = connect(file, true);
   const reader = createTurnReader(readings);

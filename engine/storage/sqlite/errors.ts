@@ -5,6 +5,18 @@ import { ConstraintError } from '../driver.ts';
 const busy = (cause: unknown): Error => new Problem('storage-busy', 'The database is busy; try again', { cause });
 const full = (cause: unknown): Error =>
   new Problem('storage-full', 'The database has no space left on its disk', { cause });
+const limited = (cause: unknown): Error =>
+  new Problem(
+    'storage-full',
+    'The file of the database cannot grow: its disk, a quota or a limit of the process is full',
+    {
+      cause,
+    },
+  );
+const readOnly = (cause: unknown): Error =>
+  new Problem('storage-busy', 'The database takes no writes at the moment: its file or its disk is read-only', {
+    cause,
+  });
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 
 const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
@@ -17,9 +29,10 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
   ['SQLITE_BUSY_RECOVERY', busy],
   ['SQLITE_LOCKED', busy],
   ['SQLITE_IOERR', busy],
-  ['SQLITE_IOERR_WRITE', busy],
+  // SQLite itself tells only ENOSPC apart from EFBIG (a limit of the process), EDQUOT and the like.
+  ['SQLITE_IOERR_WRITE', limited],
   ['SQLITE_IOERR_FSYNC', busy],
-  ['SQLITE_READONLY', busy],
+  ['SQLITE_READONLY', readOnly],
   ['SQLITE_CANTOPEN', busy],
   ['SQLITE_FULL', full],
   ['SQLITE_TOOBIG', answerTooLong],

@@ -1,8 +1,8 @@
 /** Changes of tables on a connection of their own: foreign keys are off before the transaction begins, and checked in it. */
-import { existsSync, renameSync } from 'node:fs';
 import { Problem } from '../../problem.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
 import type { Migration } from '../migration.ts';
+import { backUp } from './backup.ts';
 import { type Connection, connect } from './connection.ts';
 
 /** Another process may write this long before the migration is given up, in milliseconds. */
@@ -60,16 +60,7 @@ function refuseBroken({ all }: Connection): void {
 
 /** While the migration's connection holds the write lock, another one reads the state that it found. */
 async function backup(file: string): Promise<string> {
-  const stamp = new Date().toISOString().replaceAll(/[-:.]/g, '');
-  const name = `${file}.backup-${stamp}`;
-  const partial = `${name}.partial`;
-  if (existsSync(name)) throw new StartError(`The backup ${name} is there already`);
-  const reader = connect(file, true);
-  try {
-    await reader.database.backup(partial);
-  } finally {
-    reader.close();
-  }
-  renameSync(partial, name);
+  const name = `${file}.backup-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+  await backUp(file, name);
   return name;
 }
