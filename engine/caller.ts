@@ -3,7 +3,7 @@ export interface Caller {
   readonly isGone: boolean;
   /** Where the request comes from: callers with the same origin take turns with those of another one. */
   readonly origin: string;
-  /** The listener runs once, when the caller leaves. Returns how to stop listening. */
+  /** The listener runs when the caller leaves, at once if it has left. Returns how to stop listening. */
   onGone(listener: () => void): () => void;
 }
 

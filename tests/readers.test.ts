@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Caller, PATIENT } from '../engine/caller.ts';
 import type { Driver } from '../engine/storage/driver.ts';
 import { openSqlite } from '../engine/storage/sqlite/driver.ts';
+import { leaving, settled, until } from './support/leaving.ts';
 
 /** Would run for hours. */
 const HOURS = {
@@ -14,26 +15,6 @@ const HOURS = {
 };
 const ONE = { sql: 'select 1' };
 const LIST = { sql: 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000) select i from n' };
-
-/** A client that leaves when it is told to. */
-function leaving(origin = 'somewhere'): Caller & { leave(): void } {
-  const listeners = new Set<() => void>();
-  let isGone = false;
-  return {
-    origin,
-    get isGone() {
-      return isGone;
-    },
-    onGone: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    leave: () => {
-      isGone = true;
-      for (const listener of listeners) listener();
-    },
-  };
-}
 
 interface Process {
   readonly pid: number;
@@ -64,14 +45,6 @@ function readIfThere(file: string): string {
 const children = (parent = process.pid): readonly number[] =>
   processes().flatMap((one) => (one.parent === parent ? [one.pid] : []));
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  const limit = AbortSignal.timeout(20_000);
-  while (!isSo()) {
-    limit.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};
-
 async function killOne(): Promise<void> {
   await until(() => children().length > 0);
   for (const pid of children().slice(0, 1)) process.kill(pid, 'SIGKILL');
@@ -82,14 +55,12 @@ let driver: Driver;
 const open = (statementTimeout: number): Driver => openSqlite(join(directory, 'records.db'), { statementTimeout });
 const hours = (caller: Caller): Promise<unknown> =>
   Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), caller));
-/** Searches that are refused are settled here, so that they do not fail the test. */
-const settled = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
-
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'readers-'));
 });
 afterEach(async () => {
   await driver.close();
+  await until(() => children().length === 0);
   rmSync(directory, { recursive: true });
 });
 

@@ -65,7 +65,8 @@ export class HttpCaller implements Caller {
     };
     const waiter: Waiter = { onEnd, onClose: listener };
     waiters.add(waiter);
-    if (socket.readableEnded) onEnd();
+    if (socket.destroyed) listener();
+    else if (socket.readableEnded) onEnd();
     return () => {
       waiters.delete(waiter);
       clearTimeout(timer);

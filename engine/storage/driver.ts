@@ -61,6 +61,8 @@ export interface ListWork {
   /** The texts that are matched, row after row. */
   readonly texts: readonly TextWork[];
   readonly offset: number;
+  /** Whether an index gives the records in their order, and those that the filters ask for. */
+  readonly isIndexed: boolean;
   /** A list that is streamed to its end. */
   readonly whole: boolean;
   /** Whether related records of all its records are counted before. */

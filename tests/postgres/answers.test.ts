@@ -70,7 +70,7 @@ onServer('a value that is too long for an index', () => {
       'type: Thing\nfields:\n  code: { type: string, unique: true }\n  name: { type: string, index: true }\n',
     );
     const database = await createDatabase('postgres');
-    const { url, close } = await startInstance(database.url, schemaDirectory);
+    const { url, close } = await startInstance(database.url, { schemaDirectory });
     try {
       for (const key of ['code', 'name'])
         for (const size of [3000, 10_000])

@@ -98,8 +98,8 @@ onServer('a server that fails', () => {
   });
 
   it('falls silent: 503 for whoever waits, and nothing of a write; normal again with the next connection', async () => {
-    const url = withParameters(cluster.url, { pool: '1', answer_timeout: '300', application_name: 'silent' });
-    const waiting = await startInstance(url);
+    const url = withParameters(cluster.url, { pool: '1', application_name: 'silent' });
+    const waiting = await startInstance(url, { statementTimeout: 300 });
     const stopped = await pidsOf(cluster.url);
     expect(stopped.length).toBeGreaterThan(0);
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');

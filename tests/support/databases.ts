@@ -74,7 +74,7 @@ export const fileOf = ({ url }: Pick<TestDatabase, 'url'>): string => url.replac
 export async function connectTo(url: string): Promise<Client> {
   const plain = new URL(url);
   if (isPooled && plain.host === new URL(POSTGRES_URL).host) plain.host = new URL(DIRECT_URL).host;
-  for (const name of ['pool', 'prepared', 'lock_timeout', 'answer_timeout']) plain.searchParams.delete(name);
+  for (const name of ['pool', 'prepared', 'lock_timeout']) plain.searchParams.delete(name);
   const client = new Client({ connectionString: plain.href });
   client.on('error', () => undefined);
   await client.connect();

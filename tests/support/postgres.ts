@@ -1,7 +1,7 @@
 /** What tests of PostgreSQL share. */
 import { describe, it } from '@jest/globals';
 import { serve, type Serving } from '../../engine/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings, type Settings } from '../../engine/settings.ts';
 import { connectTo, POSTGRES_URL } from './databases.ts';
 
 /** `describe` where there is a server; where there is none, the test says so. */
@@ -14,8 +14,8 @@ if (POSTGRES_URL === '')
 export const POOLER_URL = process.env['TEST_POOLER_URL'] ?? '';
 
 /** An instance of the service. */
-export const startInstance = (databaseUrl: string, schemaDirectory = 'schema'): Promise<Serving> =>
-  serve({ ...readSettings({}), port: 0, databaseUrl, schemaDirectory, shutdownTimeout: 1000 });
+export const startInstance = (databaseUrl: string, settings: Partial<Settings> = {}): Promise<Serving> =>
+  serve({ ...readSettings({}), port: 0, databaseUrl, shutdownTimeout: 1000, ...settings });
 
 export function withParameters(url: string, parameters: Readonly<Record<string, string>>): string {
   const changed = new URL(url);

@@ -1,7 +1,11 @@
 /** One connection to PostgreSQL: statements are parsed by the server once, under a name, and then only bound. */
 import type { PoolClient } from 'pg';
+import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { tooSlow } from '../../problem.ts';
 import type { Row, Statement, Values } from '../driver.ts';
+import { cancelStatement } from './cancel.ts';
+import { isCancelled, isSilent } from './errors.ts';
 
 export interface Answered {
   readonly rows: readonly Row[];
@@ -9,7 +13,7 @@ export interface Answered {
 }
 
 export interface Connection {
-  /** `named` false for statements that are run once. */
+  /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
@@ -45,34 +49,78 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-/**
- * `names`: the statements that this connection has been told; undefined where statements have no names. A statement
- * that is not answered within `patience` milliseconds ends the connection; 0 waits for ever.
- */
-export function connectionOf(client: PoolClient, names: Set<string> | undefined, patience: number): Connection {
-  const inTime = { query_timeout: patience };
+export interface Leased {
+  readonly client: PoolClient;
+  /** The statements that this connection has been told; undefined where statements have no names. */
+  readonly names: Set<string> | undefined;
+  /** Milliseconds that the server gives a statement; 0 is for ever. */
+  readonly timeout: number;
+  readonly caller: Caller;
+}
+
+/** How much later than the server this end gives up: then the server does not answer at all. */
+const GRACE = 1000;
+
+/** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
+export function connectionOf({ client, names, timeout, caller }: Leased): Connection {
+  const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
   let spoilt = false;
+  let running = 0;
+  let cancelling: Promise<unknown> | undefined;
+
+  function cancel(): void {
+    cancelling = cancelStatement(client).then((done) => done || (spoilt = true));
+  }
+
+  const stop = caller.onGone(() => {
+    if (running > 0) cancel();
+  });
+
+  async function during<T>(ask: () => Promise<T>): Promise<T> {
+    running += 1;
+    try {
+      return await ask();
+    } catch (error) {
+      // What the server does not answer may still be run by it.
+      if (isSilent(error)) cancel();
+      if (!isCancelled(error)) throw error;
+      throw cancelling === undefined ? tooSlow(timeout, error) : new CallerGone();
+    } finally {
+      running -= 1;
+    }
+  }
+
   return {
     query: async (statement, values, named = true) => {
+      if (caller.isGone) throw new CallerGone();
       const { text, name } = compile(statement);
       const remembered = named && names !== undefined;
       if (remembered) names.add(name);
-      const result = await client.query<SqlValue[]>({
-        text,
-        values: [...values],
-        rowMode: 'array',
-        ...(remembered ? { name } : {}),
-        ...inTime,
-      });
+      const result = await during(() =>
+        client.query<SqlValue[]>({
+          text,
+          values: [...values],
+          rowMode: 'array',
+          ...(remembered ? { name } : {}),
+          ...inTime,
+        }),
+      );
       return { rows: result.rows, changes: result.rowCount ?? 0 };
     },
-    execute: async (sql) => void (await client.query({ text: sql, ...inTime })),
+    execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
     commit: async () => {
+      stop();
       const { command } = await client.query({ text: 'commit', ...inTime });
       // The answer to COMMIT is ROLLBACK then, and no error.
       if (command !== 'COMMIT') throw new Error('The transaction was given up before its end');
     },
     spoil: () => void (spoilt = true),
-    release: () => client.release(spoilt || (names?.size ?? 0) > MAX_STATEMENTS),
+    release: () => {
+      stop();
+      const free = (): void => client.release(spoilt || (names?.size ?? 0) > MAX_STATEMENTS);
+      // A cancel that comes late must not meet the statement of somebody else.
+      if (cancelling) void cancelling.then(free);
+      else free();
+    },
   };
 }

@@ -1,7 +1,9 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { PATIENT } from '../../caller.ts';
 import { StartError } from '../../start-error.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
+import { createPlaces } from '../places.ts';
 import type { Connection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
@@ -20,11 +22,19 @@ const ENCODING: Statement = { sql: `select current_setting('server_encoding'), c
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
 /** Milliseconds between two looks at whether the lock is free. */
 const LOCK_PAUSE = 50;
+/** Milliseconds that a transaction may wait for its next statement; that of a list waits for its reader. */
+const MAX_IDLE = 60_000;
+const MAX_SLOW = 3_600_000;
+/** Milliseconds that a search may wait for its turn: half of the connections are for them. */
+const MAX_WAIT = 5000;
 
-export async function openPostgres(url: string, _options: DriverOptions = UNLIMITED): Promise<Driver> {
+export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const place = parsePlace(url);
-  const connections = createConnections(place);
-  const streams = createConnections(place);
+  const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
+  const connections = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_IDLE });
+  const streams = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_SLOW });
+  const searches = createPlaces({ places: Math.max(1, Math.floor(place.pool / 2)), patience: MAX_WAIT });
+  const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
   const begin = `begin isolation level read committed; set local lock_timeout = ${place.lockTimeout}`;
   const close = async (): Promise<void> => void (await Promise.all([connections.close(), streams.close()]));
@@ -37,17 +47,24 @@ export async function openPostgres(url: string, _options: DriverOptions = UNLIMI
   return {
     dialect: postgresDialect,
     ...alone(connections),
-    read: (work) => readIn(connections, work),
-    scan: (work) => readIn(connections, work),
-    isHeavy: () => false,
+    read: (work, caller) => readIn(connections, work, caller),
+    scan: async (work, caller) => {
+      const leave = await searches.take(caller);
+      try {
+        return await readIn(connections, work, caller);
+      } finally {
+        leave();
+      }
+    },
+    isHeavy: ({ isIndexed }) => !isIndexed,
     isSmall: () => false,
-    write: (work) => writeIn(connections, begin, work),
-    define: (statements, work) => define(connections, statements, work),
-    migrate: (migration) => migrate(connections, migration),
+    write: (work, caller) => writeIn(connections, begin, work, caller),
+    define: (statements, work) => unlimited(() => define(connections, statements, work)),
+    migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),
     existing: () => alone(connections).column(EXISTING, []),
-    snapshot: () => openSnapshot(streams),
-    exclusively: (work) => exclusively(streams, work),
+    snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
+    exclusively: (work) => unlimited(() => exclusively(streams, work)),
     close,
   };
 }

@@ -24,7 +24,6 @@ const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
   ['40001', crowded],
   ['40P01', crowded],
   ['55P03', crowded],
-  ['57014', crowded],
   ['53', crowded],
   ['25006', readOnly],
   ['53100', full],
@@ -42,7 +41,7 @@ const GONE = new Set(['57P01', '57P02', '57P03', '57P05']);
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 const SILENT = /^Query read timeout/;
 const MESSAGES =
-  /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered))/;
+  /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered)|Cannot use a pool after)/;
 /** The server's functions that make the entries of indexes: the SQLSTATE alone says less. */
 const INDEXING = /^(_bt_check_third_page|index_form_tuple)/;
 const CROWDED = /^timeout exceeded when trying to connect/;
@@ -64,6 +63,9 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** The connection is there, and nothing came back on it in time. */
 export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error));
+
+/** The server ended a statement: its time was over, or it was told to. */
+export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
 /** An earlier statement of the transaction failed. */
 export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';

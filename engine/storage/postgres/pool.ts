@@ -1,5 +1,7 @@
 /** Connections that are kept open, as many as the setting allows. */
-import { Pool, type PoolClient } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
+import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { type Connection, connectionOf } from './connection.ts';
 import type { Place } from './url.ts';
 import { types } from './values.ts';
@@ -8,15 +10,41 @@ import { types } from './values.ts';
 const WAIT_TIMEOUT = 5_000;
 const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
+/** How long connections may take to end in order, in milliseconds, before they are closed. */
+const END_TIMEOUT = 250;
+/** The server looks this often whether the client of a long statement is still there; from PostgreSQL 14 on, on Linux. */
+const LOOK = `select set_config(name, '1000', false) from pg_settings where name = 'client_connection_check_interval'`;
 
 export interface Connections {
-  /** `patient`: for statements that may take as long as they need. */
-  take(patient?: boolean): Promise<Connection>;
+  take(caller?: Caller): Promise<Connection>;
+  /** BEGIN, with the limits of the transaction where the connection does not keep them. */
+  opening(begin: string): string;
+  /** What is taken meanwhile has no limits. */
+  unlimited<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-export function createConnections({ url, pool: max, prepared, answerTimeout }: Place): Connections {
+export interface Limits {
+  /** Milliseconds that a statement may take; 0 is for ever. */
+  readonly statement: number;
+  /** Milliseconds that a transaction may wait for its next statement. */
+  readonly idle: number;
+}
+
+const NO_LIMITS: Limits = { statement: 0, idle: 0 };
+
+export function createConnections({ url, pool: max, prepared }: Place, limits: Limits): Connections {
+  const open = new Set<Client>();
+  /** Known from the first moment on, connected or not. */
+  class KnownClient extends Client {
+    constructor(config?: ClientConfig) {
+      super(config);
+      open.add(this);
+      this.once('end', () => open.delete(this)).on('error', () => undefined);
+    }
+  }
   const pool = new Pool({
+    Client: KnownClient,
     connectionString: url,
     max,
     types,
@@ -29,8 +57,11 @@ export function createConnections({ url, pool: max, prepared, answerTimeout }: P
   });
   // A connection that breaks is forgotten by the pool; a statement that was under way says so itself.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
   const names = new WeakMap<PoolClient, Set<string>>();
+  /** As the server was told last. */
+  const told = new WeakMap<PoolClient, Limits>();
+  let unlimited = 0;
+  const now = (): Limits => (unlimited > 0 ? NO_LIMITS : limits);
 
   function namesOf(client: PoolClient): Set<string> | undefined {
     if (!prepared) return undefined;
@@ -39,11 +70,61 @@ export function createConnections({ url, pool: max, prepared, answerTimeout }: P
     return known;
   }
 
+  /** Not waited for: it goes out together with the first statement. One that fails has broken the connection. */
+  function tell(client: PoolClient, wanted: Limits): void {
+    if (!prepared || told.get(client) === wanted) return;
+    const ignore = (): void => undefined;
+    if (!told.has(client) && wanted.statement > 0) client.query(LOOK).catch(ignore);
+    if (told.has(client) || wanted.statement > 0) client.query(settingsOf(wanted, 'session')).catch(ignore);
+    told.set(client, wanted);
+  }
+
   return {
-    take: async (patient = true) => {
-      const client = await pool.connect();
-      return connectionOf(client, namesOf(client), patient ? 0 : answerTimeout);
+    take: async (caller = PATIENT) => {
+      const client = await unlessGone(pool.connect(), caller);
+      const wanted = now();
+      tell(client, wanted);
+      return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller });
     },
-    close: () => pool.end(),
+    opening: (begin) => (prepared ? begin : `${begin}; ${settingsOf(now(), 'local')}`),
+    unlimited: async (work) => {
+      unlimited += 1;
+      try {
+        return await work();
+      } finally {
+        unlimited -= 1;
+      }
+    },
+    close: async () => {
+      await Promise.race([pool.end(), delay(END_TIMEOUT)]);
+      // A server that says nothing does not end a connection either.
+      for (const client of open) client.connection.stream.destroy();
+    },
   };
+}
+
+const settingsOf = ({ statement, idle }: Limits, scope: 'session' | 'local'): string =>
+  `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}`;
+
+/** A caller that leaves while it waits goes at once; the connection that it would have had goes back. */
+function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    let left = false;
+    const stop = caller.onGone(() => {
+      left = true;
+      reject(new CallerGone());
+    });
+    const settle = async (): Promise<void> => {
+      try {
+        const client = await connecting;
+        if (left) client.release();
+        else resolve(client);
+      } catch (error) {
+        reject(error);
+      } finally {
+        stop();
+      }
+    };
+    void settle();
+  });
 }

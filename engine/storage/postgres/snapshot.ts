@@ -1,15 +1,16 @@
 /** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
+import type { Caller } from '../../caller.ts';
 import type { Snapshot, Statement, Values } from '../driver.ts';
 import type { Connection } from './connection.ts';
-import { translate } from './errors.ts';
+import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { READ_ONLY, readerOf } from './transaction.ts';
 
 const BATCH = 256;
 const FETCH: Statement = { sql: `fetch ${BATCH} from records` };
 
-export async function openSnapshot(connections: Connections): Promise<Snapshot> {
-  const connection = await begun(connections);
+export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
+  const connection = await begun(connections, caller);
   let open = true;
   const close = async (): Promise<void> => {
     if (!open) return;
@@ -25,11 +26,11 @@ export async function openSnapshot(connections: Connections): Promise<Snapshot> 
   };
 }
 
-async function begun(connections: Connections): Promise<Connection> {
+async function begun(connections: Connections, caller: Caller): Promise<Connection> {
   for (let attempt = 0; ; attempt += 1) {
-    const connection = await taken(connections);
+    const connection = await taken(connections, caller);
     try {
-      await connection.execute(READ_ONLY);
+      await connection.execute(connections.opening(READ_ONLY));
       return connection;
     } catch (error) {
       connection.spoil();
@@ -39,9 +40,9 @@ async function begun(connections: Connections): Promise<Connection> {
   }
 }
 
-async function taken(connections: Connections): Promise<Connection> {
+async function taken(connections: Connections, caller: Caller): Promise<Connection> {
   try {
-    return await connections.take();
+    return await connections.take(caller);
   } catch (error) {
     throw translate(error);
   }
@@ -53,7 +54,7 @@ const translated =
     try {
       return await connection.query(statement, values, named);
     } catch (error) {
-      connection.spoil();
+      if (isConnectionLost(error)) connection.spoil();
       throw translate(error);
     }
   };

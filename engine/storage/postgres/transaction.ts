@@ -1,5 +1,6 @@
 /** Transactions: begun with their first statement, repeated where that is safe, and never where it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
 import { ConstraintError } from '../driver.ts';
 import type { Answered, Connection } from './connection.ts';
@@ -92,10 +93,16 @@ const causeOf = (error: unknown): unknown => (error instanceof DatabaseError ? e
 const isConstraint = (error: unknown): boolean => translate(causeOf(error)) instanceof ConstraintError;
 
 /** Runs the work on one snapshot; nothing is lost where it is repeated. */
-export function readIn<T>(connections: Connections, work: (reader: Reader) => Awaitable<T>): Promise<T> {
+export function readIn<T>(
+  connections: Connections,
+  work: (reader: Reader) => Awaitable<T>,
+  caller: Caller,
+): Promise<T> {
+  const begin = connections.opening(READ_ONLY);
   return repeating(
-    (connection) => inTransaction(connection, READ_ONLY, (leased) => readerOf(asking(leased)), work),
+    (connection) => inTransaction(connection, begin, (leased) => readerOf(asking(leased)), work),
     connections,
+    caller,
   );
 }
 
@@ -103,22 +110,26 @@ export async function writeIn<T>(
   connections: Connections,
   begin: string,
   work: (writer: Writer) => Awaitable<T>,
+  caller: Caller = PATIENT,
 ): Promise<T> {
   let savepoints = false;
+  const opening = connections.opening(begin);
   const attempt = async (connection: Connection): Promise<T> =>
-    inTransaction(connection, begin, (leased) => writerOf(leased, savepoints), work);
+    inTransaction(connection, opening, (leased) => writerOf(leased, savepoints), work);
   try {
-    return await repeating(attempt, connections);
+    return await repeating(attempt, connections, caller);
   } catch (error) {
     if (!(error instanceof NeedsSavepoints)) throw error;
     savepoints = true;
-    return repeating(attempt, connections);
+    return repeating(attempt, connections, caller);
   }
 }
 
 /** One statement, on its own. */
 export function alone(connections: Connections): Reader {
-  return readerOf((statement, values) => repeating((connection) => asking(connection)(statement, values), connections));
+  return readerOf((statement, values) =>
+    repeating((connection) => asking(connection)(statement, values), connections, PATIENT),
+  );
 }
 
 /** How a COMMIT ended that got no answer, nobody knows: it is not repeated. */
@@ -173,10 +184,15 @@ interface Tries {
 }
 
 /** Takes a connection for each attempt. */
-async function repeating<T>(attempt: (connection: Connection) => Promise<T>, connections: Connections): Promise<T> {
+async function repeating<T>(
+  attempt: (connection: Connection) => Promise<T>,
+  connections: Connections,
+  caller: Caller,
+): Promise<T> {
   const tries: Tries = { lost: 0, conflicts: 0 };
   for (;;) {
-    const connection = await taken(connections);
+    if (caller.isGone) throw new CallerGone();
+    const connection = await taken(connections, caller);
     try {
       return await attempt(connection);
     } catch (error) {
@@ -203,9 +219,9 @@ function mayRepeat(error: unknown, tries: Tries): boolean {
 const told = (error: unknown): unknown =>
   error instanceof DatabaseError || error instanceof Unknown ? translate(error.cause) : error;
 
-async function taken(connections: Connections): Promise<Connection> {
+async function taken(connections: Connections, caller: Caller): Promise<Connection> {
   try {
-    return await connections.take(false);
+    return await connections.take(caller);
   } catch (error) {
     throw translate(error);
   }

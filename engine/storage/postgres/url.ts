@@ -9,8 +9,6 @@ export interface Place {
   readonly prepared: boolean;
   /** How long a write waits for a row that another holds, in milliseconds. */
   readonly lockTimeout: number;
-  /** How long a statement of a request may take until its connection is given up, in milliseconds. */
-  readonly answerTimeout: number;
   /** For messages: without the password. */
   readonly shown: string;
 }
@@ -29,7 +27,6 @@ const parameters = {
     parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
   },
   lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
-  answer_timeout: { default: '30000', ...wholeNumber(1, 3_600_000) },
 } as const;
 
 export function parsePlace(text: string): Place {
@@ -42,11 +39,12 @@ export function parsePlace(text: string): Place {
     url.searchParams.delete(name);
     return value;
   };
+  if (url.searchParams.has('answer_timeout'))
+    throw new StartError('DATABASE_URL has answer_timeout, which is the setting STATEMENT_TIMEOUT now, in seconds');
   const pool = take('pool', parameters.pool.parse);
   const prepared = take('prepared', parameters.prepared.parse);
   const lockTimeout = take('lock_timeout', parameters.lock_timeout.parse);
-  const answerTimeout = take('answer_timeout', parameters.answer_timeout.parse);
-  return { url: url.href, pool, prepared, lockTimeout, answerTimeout, shown: `${url.host}${url.pathname}` };
+  return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
 }
 
 function parseUrl(text: string): URL {

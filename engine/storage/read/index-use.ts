@@ -1,6 +1,7 @@
-/** Whether an index gives the records of a list in order, or the database has to sort. */
+/** What indexes do for a list. */
 import type { ListQuery } from '../../query/list-query.ts';
 
+/** Whether an index gives the records in order, or the database has to sort. */
 export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
   const own = order.every(({ path }) => path.relations.length === 0);
   const oneDirection = order.every(({ descending }) => descending === order[0]?.descending);
@@ -14,4 +15,13 @@ export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
       ({ members }) => members.length === fields.length && fields.every((field, index) => members[index] === field),
     )
   );
+}
+
+/** Whether an index finds the records that the filters ask for, or the database has to look for them. */
+export function filteredByIndex({ view: { type }, filters }: ListQuery): boolean {
+  const [only, ...others] = filters;
+  if (only === undefined) return true;
+  const { path, operator } = only;
+  if (others.length > 0 || path.relations.length > 0 || (operator !== 'eq' && operator !== 'in')) return false;
+  return path.field === undefined || type.indexes.some(({ members }) => members[0] === path.field);
 }

@@ -12,6 +12,7 @@ import { compileList, shapeOf } from './compile-list.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
 import { type BoundList, type LimitedList, readPage, readTotal } from './page.ts';
 import { ROOT } from './paths.ts';
+import { filteredByIndex, servedByIndex } from './index-use.ts';
 import { createShapeCache } from './shape-cache.ts';
 import { recordJson } from './views.ts';
 import { readWhole } from './whole-list.ts';
@@ -107,6 +108,7 @@ export function createReads(driver: Driver): Reads {
       filters: filters.length,
       texts: textsOf(filters),
       offset,
+      isIndexed: servedByIndex(query) && filteredByIndex(query),
       whole: limit === undefined,
       limited: list.limit !== undefined,
       counted: counted ? { statement: list.count, values: filterValues } : undefined,

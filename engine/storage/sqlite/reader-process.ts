@@ -9,7 +9,7 @@ export interface ReaderProcess {
   /** Kills the process if there is no answer in time. */
   ask(question: Omit<Question, 'id'>): Promise<unknown>;
   /** Ends the process at once; questions without an answer fail with the reason. */
-  kill(reason: Error): void;
+  kill(reason?: Error): void;
   readonly isGone: boolean;
   /** Whether a question has no answer yet. */
   readonly isBusy: boolean;
@@ -88,7 +88,7 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
         limit(one);
         child.send({ id: asked, ...question } satisfies Question, (error) => error && end(cutOff(error)));
       }),
-    kill: end,
+    kill: (reason = cutOff(undefined)) => end(reason),
     get isGone() {
       return gone !== undefined;
     },

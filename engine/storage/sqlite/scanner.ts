@@ -40,8 +40,8 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
     idle: [],
   });
 
-  async function own(caller: Caller, long: boolean): Promise<Snapshot> {
-    const reader = await pool.take(caller, long);
+  async function own(caller: Caller, slow: boolean): Promise<Snapshot> {
+    const { reader, giveBack } = await pool.take(caller, slow);
     const stop = caller.onGone(() => reader.kill(new CallerGone()));
     const ask = asking(reader, 0);
     return snapshotOf(ask, () => {
@@ -49,7 +49,7 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
       // What is still being worked out is for nobody.
       if (reader.isBusy) reader.kill(new CallerGone());
       else ask('end').catch(() => undefined);
-      pool.give(reader);
+      giveBack();
     });
   }
 

@@ -1,0 +1,99 @@
+/** Places for searches: few at a time, those who find none wait in a queue that is bounded, and clients take turns. */
+import { type Caller, CallerGone } from '../caller.ts';
+import { Problem } from '../problem.ts';
+
+export interface Places {
+  /** Resolves with how to leave the place. `slow`: for work that may keep it for long; one place is left for the others. */
+  take(caller: Caller, slow?: boolean): Promise<() => void>;
+  /** Refuses whoever waits, and whoever comes. */
+  close(): void;
+}
+
+export interface PlacesOptions {
+  readonly places: number;
+  /** Milliseconds that a search may wait. */
+  readonly patience: number;
+}
+
+interface Taken {
+  readonly origin: string;
+  readonly slow: boolean;
+}
+
+interface Waiting {
+  readonly taken: Taken;
+  readonly begin: () => void;
+  readonly refuse: (reason: Error) => void;
+}
+
+const MAX_WAITING = 100;
+
+export function createPlaces({ places, patience }: PlacesOptions): Places {
+  const taken = new Set<Taken>();
+  const queue: Waiting[] = [];
+  let closed = false;
+
+  const slowOnes = (): number => [...taken].filter(({ slow }) => slow).length;
+  const isFree = (slow: boolean): boolean => taken.size < places && (!slow || slowOnes() < Math.max(1, places - 1));
+
+  function leaving(one: Taken): () => void {
+    taken.add(one);
+    return () => {
+      if (taken.delete(one)) chosen()?.begin();
+    };
+  }
+
+  /** The first one whose client has no place yet, or else the first one. */
+  function chosen(): Waiting | undefined {
+    const able = queue.filter((waiting) => isFree(waiting.taken.slow));
+    const served = new Set([...taken].map(({ origin }) => origin));
+    return able.find((waiting) => !served.has(waiting.taken.origin)) ?? able[0];
+  }
+
+  function wait(caller: Caller, own: Taken): Promise<() => void> {
+    if (queue.length >= MAX_WAITING) makeRoom(own.origin);
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer);
+        stop();
+        queue.splice(queue.indexOf(waiting), 1);
+        outcome();
+      };
+      const waiting: Waiting = {
+        taken: own,
+        begin: () => settle(() => resolve(leaving(own))),
+        refuse: (reason) => settle(() => reject(reason)),
+      };
+      const timer = patience === Infinity ? undefined : setTimeout(() => waiting.refuse(crowded()), patience);
+      const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
+      queue.push(waiting);
+    });
+  }
+
+  /** The client that has most in the queue loses the last of it; throws if that is the one who asks. */
+  function makeRoom(origin: string): void {
+    const counts = new Map<string, number>([[origin, 1]]);
+    for (const waiting of queue) counts.set(waiting.taken.origin, (counts.get(waiting.taken.origin) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    const last = queue.findLast((waiting) => counts.get(waiting.taken.origin) === most);
+    if (counts.get(origin) === most || !last) throw crowded();
+    last.refuse(crowded());
+  }
+
+  return {
+    take: async (caller, slow = false) => {
+      if (caller.isGone) throw new CallerGone();
+      if (closed) throw stopping();
+      const own: Taken = { origin: caller.origin, slow };
+      return queue.length === 0 && isFree(slow) ? leaving(own) : wait(caller, own);
+    },
+    close: () => {
+      closed = true;
+      while (queue.length > 0) queue[0]?.refuse(stopping());
+    },
+  };
+}
+
+const stopping = (): Problem => new Problem('storage-busy', 'The service stops');
+const crowded = (): Problem =>
+  new Problem('storage-busy', 'Too many searches wait for the database; try again, or ask for what an index answers');

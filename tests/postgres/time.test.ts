@@ -1,0 +1,130 @@
+/** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PATIENT } from '../../engine/caller.ts';
+import type { Driver } from '../../engine/storage/driver.ts';
+import { openPostgres } from '../../engine/storage/postgres/driver.ts';
+import { ask } from '../support/ask.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { connectTo, POSTGRES_URL } from '../support/databases.ts';
+import { leaving, settled, until } from '../support/leaving.ts';
+import { onServer, POOLER_URL, startInstance, withParameters } from '../support/postgres.ts';
+
+/** Ends by being cancelled only. */
+const HOURS = { sql: 'select pg_sleep(36000)::text' };
+const ONE = { sql: 'select 1::text' };
+
+const urls = [
+  ['the server', POSTGRES_URL],
+  ...(POOLER_URL === '' ? [] : [['PgBouncer', withParameters(POOLER_URL, { prepared: 'off' })] as const]),
+] as const;
+
+/** How many such statements the server is working on. */
+async function running(): Promise<number> {
+  const client = await connectTo(POSTGRES_URL);
+  const { rows } = await client.query<{ count: string }>(
+    "select count(*) from pg_stat_activity where wait_event = 'PgSleep'",
+  );
+  await client.end();
+  return Number(rows[0]?.count);
+}
+
+onServer('statements', () => {
+  let driver: Driver;
+  const open = (url: string, statementTimeout: number): Promise<Driver> =>
+    openPostgres(withParameters(url, { pool: '4' }), { statementTimeout });
+
+  describe.each(urls)('through %s', (_, url) => {
+    afterEach(() => driver.close());
+
+    it.each(['scan', 'read', 'write'] as const)('a %s ends with its time: 503, in the server too', async (verb) => {
+      driver = await open(url, 300);
+      const work = driver[verb]((reader) => reader.value(HOURS, []), PATIENT);
+      await expect(work).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
+      await until(async () => (await running()) === 0);
+      expect(await driver.read((reader) => reader.value(ONE, []), PATIENT)).toBe('1');
+    });
+
+    it.each(['scan', 'read', 'write'] as const)('a %s ends with its client, in the server too', async (verb) => {
+      driver = await open(url, 600_000);
+      const client = leaving();
+      const works = Array.from({ length: 10 }, () =>
+        settled(Promise.resolve(driver[verb]((reader) => reader.value(HOURS, []), client))),
+      );
+      await until(async () => (await running()) > 1);
+      client.leave();
+      for (const work of works) expect(await work).toMatchObject({ name: 'CallerGone' });
+      await until(async () => (await running()) === 0);
+      // Each of the connections can be used.
+      const after = Array.from({ length: 20 }, () => driver.read((reader) => reader.value(ONE, []), PATIENT));
+      expect(new Set(await Promise.all(after))).toEqual(new Set(['1']));
+    });
+
+    it('a list ends with its client, in the server too', async () => {
+      driver = await open(url, 600_000);
+      const client = leaving();
+      const snapshot = await driver.snapshot(client, true);
+      const next = settled(snapshot.texts(HOURS, [])[Symbol.asyncIterator]().next());
+      await until(async () => (await running()) === 1);
+      client.leave();
+      expect(await next).toMatchObject({ name: 'CallerGone' });
+      await snapshot.close();
+      await until(async () => (await running()) === 0);
+    });
+
+    it('searches leave connections to single records', async () => {
+      driver = await open(url, 600_000);
+      const client = leaving();
+      const searches = Array.from({ length: 20 }, () =>
+        settled(Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), client))),
+      );
+      await until(async () => (await running()) === 2);
+      expect(await driver.value(ONE, [])).toBe('1');
+      client.leave();
+      await Promise.all(searches);
+    });
+
+    it('what changes tables has no limit', async () => {
+      driver = await open(url, 100);
+      const slow = { sql: 'select pg_sleep(0.5)::text' };
+      await driver.exclusively(() => driver.write((writer) => writer.value(slow, [])));
+      await driver.define([], async (writer) => void (await writer.value(slow, [])));
+      await expect(driver.write((writer) => writer.value(slow, []))).rejects.toMatchObject({
+        code: 'statement-timeout',
+      });
+    });
+  });
+});
+
+onServer('a server that is frozen', () => {
+  let cluster: Cluster;
+  beforeAll(async () => void (cluster = await startCluster()), 60_000);
+  afterAll(async () => {
+    await cluster?.remove();
+  });
+
+  it('does not keep the service from ending', async () => {
+    const instance = await startInstance(withParameters(cluster.url, { pool: '2' }), { shutdownTimeout: 500 });
+    const client = await connectTo(cluster.url);
+    const { rows } = await client.query<{ file: string }>("select current_setting('data_directory') as file");
+    await client.end();
+    const frozen = execFileSync('pgrep', ['-f', String(rows[0]?.file)], { encoding: 'utf8' })
+      .trim()
+      .split('\n');
+    const backends = frozen.flatMap((pid) => [
+      pid,
+      ...execFileSync('bash', ['-c', `pgrep -P ${pid} || true`], { encoding: 'utf8' })
+        .trim()
+        .split('\n'),
+    ]);
+    const pids = [...new Set(backends.filter((pid) => pid !== ''))].map(Number);
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    try {
+      const waiting = [1, 2, 3, 4].map(() => settled(ask(instance.url, 'GET /api/tmp-vars/1')));
+      await instance.close();
+      await Promise.all(waiting);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    }
+  }, 60_000);
+});

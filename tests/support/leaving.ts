@@ -1,0 +1,35 @@
+/** Callers that leave. */
+import type { Caller } from '../../engine/caller.ts';
+
+/** A client that leaves when it is told to. */
+export function leaving(origin = 'somewhere'): Caller & { leave(): void } {
+  const listeners = new Set<() => void>();
+  let isGone = false;
+  return {
+    origin,
+    get isGone() {
+      return isGone;
+    },
+    onGone: (listener) => {
+      listeners.add(listener);
+      if (isGone) listener();
+      return () => listeners.delete(listener);
+    },
+    leave: () => {
+      isGone = true;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** What a work ends with, be it an error. */
+export const settled = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
+
+/** Waits until something is so; gives up after a time that only a fault needs. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const limit = AbortSignal.timeout(20_000);
+  while (!(await isSo())) {
+    limit.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
