@@ -93,6 +93,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     ...settings,
     log,
     awaitReader,
+    budget,
     observe: requestObserver(settings, log, metrics),
     guarded: access !== undefined,
     rateLimit,

@@ -95,6 +95,19 @@ export const tooSlow = (patience: number, cause?: unknown): Problem =>
     { cause },
   );
 
+/** A page is read at once, and held until it is sent. */
+export const pageTooLong = (most: number): Problem =>
+  faultyRequest('invalid-query', [
+    {
+      parameter: '_cnd[limit]',
+      code: 'page-too-long',
+      message: `The page has more than ${most} bytes; ask for fewer records with _cnd[limit], or for less of them with fields and include`,
+    },
+  ]);
+
+export const isPageTooLong = (error: unknown): boolean =>
+  error instanceof Problem && error.errors.some(({ code }) => code === 'page-too-long');
+
 /** No text holds the answer: less can be asked for. */
 export const answerTooLong = (cause: unknown): Problem =>
   new Problem(

@@ -1,9 +1,11 @@
 /** Bodies on their way in: one buffer however many pieces there are, drawn from the budget until the request is carried out. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { createBudget } from '../engine/budget.ts';
+import { type Budget, createBudget } from '../engine/budget.ts';
+import { type Caller, PATIENT } from '../engine/caller.ts';
 import { contentReader } from '../engine/http/content.ts';
 import type { Exchange } from '../engine/http/exchange.ts';
+import { HttpCaller } from '../engine/http/http-caller.ts';
 import { RECORD_BODY } from '../engine/http/negotiation.ts';
 import { serve } from '../engine/serve.ts';
 import { readSettings } from '../engine/settings.ts';
@@ -13,13 +15,15 @@ import { exchange, type Exchanged } from './support/exchange.ts';
 const MIB = 1024 ** 2;
 const HEADERS = { 'content-type': 'application/json' };
 
-function arriving(pieces: readonly Buffer[]): Exchange {
+const drawing = (budget: Budget): HttpCaller => new HttpCaller({} as IncomingMessage, {} as ServerResponse, budget);
+
+function arriving(pieces: readonly Buffer[], caller: Caller = PATIENT): Exchange {
   const stream = new PassThrough();
   const headers = { ...HEADERS, 'transfer-encoding': 'chunked' };
   const request = Object.assign(stream, { headers }) as unknown as IncomingMessage;
   for (const piece of pieces) stream.write(piece);
   stream.end();
-  return { request } as Exchange;
+  return { request, caller } as Exchange;
 }
 
 const cut = (body: Buffer, length: number): readonly Buffer[] =>
@@ -31,12 +35,12 @@ const BODY = Buffer.from(JSON.stringify({ name: 'x'.repeat(99_990) }));
 
 test.each([1_000_000, 65_536, 1000, 8])('a body in pieces of %d bytes is what was sent', async (length) => {
   const budget = createBudget(64 * MIB);
-  const one = arriving(cut(BODY, length));
-  const content = await contentReader(MIB, budget)(one, RECORD_BODY);
+  const caller = drawing(budget);
+  const content = await contentReader(MIB, budget)(arriving(cut(BODY, length), caller), RECORD_BODY);
   expect(BODY.equals(content as Buffer)).toBe(true);
   expect(budget.used).toBeGreaterThan(BODY.length);
   expect(budget.used).toBeLessThan(8 * BODY.length);
-  one.share?.release();
+  caller.release();
   expect(budget.used).toBe(0);
 });
 
@@ -50,7 +54,7 @@ test('a body in pieces of a byte is refused soon', async () => {
 test('a body that nests draws more than one that does not', async () => {
   const drawn = async (body: string): Promise<number> => {
     const budget = createBudget(64 * MIB);
-    await contentReader(MIB, budget)(arriving([Buffer.from(body)]), RECORD_BODY);
+    await contentReader(MIB, budget)(arriving([Buffer.from(body)], drawing(budget)), RECORD_BODY);
     return budget.used;
   };
   expect(await drawn('[]'.repeat(1000))).toBeGreaterThan(3 * (await drawn('xx'.repeat(1000))));
@@ -59,7 +63,7 @@ test('a body that nests draws more than one that does not', async () => {
 test('a body for which nothing is left is refused with 503', async () => {
   const budget = createBudget(64 * MIB);
   budget.take(64 * MIB - 1000);
-  const read = contentReader(MIB, budget)(arriving(cut(BODY, 1000)), RECORD_BODY);
+  const read = contentReader(MIB, budget)(arriving(cut(BODY, 1000), drawing(budget)), RECORD_BODY);
   await expect(read).rejects.toMatchObject({ code: 'overloaded', status: 503 });
 });
 

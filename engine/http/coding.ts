@@ -12,13 +12,18 @@ import {
 import type { Transform } from 'node:stream';
 
 interface CodingKind {
-  readonly whole: (text: string | Buffer) => Promise<Buffer>;
+  readonly whole: (text: Buffer) => Promise<Buffer>;
   readonly stream: () => Transform;
 }
 
 /** Fast rather than small: the answers of a moment are compressed once for each request. */
 const GZIP: ZlibOptions = { level: 5 };
-const BROTLI: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+const BROTLI: BrotliOptions = {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 },
+};
+
+/** Bytes that a compressor takes while it is at work. */
+export const STATE: Readonly<Record<Coding, number>> = { br: 2 * 1024 ** 2, gzip: 512 * 1024 };
 
 const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 
@@ -33,7 +38,7 @@ export type Coding = keyof typeof CODINGS;
 export const CODING_NAMES = Object.keys(CODINGS) as readonly Coding[];
 
 /** An async function, so that its promise is one of this realm, whatever made the other. */
-export const compress = async (text: string | Buffer, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
+export const compress = async (text: Buffer, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
 export const compressor = (coding: Coding): Transform => CODINGS[coding].stream();
 
 /** The coding that the client likes best; undefined where it takes none, or likes plain text better. */

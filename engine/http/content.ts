@@ -1,7 +1,7 @@
 /** The bytes of a body: read to their end, but never more than the limit. */
 import type { IncomingMessage } from 'node:http';
-import { CallerGone } from '../caller.ts';
-import type { Budget, Share } from '../budget.ts';
+import { type Caller, CallerGone } from '../caller.ts';
+import type { Budget } from '../budget.ts';
 import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 import { StartError } from '../start-error.ts';
@@ -24,7 +24,7 @@ const FIRST_BYTES = 16 * 1024;
 const CHUNK_BYTES = 16;
 const MAX_EXCESS = 16 * 1024;
 
-/** Draws from the budget, as the share of the exchange. */
+/** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
 
 export function contentReader(limit: number, budget: Budget): ReadContent {
@@ -36,7 +36,7 @@ export function contentReader(limit: number, budget: Budget): ReadContent {
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    return collect(request, limit, (exchange.share = budget.take(0)), budget.limit);
+    return collect(request, limit, exchange.caller, budget.limit);
   };
 }
 
@@ -58,9 +58,9 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? EMPTY : { parsed: body };
 }
 
-function collect(request: IncomingMessage, limit: number, share: Share, most: number): Promise<Buffer> {
+function collect(request: IncomingMessage, limit: number, caller: Caller, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const body = createGrowing(limit, share, most);
+    const body = createGrowing(limit, caller, most);
     const onData = (chunk: Buffer): void => {
       try {
         body.add(chunk);
@@ -86,13 +86,13 @@ function collect(request: IncomingMessage, limit: number, share: Share, most: nu
 }
 
 /** One buffer, however many pieces there are: each of them is an object that takes more memory than a few bytes. */
-function createGrowing(limit: number, share: Share, most: number) {
+function createGrowing(limit: number, caller: Caller, most: number) {
   let held: Buffer = EMPTY;
   let size = 0;
   let excess = 0;
   const makeRoom = (needed: number): void => {
     const enlarged = Math.min(limit, Math.max(needed, 2 * held.length, FIRST_BYTES));
-    share.grow(enlarged - held.length);
+    caller.take(enlarged - held.length);
     const larger = Buffer.allocUnsafeSlow(enlarged);
     held.copy(larger, 0, 0, size);
     held = larger;
@@ -105,7 +105,7 @@ function createGrowing(limit: number, share: Share, most: number) {
       if (excess > MAX_EXCESS) throw tooManyChunks();
       // Most bodies come in one piece, which is theirs alone.
       if (size === 0) {
-        share.grow(chunk.length);
+        caller.take(chunk.length);
         held = chunk;
       } else {
         if (needed > held.length) makeRoom(needed);
@@ -117,8 +117,8 @@ function createGrowing(limit: number, share: Share, most: number) {
     whole: (): Buffer => {
       const whole = held.subarray(0, size);
       const cost = BYTE_COST * size + BRACKET_COST * brackets(whole);
-      if (share.bytes + cost > most) throw tooNested();
-      share.grow(cost);
+      if (held.length + cost > most) throw tooNested();
+      caller.take(cost);
       return whole;
     },
   };

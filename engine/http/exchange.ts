@@ -1,6 +1,5 @@
 /** A request on its way through the engine: what was asked, and where. */
 import type { IncomingMessage } from 'node:http';
-import type { Share } from '../budget.ts';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Answer } from './answer.ts';
@@ -14,8 +13,6 @@ export interface Exchange {
   readonly identifier: string;
   /** The media type of the answer. */
   readonly mediaType: string;
-  /** Of the budget: what the body takes until the request is carried out. */
-  share?: Share;
 }
 
 export type Operation = (exchange: Exchange) => Awaitable<Answer>;

@@ -1,6 +1,7 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
+import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
@@ -8,7 +9,6 @@ import type { Answer } from './answer.ts';
 import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
 import { HttpCaller } from './http-caller.ts';
 import { acceptedType } from './negotiation.ts';
-import type { Exchange } from './exchange.ts';
 import { type Observe, watchRequest } from './observe.ts';
 import { problemAnswer } from './problem-answer.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -24,6 +24,7 @@ export type HandlerOptions = SendOptions &
     /** Whether requests need a token: browsers send none when they ask in front whether they may. */
     readonly guarded: boolean;
     readonly log: Log;
+    readonly budget: Budget;
     /** Characters that a URL may have. */
     readonly urlLimit: number;
     /** undefined where clients may ask as often as they like. */
@@ -62,6 +63,8 @@ async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, o
   } catch (error) {
     if (error instanceof CallerGone) return;
     await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId, options.log), options);
+  } finally {
+    delivery.caller?.release();
   }
 }
 
@@ -75,7 +78,7 @@ function answer(
   routesOf: RoutesOf,
   delivery: Delivery,
   target: Target,
-  { guarded, urlLimit }: HandlerOptions,
+  { guarded, urlLimit, budget }: HandlerOptions,
 ): Awaitable<Answer> {
   const { request } = delivery;
   refuseLong(request, urlLimit);
@@ -87,15 +90,9 @@ function answer(
   const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;
   const mediaType = acceptedType(request.headers.accept, mediaTypes);
-  const exchange: Exchange = {
-    request,
-    caller: new HttpCaller(request, delivery.response),
-    target,
-    identifier,
-    mediaType,
-  };
-  const answered = serve(exchange);
-  return answered instanceof Promise ? answered.finally(() => exchange.share?.release()) : answered;
+  const caller = new HttpCaller(request, delivery.response, budget);
+  delivery.caller = caller;
+  return serve({ request, caller, target, identifier, mediaType });
 }
 
 function refuseLong({ url = '' }: IncomingMessage, limit: number): void {

@@ -5,10 +5,14 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Budget, Share } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 
 /** Milliseconds until the first interim response; each further one takes twice as long. */
 const FIRST_PROBE = 50;
+
+/** Bytes: a page is read at once, and nobody else is served meanwhile. */
+const MAX_PAGE = 16 * 1024 ** 2;
 
 interface Waiter {
   readonly onEnd: () => void;
@@ -36,10 +40,27 @@ function waitersAt(socket: Socket): Set<Waiter> {
 export class HttpCaller implements Caller {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #budget: Budget;
+  #share: Share | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, budget: Budget) {
     this.#request = request;
     this.#response = response;
+    this.#budget = budget;
+  }
+
+  get most(): number {
+    return Math.min(MAX_PAGE, this.#budget.limit / 8);
+  }
+
+  take(bytes: number): void {
+    this.#share ??= this.#budget.take(0);
+    this.#share.grow(bytes);
+  }
+
+  /** The request is answered: from now on the connection counts what its client has not read. */
+  release(): void {
+    this.#share?.release();
   }
 
   get isGone(): boolean {

@@ -4,9 +4,13 @@ import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
 import { type Coded, coded } from './compression.ts';
 import type { Envelope } from './envelope.ts';
+import type { HttpCaller } from './http-caller.ts';
 import { linger } from './linger.ts';
 import type { Label } from './observe.ts';
 import { sendPieces, type StreamOptions } from './stream.ts';
+
+/** Characters. */
+const LONG = 64 * 1024;
 
 export interface SendOptions extends StreamOptions {
   /** Whether the service is about to stop, so that each answer is the last one on its connection. */
@@ -20,6 +24,8 @@ export interface Delivery {
   envelope: Envelope;
   /** Which operation it is, once that is known. */
   label?: Label;
+  /** Who asks, once that is known. */
+  caller?: HttpCaller;
 }
 
 /** Never fails: where the answer cannot be sent to its end, the connection is closed. */
@@ -28,7 +34,7 @@ export function send(delivery: Delivery, answer: Answer, options: SendOptions): 
   // Pieces must be begun to be ended, whoever is there.
   if (response.destroyed && typeof answer.body !== 'object') return;
   if (options.isDraining()) response.shouldKeepAlive = false;
-  const sent = andThen(coded(request, answer), (ready) => write(delivery, ready, options));
+  const sent = andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options));
   return andThen(sent, () => linger(request));
 }
 
@@ -42,10 +48,12 @@ function write(
     response.writeHead(status, lines);
     return sendPieces({ request, response, envelope }, body, options);
   }
-  if (body !== undefined) lines.push('Content-Length', String(Buffer.byteLength(body)));
+  // Of a long text Node would make a copy to put the head before it, and one more to send it.
+  const bytes = typeof body === 'string' && body.length > LONG ? Buffer.from(body) : body;
+  if (bytes !== undefined) lines.push('Content-Length', String(Buffer.byteLength(bytes)));
   response.writeHead(status, lines);
   // Node leaves the body of an answer to HEAD out.
-  response.end(body);
+  response.end(bytes);
   options.awaitReader(request, response);
 }
 

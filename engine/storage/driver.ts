@@ -26,6 +26,11 @@ export interface Reader {
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
   /** What a statement counts; it may be remembered for as long as nothing is written. */
   count(statement: Statement, values: Values): Awaitable<number>;
+  /**
+   * The texts in the first column of every row. They draw from the caller; more bytes than `most`, the longest text aside,
+   * are refused.
+   */
+  page(statement: Statement, values: Values, caller: Caller, most?: number): Awaitable<readonly string[]>;
   /** The first column of every row. */
   column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
 }

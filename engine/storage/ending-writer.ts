@@ -20,6 +20,8 @@ export function endingWriter(inner: Writer): EndingWriter {
       all: during(inner.all),
       value: during(inner.value),
       count: during(inner.count),
+      page: (statement, values, caller, most) =>
+        during(() => inner.page(statement, values, caller, most))(statement, values),
       column: during(inner.column),
       run: during(inner.run),
     },

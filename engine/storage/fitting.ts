@@ -89,6 +89,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     all: gate(reader.all),
     value: gate(reader.value),
     count: gate(reader.count),
+    page: gate(reader.page),
     column: gate(reader.column),
   });
   // Where all fits, nothing stands between.
@@ -176,6 +177,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     all: alone(driver.all),
     value: alone(driver.value),
     count: alone(driver.count),
+    page: alone(driver.page),
     column: alone(driver.column),
     read: (work, caller) =>
       explained(() => driver.read((reader) => andThen(checkTurn(), () => work(usable(reader, gatedReader))), caller)),

@@ -46,6 +46,8 @@ const timedReads = (reader: Reader, onStatement: OnStatement): Reader => ({
   all: timed((statement, values) => reader.all(statement, values), onStatement),
   value: timed((statement, values) => reader.value(statement, values), onStatement),
   column: timed((statement, values) => reader.column(statement, values), onStatement),
+  page: (statement, values, caller, most) =>
+    timed(() => reader.page(statement, values, caller, most), onStatement)(statement, values),
   count: timed((statement, values) => reader.count(statement, values), onStatement),
 });
 

@@ -20,6 +20,7 @@ const both = [
   'migration-safety',
   'model-based',
   'nested-bodies',
+  'page-bytes',
   'paging',
   'raw-values',
   'relations',

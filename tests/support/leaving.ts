@@ -6,6 +6,8 @@ export function leaving(origin = 'somewhere'): Caller & { leave(): void } {
   const listeners = new Set<() => void>();
   let isGone = false;
   return {
+    most: Infinity,
+    take: () => undefined,
     origin,
     get isGone() {
       return isGone;

@@ -6,8 +6,11 @@ import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { READ_ONLY, readerOf } from './transaction.ts';
 
-const BATCH = 256;
-const FETCH: Statement = { sql: `fetch ${BATCH} from records` };
+/** Rows that are fetched together: a few, until it is known how long they are. */
+const FIRST_ROWS = 4;
+const MOST_ROWS = 256;
+/** Characters that they should have. */
+const PIECE_LENGTH = 256 * 1024;
 
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await begun(connections, caller);
@@ -61,9 +64,11 @@ const translated =
 
 async function* texts(ask: Connection['query'], { sql }: Statement, values: Values): AsyncGenerator<string> {
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, false);
-  for (;;) {
-    const { rows } = await ask(FETCH, [], false);
-    if (rows.length > 0) yield rows.map(([value]) => value).join(',');
-    if (rows.length < BATCH) return;
+  for (let wanted = FIRST_ROWS; ;) {
+    const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], false);
+    const text = rows.map(([value]) => value).join(',');
+    if (rows.length > 0) yield text;
+    if (rows.length < wanted) return;
+    wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * rows.length) / text.length)));
   }
 }

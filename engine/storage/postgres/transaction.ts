@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
 import { ConstraintError } from '../driver.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { pageTooLong } from '../../problem.ts';
+import { weighed } from '../weighed.ts';
 import type { Answered, Connection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
 import { lease } from './lease.ts';
@@ -18,6 +21,28 @@ export const READ_ONLY = 'begin isolation level repeatable read read only';
 /** A constraint broke where no savepoint was set: the transaction is repeated with savepoints, so that it can look who stands in the way. */
 class NeedsSavepoints extends Error {}
 
+/** Bytes of a page that is read without a look at how long it is. */
+const SHORT = 256 * 1024;
+/** JSON texts have no such character in them. */
+const TOO_LONG = '\u0002';
+const guards = new WeakMap<Statement, Statement>();
+
+/** The same, or how many bytes it has instead, altogether and without the longest text. */
+function guarded(statement: Statement): Statement {
+  const known = guards.get(statement);
+  if (known) return known;
+  const bytes = 'octet_length(text)';
+  const figures = `concat('${TOO_LONG}', sum(${bytes}) over (), ' ', sum(${bytes}) over () - max(${bytes}) over ())`;
+  const guard = {
+    sql: `with page(text) as materialized (${statement.sql}) select case when sum(${bytes}) over () > ${SHORT} then ${figures} else text end from page`,
+  };
+  guards.set(statement, guard);
+  return guard;
+}
+
+const tooLongIn = (first: SqlValue | undefined): readonly number[] =>
+  typeof first === 'string' && first.startsWith(TOO_LONG) ? first.slice(1).split(' ').map(Number) : [];
+
 type Ask = (statement: Statement, values: Values) => Promise<Answered>;
 
 export function readerOf(ask: Ask): Reader {
@@ -25,6 +50,19 @@ export function readerOf(ask: Ask): Reader {
     get: async (statement, values) => (await ask(statement, values)).rows[0],
     all: async (statement, values) => (await ask(statement, values)).rows,
     value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
+    page: async (statement, values, caller, most = caller.most) => {
+      const { rows } = await ask(guarded(statement), values);
+      const [total = 0, beyond = 0] = tooLongIn(rows[0]?.[0]);
+      if (beyond > most) throw pageTooLong(most);
+      // What is drawn before it is read is drawn for the copy in the answer as well.
+      if (total > 0) caller.take(total);
+      const texts = total > 0 ? (await ask(statement, values)).rows : rows;
+      return weighed(
+        texts.map(([text]) => String(text)),
+        caller,
+        most,
+      );
+    },
     count: async (statement, values) => Number((await ask(statement, values)).rows[0]?.[0]),
     column: async (statement, values) => (await ask(statement, values)).rows.map(([value = null]) => value),
   };

@@ -1,5 +1,6 @@
 /** A page of a list: its records in one text, the total, and the order values at its ends, all from one snapshot. */
 import { andThen, type Awaitable, together } from '../../awaitable.ts';
+import type { Caller } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ListQuery } from '../../query/list-query.ts';
@@ -20,13 +21,19 @@ export interface BoundList {
 export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
   reader.count(list.count, filterValues);
 
-export function readPage(reader: Reader, query: ListQuery, bound: BoundList, counted: boolean): Awaitable<Page> {
+export function readPage(
+  reader: Reader,
+  query: ListQuery,
+  bound: BoundList,
+  counted: boolean,
+  caller: Caller,
+): Awaitable<Page> {
   const { limit = 0, offset } = query;
   const { list, values } = bound;
   const checked = list.limit?.(reader, query.view, [...values, limit, offset]);
   // One record more than asked for tells whether there is a next page.
-  const rows = andThen(checked, () => reader.column(list.page, [...values, limit + 1, offset]));
-  return andThen(rows, (records) => describe(reader, query, bound, counted, records as readonly string[]));
+  const rows = andThen(checked, () => reader.page(list.page, [...values, limit + 1, offset], caller));
+  return andThen(rows, (records) => describe(reader, query, bound, counted, records));
 }
 
 function describe(
@@ -50,8 +57,17 @@ function describe(
     backwards || more ? orderValues(reader, query, bound, records, -1) : undefined,
     backwards ? isAnythingBehind(reader, query, bound) : more,
   ]);
-  const body = `[${records.join(',')}]`;
+  const body = arrayOf(records);
   return andThen(parts, ([total, first, last, hasNext]) => ({ body, total, first, last, hasPrevious, hasNext }));
+}
+
+/** The brackets first: a text that is put together at once is in memory once. */
+export function arrayOf(records: readonly string[]): string {
+  if (records.length === 0) return '[]';
+  const texts = [...records];
+  texts[0] = `[${texts[0]}`;
+  texts[texts.length - 1] += ']';
+  return texts.join(',');
 }
 
 /** Says which relation of a marked record is too large. */

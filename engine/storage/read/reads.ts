@@ -1,6 +1,6 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
-import { PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../caller.ts';
 import { numeric } from '../../field-types/field-type.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
@@ -22,7 +22,7 @@ const UTF8 = 4;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
-  record(reader: Reader, view: View, identifier: number): Promise<string | undefined>;
+  record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
 }
 
 interface CompiledView {
@@ -64,11 +64,11 @@ export function createReads(driver: Driver): Reads {
       return [{ longest, total: relations.length === 0 ? bytesOf(field, type) : undefined, perByte }];
     });
 
-  async function record(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
+  async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
     if (limit) await limit(reader, view, [identifier]);
     const text = (await reader.value(statement, [identifier])) as string | undefined;
-    return text !== undefined && isMarked(text) ? heavy(reader, view, identifier) : text;
+    return drawn(text !== undefined && isMarked(text) ? await heavy(reader, view, identifier) : text, caller);
   }
 
   async function heavy(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
@@ -81,15 +81,17 @@ export function createReads(driver: Driver): Reads {
     record,
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
-      if (limit) return driver.read((reader) => record(reader, view, identifier), caller);
+      if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
       return andThen(driver.value(statement, [identifier]) as Awaitable<string | undefined>, (text) =>
-        text !== undefined && isMarked(text) ? driver.read((reader) => heavy(reader, view, identifier), caller) : text,
+        text !== undefined && isMarked(text)
+          ? driver.read(async (reader) => drawn(await heavy(reader, view, identifier), caller), caller)
+          : drawn(text, caller),
       );
     },
     page: (query, counted, caller = PATIENT) => {
       const bound = boundOf(query);
       const run = driver.isHeavy(workOf(query, bound, counted)) ? driver.scan : driver.read;
-      return run((reader) => readPage(reader, query, bound, counted), caller);
+      return run((reader) => readPage(reader, query, bound, counted, caller), caller);
     },
     count: (query) => readTotal(driver, boundOf(query)),
     stream: (query, counted, caller = PATIENT) => {
@@ -114,6 +116,15 @@ export function createReads(driver: Driver): Reads {
       counted: counted ? { statement: list.count, values: filterValues } : undefined,
     };
   }
+}
+
+/** Characters of a record that draw nothing from the budget: most are shorter. */
+const SHORT = 16 * 1024;
+
+/** The text, and what it takes until it is sent. */
+function drawn(text: string | undefined, caller: Caller): string | undefined {
+  if (text !== undefined && text.length > SHORT) caller.take(2 * text.length);
+  return text;
 }
 
 const newestIn = ({ table, identifier }: RecordType, { quote }: Dialect): Statement => ({

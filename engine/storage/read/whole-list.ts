@@ -6,7 +6,8 @@ import type { RecordType } from '../../model/model.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Driver, ListWork, Reader, Snapshot } from '../driver.ts';
 import type { Stream } from '../store.ts';
-import { type BoundList, readTotal, refused } from './page.ts';
+import { isPageTooLong } from '../../problem.ts';
+import { arrayOf, type BoundList, readTotal, refused } from './page.ts';
 import { markedIn } from './view-limits.ts';
 
 /** Characters of a list that is read at once: a millisecond or two. */
@@ -26,8 +27,14 @@ export async function readWhole(
   const { values } = work;
   const counted = work.counted !== undefined;
   const heavy = driver.isHeavy(work);
-  if (!heavy && !long.has(type) && (await driver.isSmall(work.newest)))
-    return driver.read((reader) => readAtOnce(reader, query, bound, values, counted), caller);
+  if (!heavy && !long.has(type) && (await driver.isSmall(work.newest))) {
+    try {
+      return await driver.read((reader) => readAtOnce(reader, query, bound, work, caller), caller);
+    } catch (error) {
+      if (!isPageTooLong(error)) throw error;
+      long.add(type);
+    }
+  }
   const snapshot = await driver.snapshot(caller, heavy);
   try {
     const total = counted ? await readTotal(snapshot, bound) : undefined;
@@ -43,17 +50,16 @@ function readAtOnce(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  values: readonly SqlValue[],
-  counted: boolean,
+  { values, counted }: ListWork,
+  caller: Caller,
 ): Awaitable<Stream> {
   const checked = bound.list.limit?.(reader, query.view, values);
-  const rows = andThen(checked, () => reader.column(bound.list.stream, values));
+  const rows = andThen(checked, () => reader.page(bound.list.stream, values, caller, MAX_AT_ONCE));
   return andThen(rows, (texts) => {
-    const total = counted ? readTotal(reader, bound) : undefined;
-    const text = `[${texts.join(',')}]`;
+    const total = counted !== undefined ? readTotal(reader, bound) : undefined;
+    const text = arrayOf(texts);
     const marked = markedIn(text);
     if (marked !== undefined) return refused(reader, query, bound, marked);
-    if (text.length > MAX_AT_ONCE) long.add(query.view.type);
     return andThen(total, (count) => ({ total: count, chunks: once(text) }));
   });
 }

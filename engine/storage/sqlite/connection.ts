@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Row, Statement, Values, Writer } from '../driver.ts';
+import { weighed } from '../weighed.ts';
 import { translated } from './errors.ts';
 import { isLike, LIKE } from './like.ts';
 
@@ -50,6 +51,10 @@ export function connect(file: string, readonly: boolean): Connection {
     all: translated((statement, values) => prepare(statement, 'row').all(...values) as Row[]),
     value: translated((statement, values) => prepare(statement, 'value').get(...values) as SqlValue | undefined),
     count: translated((statement, values) => Number(prepare(statement, 'value').get(...values))),
+    page: translated((statement, values, caller, most) => {
+      const texts = prepare(statement, 'value').iterate(...values) as IterableIterator<string>;
+      return weighed(texts, caller, most);
+    }),
     column: translated((statement, values) => prepare(statement, 'value').all(...values) as SqlValue[]),
     run: translated((statement, values) => {
       const { changes, lastInsertRowid } = prepare(statement, 'run').run(...values);

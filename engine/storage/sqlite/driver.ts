@@ -56,6 +56,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     get: reader.get,
     all: reader.all,
     value: reader.value,
+    page: reader.page,
     column: reader.column,
     count: reader.count,
     // The work waits for nothing but this connection, and so ends within the turn in which it began.

@@ -5,6 +5,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Reader, Row, Snapshot, Statement, Values } from '../driver.ts';
 import { createReaderPool, type PoolOptions } from './reader-pool.ts';
 import { type ReaderProcess, startReader } from './reader-process.ts';
+import { weighed } from '../weighed.ts';
 import type { Verb } from './scan-protocol.ts';
 
 export interface Scanner {
@@ -95,6 +96,8 @@ function snapshotOf(ask: Ask, end: () => void): Snapshot {
     all: (statement, values) => ask('all', statement, values) as Promise<readonly Row[]>,
     value: (statement, values) => ask('value', statement, values) as Promise<SqlValue | undefined>,
     column: (statement, values) => ask('column', statement, values) as Promise<readonly SqlValue[]>,
+    page: async (statement, values, caller, most) =>
+      weighed((await ask('column', statement, values)) as readonly string[], caller, most),
     count: (statement, values) => ask('count', statement, values) as Promise<number>,
     texts: (statement, values) => texts(ask, statement, values),
     close: () => {

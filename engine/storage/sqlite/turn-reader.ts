@@ -123,6 +123,7 @@ export function createTurnReader(connection: Connection, now = (): number => per
     get: within(connection.get),
     all: within(connection.all),
     value: within(connection.value),
+    page: within(connection.page),
     column: within(connection.column),
     count: within(counts.count),
     isCounted: within(counts.has),

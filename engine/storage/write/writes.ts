@@ -1,4 +1,5 @@
 /** Writes of records: each is worked out as a whole, carried out in one transaction, and answered from it. */
+import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import type { Driver, Writer } from '../driver.ts';
@@ -43,7 +44,7 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
 
   async function create(writer: Writer, request: CreateRequest): Promise<Written> {
     const identifier = await insert(writer, request, { mergePatch: request.mergePatch, readOnlyToo: false });
-    return written(reads, writer, request.view, identifier);
+    return written(reads, writer, request.view, identifier, request.caller);
   }
 
   /** The record as it is, once it is known to be there and to be what the client expects. */
@@ -52,8 +53,9 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
     view: View,
     identifier: number,
     precondition: Precondition | undefined,
+    caller: Caller | undefined,
   ): Promise<string> {
-    const body = await reads.record(writer, view, identifier);
+    const body = await reads.record(writer, view, identifier, caller);
     if (body === undefined) throw notFound(view, identifier);
     precondition?.(body);
     return body;
@@ -78,15 +80,15 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
         if (node) await resolveBody(session, node);
         checkBody(session);
         if (!node) throw notFound(view, identifier);
-        if (precondition) await current(writer, view, identifier, precondition);
+        if (precondition) await current(writer, view, identifier, precondition, caller);
         await execute(session);
-        return written(reads, writer, view, identifier);
+        return written(reads, writer, view, identifier, caller);
       }, caller),
     delete: ({ view, identifier, precondition, caller }) =>
       driver.write(async (writer) => {
         const session = createSession(writer, tables, dialect, { mergePatch: false, readOnlyToo: false });
         await lockNamed(session, view.type, identifier, {});
-        const body = await current(writer, view, identifier, precondition);
+        const body = await current(writer, view, identifier, precondition, caller);
         try {
           await writer.run(tables.of(view.type).remove, [identifier]);
         } catch (error) {
@@ -107,8 +109,14 @@ function made({ identifier }: Node): number {
 const notFound = ({ type }: View, identifier: number): Problem =>
   new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
 
-async function written(reads: Reads, writer: Writer, view: View, identifier: number): Promise<Written> {
-  const body = await reads.record(writer, view, identifier);
+async function written(
+  reads: Reads,
+  writer: Writer,
+  view: View,
+  identifier: number,
+  caller: Caller | undefined,
+): Promise<Written> {
+  const body = await reads.record(writer, view, identifier, caller);
   if (body === undefined) throw notFound(view, identifier);
   return { identifier, body };
 }
