@@ -31,7 +31,7 @@ export async function serve(settings: Settings): Promise<Serving> {
     const close = async (): Promise<boolean> => {
       engine.drain();
       await sleep(settings.drainDelay);
-      const inTime = await drain(listener, settings.shutdownTimeout);
+      const inTime = await drain(listener, settings.shutdownTimeout - reserved(settings));
       await engine.close();
       return inTime;
     };
@@ -41,6 +41,9 @@ export async function serve(settings: Settings): Promise<Serving> {
     throw error;
   }
 }
+
+/** Milliseconds of SHUTDOWN_TIMEOUT that are for closing the database, whatever it is doing. */
+const reserved = ({ shutdownTimeout }: Settings): number => Math.min(500, shutdownTimeout / 4);
 
 /** The settings as they are for this host. Throws a StartError where it lets strangers in. */
 export function forHost(settings: Settings): Settings {

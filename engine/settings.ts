@@ -218,7 +218,7 @@ export const settingsTable = {
   shutdownTimeout: setting({
     name: 'SHUTDOWN_TIMEOUT',
     default: '10',
-    description: 'Seconds that open requests have after SIGTERM before they are cut off.',
+    description: 'Seconds after SIGTERM, and DRAIN_DELAY, in which the process ends; open requests are cut off before.',
     ...seconds(),
   }),
 } satisfies Record<string, Setting<unknown>>;

@@ -5,6 +5,9 @@ import { readSettings } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, readFlags, stopSignal } from './command.ts';
 
+/** Milliseconds after which the process ends, even if something keeps it. */
+const EXIT_DELAY = 100;
+
 export const start: Command = {
   run: async (options) => {
     readFlags(options, []);
@@ -15,6 +18,8 @@ export const start: Command = {
     await stopSignal();
     const inTime = await serving.close();
     if (!inTime) printError('Requests that were still open after SHUTDOWN_TIMEOUT were cut off');
+    // A server that does not answer may still be waited for.
+    setTimeout(() => process.exit(0), EXIT_DELAY).unref();
     return 0;
   },
 };

@@ -109,6 +109,26 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       get('/api/notes?_cnd[orderBy]=text&_cnd[limit]=0&_cnd[limit]=10', 'Connection: close\r\n'),
       SECONDS,
     ),
+  /** All at once, and all leave: half of them without a reset. */
+  'orders, left': async () => {
+    const request = get('/api/notes?_cnd[orderBy]=text&_cnd[limit]=0&_cnd[limit]=10');
+    const sockets = times(400 * scale).map(() => open());
+    for (const socket of sockets) socket.write(request);
+    await sleep(SECONDS * 500);
+    for (const [index, socket] of sockets.entries()) {
+      if (index % 2 === 0) socket.resetAndDestroy();
+      else socket.destroy();
+    }
+    await sleep(200);
+  },
+  'likes, left': async () => {
+    const request = get(`/api/notes?_cnd[text][like]=*${'a*'.repeat(200)}&_cnd[limit]=0&_cnd[limit]=10`);
+    const sockets = times(400 * scale).map(() => open());
+    for (const socket of sockets) socket.write(request);
+    await sleep(SECONDS * 500);
+    for (const socket of sockets) socket.destroy();
+    await sleep(200);
+  },
   'big bodies': () => reading(20 * scale, post('/api/notes', BIG_BODY), SECONDS),
   'many keys': () => reading(20 * scale, post('/api/notes', MANY_KEYS), SECONDS),
   'nested writes': () => reading(20 * scale, post('/api/shelves', NESTED), SECONDS),

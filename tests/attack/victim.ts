@@ -18,6 +18,8 @@ export interface Victim {
   /** The most that it has had in memory so far, in MiB, processes that it has started included. */
   peak(): number;
   isAlive(): boolean;
+  /** Seconds of a processor that it has used, processes that it has started and that are there included. */
+  used(): number;
   stop(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ async function start(compiled: Compiled, environment: Environment): Promise<Vict
       look();
       return Math.round((most + helpers) / MIB);
     },
+    used: () => [pid, ...childrenOf(pid)].reduce((sum, one) => sum + usedBy(one), 0),
     isAlive: () => child.exitCode === null && child.signalCode === null,
     stop: async () => {
       clearInterval(watch);
@@ -101,12 +104,25 @@ function figure(pid: number, name: string): number {
   }
 }
 
-function memoryOfChildren(pid: number): number {
+const memoryOfChildren = (pid: number): number =>
+  childrenOf(pid).reduce((sum, child) => sum + figure(child, 'VmRSS'), 0);
+
+function childrenOf(pid: number): readonly number[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
       .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' '))
       .filter((child) => child !== '')
-      .reduce((sum, child) => sum + figure(Number(child), 'VmRSS'), 0);
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Hundredths are what Linux counts in. */
+function usedBy(pid: number): number {
+  try {
+    const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return (Number(user) + Number(system)) / 100;
   } catch {
     return 0;
   }

@@ -1,5 +1,7 @@
 /** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
@@ -8,7 +10,7 @@ import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo, POSTGRES_URL } from '../support/databases.ts';
 import { leaving, settled, until } from '../support/leaving.ts';
-import { onServer, POOLER_URL, startInstance, withParameters } from '../support/postgres.ts';
+import { onServer, POOLER_URL, withParameters } from '../support/postgres.ts';
 
 /** Ends by being cancelled only. */
 const HOURS = { sql: 'select pg_sleep(36000)::text' };
@@ -104,27 +106,36 @@ onServer('a server that is frozen', () => {
   });
 
   it('does not keep the service from ending', async () => {
-    const instance = await startInstance(withParameters(cluster.url, { pool: '2' }), { shutdownTimeout: 500 });
-    const client = await connectTo(cluster.url);
-    const { rows } = await client.query<{ file: string }>("select current_setting('data_directory') as file");
-    await client.end();
-    const frozen = execFileSync('pgrep', ['-f', String(rows[0]?.file)], { encoding: 'utf8' })
-      .trim()
-      .split('\n');
-    const backends = frozen.flatMap((pid) => [
-      pid,
-      ...execFileSync('bash', ['-c', `pgrep -P ${pid} || true`], { encoding: 'utf8' })
-        .trim()
-        .split('\n'),
-    ]);
-    const pids = [...new Set(backends.filter((pid) => pid !== ''))].map(Number);
+    const environment = { ...process.env, PORT: '0', SHUTDOWN_TIMEOUT: '1', DATABASE_URL: cluster.url };
+    const service = spawn(process.execPath, ['--require', 'esbuild-register', 'server.ts'], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = once(service, 'exit');
+    const [line] = (await once(service.stdout, 'data')) as [Buffer];
+    const url = /http:\/\/[\d.:]+/.exec(String(line))?.[0] ?? '';
+    const pids = await pidsOf(cluster.url);
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     try {
-      const waiting = [1, 2, 3, 4].map(() => settled(ask(instance.url, 'GET /api/tmp-vars/1')));
-      await instance.close();
+      const waiting = [1, 2, 3, 4].map(() => settled(ask(url, 'GET /api/tmp-vars/1')));
+      service.kill('SIGTERM');
+      expect(await ended).toEqual([0, null]);
       await Promise.all(waiting);
     } finally {
+      service.kill('SIGKILL');
       for (const pid of pids) process.kill(pid, 'SIGCONT');
     }
   }, 60_000);
 });
+
+/** The server and its backends. */
+async function pidsOf(url: string): Promise<readonly number[]> {
+  const client = await connectTo(url);
+  const { rows } = await client.query<{ file: string }>("select current_setting('data_directory') as file");
+  await client.end();
+  const [first = ''] = readFileSync(`${rows[0]?.file}/postmaster.pid`, 'utf8').split('\n');
+  const children = readdirSync(`/proc/${first}/task`).flatMap((task) =>
+    readFileSync(`/proc/${first}/task/${task}/children`, 'utf8').trim().split(' '),
+  );
+  return [first, ...children].filter((pid) => pid !== '').map(Number);
+}

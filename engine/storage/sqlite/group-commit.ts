@@ -12,6 +12,7 @@ import type { Connection } from './connection.ts';
 type Work<T> = (writer: Writer) => Awaitable<T>;
 
 interface Job {
+  readonly caller: Caller | undefined;
   readonly run: () => Awaitable<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -35,7 +36,7 @@ const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
 
 export interface GroupCommit {
   write<T>(work: Work<T>, caller?: Caller): Promise<T>;
-  /** Resolves when every write that was begun is answered. */
+  /** Resolves when every write that was begun is answered. Waits for no other process any more. */
   drained(): Promise<void>;
 }
 
@@ -43,6 +44,7 @@ export interface GroupCommit {
 export function createGroupCommit(connection: Connection, refresh: () => void): GroupCommit {
   const queue: Job[] = [];
   let draining: Promise<void> | undefined;
+  let closing = false;
 
   function write<T>(work: Work<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -56,7 +58,7 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
           end();
         }
       };
-      queue.push({ run, resolve: () => resolve(result), reject });
+      queue.push({ caller, run, resolve: () => resolve(result), reject });
       draining ??= drain();
     });
   }
@@ -126,17 +128,25 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
     }
   }
 
+  const isWanted = (): boolean => queue.some(({ caller }) => caller?.isGone !== true);
+
   async function begin(): Promise<void> {
     for (const end = performance.now() + BUSY_TIMEOUT; ;) {
       try {
         return connection.command(BEGIN);
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
-        if (!isBusy || performance.now() > end) throw error;
+        if (!isBusy || closing || performance.now() > end || !isWanted()) throw error;
         await delay(BUSY_STEP);
       }
     }
   }
 
-  return { write, drained: async () => void (await draining) };
+  return {
+    write,
+    drained: async () => {
+      closing = true;
+      await draining;
+    },
+  };
 }

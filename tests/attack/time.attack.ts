@@ -1,0 +1,50 @@
+/** Clients that ask for more than the database can do at once, and leave: what is done for them ends with them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isLong } from './tools.ts';
+import { attack, setStage, type Stage, type Victim, waitsDuring } from './victim.ts';
+
+const LIMIT = 1024;
+const MANY = isLong ? 1_000_000 : 100_000;
+/** Times 400 requests. */
+const SCALE = isLong ? 10 : 1;
+/** Seconds of a processor in one second: what an idle service still does. */
+const IDLE = 0.2;
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await setStage([
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY})
+      insert into notes (title, text, "rank") select 'note', hex(randomblob(50)), i from n`,
+  ]);
+}, 300_000);
+afterAll(() => stage.remove());
+
+/** Seconds until the service does nothing any more. */
+async function secondsUntilIdle(victim: Victim): Promise<number> {
+  for (let seconds = 0; ; seconds += 1) {
+    const before = victim.used();
+    await sleep(1000);
+    if (victim.used() - before < IDLE) return seconds;
+  }
+}
+
+test.each(['orders, left', 'likes, left'])('%s', async (name) => {
+  const victim = await stage.start();
+  try {
+    const idle = await waitsDuring(victim, sleep(1000));
+    const waits = await waitsDuring(victim, attack(victim, name, SCALE));
+    const seconds = await secondsUntilIdle(victim);
+    console.info(
+      `${name}: ${400 * SCALE} requests, ${MANY} rows: peak ${victim.peak()} MiB; idle again within ${seconds + 1} s; ` +
+        `another client: ${waits.served} served, ${waits.refused} refused, ` +
+        `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
+    );
+    expect(victim.isAlive()).toBe(true);
+    expect(victim.peak()).toBeLessThan(LIMIT);
+    expect(waits.served).toBeGreaterThan(0);
+    // One of them is what it takes to see it.
+    expect(seconds).toBeLessThanOrEqual(2);
+  } finally {
+    await victim.stop();
+  }
+});
