@@ -1,13 +1,17 @@
 /** What is kept as JSON is kept as it was written: in `any` and `array` fields and in open keys, whatever way it comes and goes. */
 import express from 'express';
+import * as fc from 'fast-check';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEngine } from '../engine/index.ts';
+import { mergePatch } from '../engine/suite/reference/merge-patch.ts';
 import { watchDatabase, type Watch } from './support/database.ts';
 import { createDatabase, databaseKinds } from './support/databases.ts';
 import { exchange } from './support/exchange.ts';
+import { createProject } from './support/project.ts';
+import { rawJson, spaced } from './support/raw-json.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 
 const THING = `type: Thing
@@ -56,6 +60,19 @@ const TEXTS = [
   '{"constructor":1,"toString":2,"hasOwnProperty":{"valueOf":3.0}}',
 ] as const;
 
+const RUNS = Number(process.env['RUNS'] ?? 60);
+
+function* round(items: readonly string[]): Generator<string> {
+  for (;;) yield* items;
+}
+
+/** What a key holds after a write. A field cannot be removed, only be null; of a patch, null removes an open key. */
+function take(state: Map<string, string>, name: string, text: string, patch: boolean): void {
+  const isField = name === 'value' || name === 'data';
+  if (patch && !isField && text === 'null') state.delete(name);
+  else state.set(name, patch && text !== 'null' ? mergePatch(state.get(name), text) : text);
+}
+
 describe.each(databaseKinds)('on %s', (kind) => {
   let directory: string;
   let server: TestServer;
@@ -89,7 +106,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
   }
 
   /** Whether the request wrote a row. */
-  async function writes(title: string, body: string, headers?: Record<string, string>): Promise<boolean> {
+  async function wrote(title: string, body: string, headers?: Record<string, string>): Promise<boolean> {
     const before = await watch.version();
     await ok(title, body, headers);
     return (await watch.version()) !== before;
@@ -146,7 +163,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
     const path = await made(`{"value":[${TEXTS.join(',')}],${values},"parts":[{"data":1.0,"2":1.0,"1":1}]}`);
     for (const title of [path, `${path}?include=parts.thing`]) {
       const before = await send(`GET ${title}`);
-      expect(await writes(`PUT ${title}`, before.text, { 'if-match': String(before.headers.etag) })).toBe(false);
+      expect(await wrote(`PUT ${title}`, before.text, { 'if-match': String(before.headers.etag) })).toBe(false);
       expect(await send(`GET ${title}`)).toMatchObject({ text: before.text, headers: { etag: before.headers.etag } });
     }
   });
@@ -154,11 +171,11 @@ describe.each(databaseKinds)('on %s', (kind) => {
   it('another text of the same value is written, and changes the entity tag', async () => {
     const path = await made('{"value":1,"k":[1]}');
     const { etag } = (await send(`GET ${path}`)).headers;
-    expect(await writes(`PUT ${path}`, '{"value":1.0}')).toBe(true);
+    expect(await wrote(`PUT ${path}`, '{"value":1.0}')).toBe(true);
     expect(await ok(`GET ${path}`)).toContain('"value":1.0,');
     expect((await send(`PUT ${path}`, '{"value":1}', { 'if-match': String(etag) })).status).toBe(412);
-    expect(await writes(`PUT ${path}`, '{"k":[1.0]}')).toBe(true);
-    expect(await writes(`PUT ${path}`, '{"k":[ 1.0 ]}')).toBe(false);
+    expect(await wrote(`PUT ${path}`, '{"k":[1.0]}')).toBe(true);
+    expect(await wrote(`PUT ${path}`, '{"k":[ 1.0 ]}')).toBe(false);
   });
 
   it('a merge patch leaves what it does not name as it was written', async () => {
@@ -169,7 +186,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
     const answer = await ok(`GET ${path}?include=`);
     expect(answer).toContain('"value":{"2":1.0,"1":{"a":9007199254740993,"c":2.0},"x":{"m":1.0}}');
     expect(answer).toContain('"k":{"9":1.0,"8":{"z":1.0,"y":-0}}');
-    expect(await writes(`PATCH ${path}`, '{"value":{"1":{"c":2.0}},"k":{"q":null}}')).toBe(false);
+    expect(await wrote(`PATCH ${path}`, '{"value":{"1":{"c":2.0}},"k":{"q":null}}')).toBe(false);
     await ok(`PATCH ${path}`, '{"value":[{"a":null}]}');
     expect(await ok(`GET ${path}`)).toContain('"value":[{"a":null}]');
   });
@@ -254,6 +271,71 @@ describe.each(databaseKinds)('on %s', (kind) => {
     await made('{"name":"csv","value":1.0,"list":[1.0,{"2":1,"1":2}]}');
     const lines = await ok('GET /api/things?_cnd[name]=csv&include=', undefined, { accept: 'text/csv' });
     expect(lines).toContain(',csv,1.0,"[1.0,{""2"":1,""1"":2}]",');
+  });
+
+  it('whatever is sent, in any order and with any white space, is what is there', async () => {
+    const path = await made('{}');
+    const part = JSON.parse(await ok(`PUT ${path}`, '{"parts":[{}]}')) as { parts: readonly { id: number }[] };
+    const id = Number(part.parts[0]?.id);
+    const state = new Map<string, string>([
+      ['value', 'null'],
+      ['data', 'null'],
+    ]);
+    const key = fc.constantFrom('value', 'data', '7', '30', 'constructor', '');
+    const write = fc.record({
+      method: fc.constantFrom('PUT', 'PATCH'),
+      texts: fc.dictionary(key, rawJson, { minKeys: 1, noNullPrototype: true }),
+      spaces: fc.array(fc.constantFrom('', '', '', ' ', '\n', '\t\r\n'), { minLength: 20, maxLength: 20 }),
+    });
+    const property = fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 4 }), async (writes) => {
+      for (const { method, texts, spaces } of writes) {
+        const members = Object.entries(texts).map(([name, text]) => [JSON.stringify(name), text] as const);
+        const own = members.filter(([name]) => name !== '"data"').map(([name, text]) => `${name}:${text}`);
+        const nested = members.filter(([name]) => name === '"data"').map(([name, text]) => `,${name}:${text}`);
+        const parts = nested.length > 0 ? [`"parts":[{"id":${id}${nested.join('')}}]`] : [];
+        const body = spaced(`{${[...parts, ...own].join(',')}}`, round(spaces));
+        const answer = await ok(`${method} ${path}?include=parts`, body);
+        for (const [name, text] of Object.entries(texts)) take(state, name, text, method === 'PATCH');
+        const open = [...state].filter(([name]) => name !== 'value' && name !== 'data');
+        const expected = open.map(([name, text]) => `,${JSON.stringify(name)}:${text}`).join('');
+        expect(answer).toContain(`"value":${state.get('value')},"list"`);
+        expect(answer).toContain(`"parts":[{"id":${id},"data":${state.get('data')}}]${expected}}`);
+        expect(await ok(`GET ${path}?include=parts`)).toBe(answer);
+        expect(await wrote(`PUT ${path}?include=parts`, answer)).toBe(false);
+      }
+    });
+    await fc.assert(property, { numRuns: RUNS });
+  }, 120_000);
+
+  it('open keys that become fields keep their texts, and so do those that stay', async () => {
+    const open = 'type: Note\nopen: true\n';
+    const fields = {
+      whole: ['integer', '1.0', '1'],
+      power: ['integer', '1e2', '100'],
+      double: ['number', '1e2', '100'],
+      exact: ['decimal, scale: 2', '"1.50"', '"1.50"'],
+      text: ['string', '"\\u00e9"', '"é"'],
+      any: ['any', '{"2":1.0,"1":12345678901234567890}', '{"2":1.0,"1":12345678901234567890}'],
+      größe: ['any', '1e400', '1e400'],
+      list: ['array', '[1.0,"\\u00e9"]', '[1.0,"\\u00e9"]'],
+    } as const;
+    const names = Object.keys(fields).map((name) => JSON.stringify(name).replace('ö', '\\u00f6'));
+    const given = Object.values(fields).map(([, text], index) => `${names[index]}:${text}`);
+    const others = '"9":{"9":1.0,"8":-0},"caf\\u00e9":"\\/"';
+    const project = await createProject({ 'note.yaml': open }, undefined, kind);
+    const sent = { headers: { 'content-type': 'application/json' }, body: `{${given.join(',')},${others}}` };
+    try {
+      const before = await project.serving((url) => exchange(url, 'POST /api/notes', sent));
+      expect(before).toMatchObject({ status: 201, text: `{"id":1,${sent.body.slice(1)}` });
+      const types = Object.entries(fields).map(([name, [type]]) => `  ${name}: { type: ${type} }\n`);
+      project.write({ 'note.yaml': `${open}fields:\n${types.join('')}` });
+      const after = await project.serving((url) => exchange(url, 'GET /api/notes/1'));
+      const expected = Object.entries(fields).map(([name, [, , text]]) => `"${name}":${text}`);
+      const kept = others.replace('caf\\u00e9', kind === 'postgres' ? 'café' : 'caf\\u00e9');
+      expect(after.text).toBe(`{"id":1,${expected.join(',')},${kept}}`);
+    } finally {
+      await project.remove();
+    }
   });
 
   it('what is kept without a text is kept as JSON.stringify writes it', async () => {

@@ -57,7 +57,8 @@ export const integer: FieldType = {
       json: (column) => `${column}::text`,
       comparable: (column) => column,
       operand: (value) => Number(value),
-      extracted: (document, path) => `(${document} ->> ${path})::bigint`,
+      // The key may hold 1.0 or 1e2, which are integers too.
+      extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
     },
   },
   good: (shape, seed) => {

@@ -9,6 +9,10 @@ const bounds = (shape: Shape) => ({
   maximum: numeric(shape, 'maximum', Number.MAX_VALUE),
 });
 
+/** SQL: the text of a number; that of a whole one without a fraction or an exponent. */
+const asWritten = (value: string, text: string): string =>
+  `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
+
 export const number: FieldType = {
   name: 'number',
   description: 'A floating-point number (IEEE 754 binary64). For money and rates take decimal.',
@@ -39,7 +43,7 @@ export const number: FieldType = {
       json: (column) => column,
       comparable: (column) => `cast(${column} as real)`,
       operand: (value) => Number(value),
-      extracted: (document, path) => `nullif(${document} -> ${path}, 'null')`,
+      extracted: (document, path) => asWritten(`${document} ->> ${path}`, `nullif(${document} -> ${path}, 'null')`),
       takes: { integer: asText },
     },
     postgres: {
