@@ -15,7 +15,9 @@ const shownId = (relation: Relation): string => `${typeId(relation.source)}.${en
 
 /** A body that changes a record: nothing is required. */
 export function updateSchema(type: RecordType, variant: Variant): JsonObject {
-  return variant === type.defaultVariant ? { [RECORD]: typeId(type) } : recordSchema(type, variant.fields);
+  return variant === type.defaultVariant
+    ? { type: 'object', [EXPECTED]: 'an object', [RECORD]: typeId(type) }
+    : recordSchema(type, variant.fields);
 }
 
 /** A body that makes a record. */

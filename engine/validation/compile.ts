@@ -1,13 +1,12 @@
 /** Body schemas -> validators: compiled by Ajv, with faults in words. */
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
-import type { DataValidateFunction } from 'ajv/dist/types';
 import { createAjv } from '../ajv.ts';
 import { inDocumentOrder } from '../document-order.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
-import { faultsOf } from './faults.ts';
+import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { mentionsIn, otherIdentifier } from './mentions.ts';
 import type { TypeValidators, Validator } from './validators.ts';
 
@@ -16,7 +15,8 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   const types = [...model.types.values()];
   ajv.addVocabulary([EXPECTED]);
-  addRecordKeyword(ajv, new Map(types.flatMap(sharedSchemas)));
+  const errorsWithin: WeakMap<object, readonly ErrorObject[]> = new WeakMap();
+  addRecordKeyword(ajv, new Map(types.flatMap(sharedSchemas)), errorsWithin);
 
   const byVariant = (
     type: RecordType,
@@ -24,7 +24,7 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   ): ((variant: Variant) => Validator) => {
     const compiled = new Map<Variant, Validator>();
     return (variant) => {
-      const known = compiled.get(variant) ?? validator(type, ajv.compile(schema(type, variant)));
+      const known = compiled.get(variant) ?? validator(type, ajv.compile(schema(type, variant)), errorsWithin);
       compiled.set(variant, known);
       return known;
     };
@@ -46,7 +46,11 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
 }
 
 /** Hands a nested record to the validator of its type, which is compiled when the first one comes. */
-function addRecordKeyword(ajv: Ajv, schemas: ReadonlyMap<string, JsonObject>): void {
+function addRecordKeyword(
+  ajv: Ajv,
+  schemas: ReadonlyMap<string, JsonObject>,
+  errorsWithin: WeakMap<object, readonly ErrorObject[]>,
+): void {
   const compiled = new Map<string, ValidateFunction>();
   const validatorOf = (name: string): ValidateFunction => {
     const known = compiled.get(name) ?? ajv.compile(schemas.get(name) ?? false);
@@ -56,28 +60,25 @@ function addRecordKeyword(ajv: Ajv, schemas: ReadonlyMap<string, JsonObject>): v
   ajv.addKeyword({
     keyword: RECORD,
     schemaType: 'string',
-    errors: 'full',
-    compile: (name: string) => {
-      const validate: DataValidateFunction = (data, context) => {
-        const target = validatorOf(name);
-        if (target(data)) return true;
-        const at = context?.instancePath ?? '';
-        validate.errors = (target.errors ?? []).map((error) => ({ ...error, instancePath: at + error.instancePath }));
-        return false;
-      };
-      return validate;
+    // Ajv would copy all errors so far for each record that has some.
+    errors: false,
+    compile: (name: string) => (data: unknown) => {
+      const target = validatorOf(name);
+      if (!isObject(data) || target(data)) return true;
+      errorsWithin.set(data, target.errors ?? []);
+      return false;
     },
   });
 }
 
-function validator(type: RecordType, validate: ValidateFunction): Validator {
+function validator(type: RecordType, validate: ValidateFunction, errorsWithin: ErrorsWithin): Validator {
   return (body, identifier, raw) => {
     // Ajv leaves its errors on the function: they are taken before anything else can run.
     const errors: readonly ErrorObject[] = validate(body) ? [] : (validate.errors ?? []);
-    if (!isObject(body)) return faultsOf(errors);
+    if (!isObject(body)) return faultsOf(errors, errorsWithin);
     const mentions = mentionsIn(type, body, identifier);
     const faults = [
-      ...faultsOf(errors),
+      ...faultsOf(errors, errorsWithin),
       ...otherIdentifier(type, body, identifier),
       ...mentions.faults,
       ...disagreements(mentions, raw),

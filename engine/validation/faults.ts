@@ -3,7 +3,7 @@ import type { ErrorObject } from 'ajv';
 import { escapeStep } from '../json.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import { EXPECTED } from './body-schema.ts';
+import { EXPECTED, RECORD } from './body-schema.ts';
 
 type Wording = (error: ErrorObject, index: number) => Fault | undefined;
 
@@ -37,9 +37,24 @@ const other: Wording = ({ instancePath, keyword, data, message, parentSchema }) 
   };
 };
 
+/** The errors of nested records, by record. */
+export type ErrorsWithin = Pick<WeakMap<object, readonly ErrorObject[]>, 'get'>;
+
+function collect(errors: readonly ErrorObject[], within: ErrorsWithin, place: string, faults: Fault[]): void {
+  for (const error of errors) {
+    const instancePath = place + error.instancePath;
+    if (error.keyword === RECORD) collect(within.get(error.data as object) ?? [], within, instancePath, faults);
+    else {
+      const fault = (wordings[error.keyword] ?? other)({ ...error, instancePath }, faults.length);
+      if (fault) faults.push(fault);
+    }
+  }
+}
+
 /** One fault for each place: what is expected there says everything that its constraints do. */
-export function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
-  const faults = errors.flatMap((error, index) => (wordings[error.keyword] ?? other)(error, index) ?? []);
+export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
+  const faults: Fault[] = [];
+  collect(errors, within, '', faults);
   const places = new Set<unknown>();
   return faults.filter((fault) => {
     const place = 'pointer' in fault ? fault.pointer : fault;
