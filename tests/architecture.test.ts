@@ -28,6 +28,7 @@ const RANKS: readonly (readonly string[])[] = [
     'caller.ts',
     'settled.ts',
   ],
+  ['patterns'],
   ['field-types'],
   ['ajv.ts'],
   ['descriptor'],

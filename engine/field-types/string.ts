@@ -1,8 +1,17 @@
 /** Text: well-formed Unicode without U+0000, ordered by code point. */
 import { fullFormats } from 'ajv-formats/dist/formats';
-import { isSafePattern } from 'redos-detector';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { boundsFault, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
+import type { JsonObject } from '../json.ts';
+import { patternFault } from '../patterns/compile.ts';
+import {
+  boundsFault,
+  COMPARING,
+  type FieldType,
+  type KeywordFault,
+  listed,
+  numeric,
+  pick,
+  type Shape,
+} from './field-type.ts';
 import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
 
 /** A sample of each format that a descriptor may name, different for each seed. */
@@ -23,32 +32,14 @@ const lengths = (shape: Shape) => ({
   maxLength: numeric(shape, 'maxLength', Number.POSITIVE_INFINITY),
 });
 
-/** How long a pattern is looked at, in milliseconds. */
-const PATTERN_TIMEOUT = 1000;
-
-function isRegExp(pattern: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').source !== '';
-  } catch {
-    return false;
-  }
-}
-
-function isLinear(pattern: string): boolean {
-  try {
-    return isSafePattern(pattern, { unicode: true, timeout: PATTERN_TIMEOUT }).safe;
-  } catch {
-    // Some words of the language are not known there.
-    return false;
-  }
-}
-
-/** Some texts keep some patterns busy for hours. What cannot be told in time counts as one of them. */
-function slowPattern(pattern: JsonValue | undefined): readonly { keyword: string; message: string }[] {
-  if (typeof pattern !== 'string' || !isRegExp(pattern) || isLinear(pattern)) return [];
-  const message =
-    'some texts would keep this pattern busy for very long: repeat nothing that can match the same text in two ways, as (a+)+ and .*a.* do';
-  return [{ keyword: 'pattern', message }];
+function patternFaults({ constraints: { pattern, maxLength }, examples }: Shape): readonly KeywordFault[] {
+  if (typeof pattern !== 'string') return [];
+  const reason = patternFault(pattern, typeof maxLength === 'number' ? maxLength : undefined);
+  const messages = [
+    ...(examples.length === 0 ? ['a pattern needs at least one value in examples that matches it'] : []),
+    ...(reason === undefined ? [] : [`this pattern is not supported: ${reason}`]),
+  ];
+  return messages.map((message) => ({ keyword: 'pattern', message }));
 }
 
 export const string: FieldType = {
@@ -86,15 +77,7 @@ export const string: FieldType = {
     ];
     return parts.join(' ');
   },
-  faults: (shape) => {
-    const lacksExamples = shape.constraints['pattern'] !== undefined && shape.examples.length === 0;
-    const fault = { keyword: 'pattern', message: 'a pattern needs at least one value in examples that matches it' };
-    return [
-      ...boundsFault(shape, 'minLength', 'maxLength'),
-      ...(lacksExamples ? [fault] : []),
-      ...slowPattern(shape.constraints['pattern']),
-    ];
-  },
+  faults: (shape) => [...boundsFault(shape, 'minLength', 'maxLength'), ...patternFaults(shape)],
   parse: (text) => text,
   ...asWritten,
   columns: {

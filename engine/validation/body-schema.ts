@@ -68,10 +68,18 @@ function recordSchema(type: RecordType, fields: readonly Field[]): JsonObject {
 export function fieldSchema(field: Field): JsonObject {
   const schema = field.type.schema(field);
   const expected = field.type.expected(field);
-  if (field.nullable) return { ...withNull(schema), [EXPECTED]: `${expected}, or null` };
+  if (field.nullable) return lengthFirst({ ...withNull(schema), [EXPECTED]: `${expected}, or null` });
   // Not a list of all types: Ajv takes 1e400, which is Infinity once it is parsed, for no number.
   const present = schema['type'] === undefined ? { not: { type: 'null' } } : {};
-  return { ...schema, ...present, [EXPECTED]: expected };
+  return lengthFirst({ ...schema, ...present, [EXPECTED]: expected });
+}
+
+/** A text that is too long is not looked at any further: nobody waits for a pattern or a format to read it. */
+function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
+  const then = { ...(pattern === undefined ? {} : { pattern }), ...(format === undefined ? {} : { format }) };
+  const { maxLength } = schema;
+  if (maxLength === undefined || Object.keys(then).length === 0) return { ...schema, ...then };
+  return { ...schema, if: { maxLength }, then: { ...then, [EXPECTED]: schema[EXPECTED] ?? null } };
 }
 
 function withNull(schema: JsonObject): JsonObject {
