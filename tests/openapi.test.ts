@@ -124,6 +124,9 @@ function bodiesOf(type: RecordType): readonly JsonObject[] {
 /** What no JSON Schema can say: strings must be well-formed, and hold no U+0000. */
 const isClean = (body: JsonObject): boolean => !/\\u(0000|d[89a-f])/.test(JSON.stringify(body));
 
+/** And that a body says of one record two things, or the same twice. */
+const BEYOND_SCHEMA: ReadonlySet<string> = new Set(['contradiction', 'duplicate']);
+
 describe.each(models)('bodies of $name', ({ directory, model }) => {
   const documented = schemasOf(documentOf(model));
   const { schema } = checkSchema(directory);
@@ -141,7 +144,7 @@ describe.each(models)('bodies of $name', ({ directory, model }) => {
       const validate = validators?.[operation](type.defaultVariant);
       const outcomes = bodiesOf(type)
         .filter(isClean)
-        .map((body) => ({ body, refused: (validate?.(body) ?? []).length > 0 }));
+        .map((body) => ({ body, refused: (validate?.(body) ?? []).some(({ code }) => !BEYOND_SCHEMA.has(code)) }));
       const media = ['requestBody', 'content', 'application/json', 'schema'];
       const differing = outcomes.filter(({ body, refused }) => {
         return documented.faults(body, 'paths', ...path, ...media).length > 0 !== refused;

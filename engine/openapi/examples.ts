@@ -37,7 +37,7 @@ export function recordExample(type: RecordType): JsonObject {
   const shown = [...type.relations.values()].filter((relation) => relation.shown);
   const relations = shown.map((relation) => [relation.name, relatedExample(relation)] as const);
   const fields = type.defaultVariant.fields.map((field) => [field.name, answeredValue(field)] as const);
-  return { ...identifierOf(type), ...Object.fromEntries(fields), ...Object.fromEntries(relations) };
+  return { ...identifierOf(type, FIRST), ...Object.fromEntries(fields), ...Object.fromEntries(relations) };
 }
 
 const writable = (fields: readonly Field[]): readonly Field[] => fields.filter(({ readOnly }) => !readOnly);
@@ -47,8 +47,8 @@ const valuesOf = (fields: readonly Field[]): JsonObject =>
 
 const answeredValue = (field: Field): JsonValue => (field.readOnly ? (field.default ?? null) : exampleValue(field));
 
-const identifierOf = ({ identifier }: RecordType): JsonObject =>
-  identifier.inRecord ? { [identifier.name]: FIRST } : {};
+const identifierOf = ({ identifier }: RecordType, value: number): JsonObject =>
+  identifier.inRecord ? { [identifier.name]: value } : {};
 
 const present = (entries: readonly (readonly [string, JsonValue | undefined])[]): JsonObject =>
   Object.fromEntries(entries.filter((entry): entry is readonly [string, JsonValue] => entry[1] !== undefined));
@@ -74,6 +74,9 @@ function relatedExample(relation: Relation): JsonValue {
   const body = nestedExample(relation, 0);
   if (body === undefined) return toMany ? [] : null;
   const shown = fields.map((field) => [field.name, answeredValue(field)] as const);
-  const record = { ...identifierOf(target), ...Object.fromEntries(shown) };
+  const record = {
+    ...identifierOf(target, target === relation.source ? FIRST + 1 : FIRST),
+    ...Object.fromEntries(shown),
+  };
   return toMany ? [record] : record;
 }
