@@ -66,7 +66,7 @@ describe.each(SETUPS)('a service with $name', ({ settings, known, tokens: held =
 const needing = (condition: string): readonly Case[] =>
   casesFor({}).filter(({ steps }) => steps.some(({ given }) => given === condition));
 
-describe.each(['database held', 'service stopping'] as const)('%s', (condition) => {
+describe.each(['database held', 'memory used up', 'service stopping'] as const)('%s', (condition) => {
   const cases = needing(condition);
   let bench: Bench;
   beforeAll(async () => void (bench = await openBench('schema', model)));

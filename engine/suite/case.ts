@@ -29,6 +29,7 @@ export type Sender = 'nobody' | 'stranger' | 'reader';
 export const CONDITIONS = {
   'database held': 'another program keeps the database for its own writes',
   'database full': 'the database has no space left on its disk',
+  'memory used up': 'the service has no memory left for another request',
   'service stopping': 'the service was told to stop; it is never as before',
 } as const;
 

@@ -34,12 +34,16 @@ const filler =
 
 /** `disk` is the one that the database lies on, where it can be filled. */
 export const conditionsFor = (
-  { database, drain }: TestServer,
+  { database, budget, drain }: TestServer,
   model: Model,
   disk?: SmallDisk,
 ): NonNullable<ReplayOptions['conditions']> => ({
   'database held': holders[database.kind](database, model),
   ...(disk === undefined ? {} : { 'database full': filler(database, disk) }),
+  'memory used up': async () => {
+    const rest = budget.take(budget.limit - budget.used);
+    return async () => rest.release();
+  },
   'service stopping': async () => {
     drain();
     return async () => undefined;

@@ -1,4 +1,5 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
+import type { Budget } from '../../engine/budget.ts';
 import { serve } from '../../engine/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
@@ -7,6 +8,7 @@ export interface TestServer {
   /** Without a slash at its end. */
   readonly url: string;
   readonly database: TestDatabase;
+  readonly budget: Budget;
   /** As if it were told to stop: it goes on, and says that it will not for long. */
   drain(): void;
   close(): Promise<void>;
@@ -34,5 +36,6 @@ export async function startTestServer({
     await serving.close();
     await database.remove();
   };
-  return { url: serving.url, database, drain: () => serving.engine.drain(), close };
+  const { budget } = serving.engine;
+  return { url: serving.url, database, budget, drain: () => serving.engine.drain(), close };
 }

@@ -1,4 +1,4 @@
-/** A database that is held by somebody else, or full: writes are refused whole, reads go on, and so do writes afterwards. */
+/** A database that another program holds or that is full, and a service without memory: writes are refused whole, and go on afterwards. */
 import { collectionPath, guard, itemPath } from '../addresses.ts';
 import type { Case, Condition, Expectation, Request } from '../case.ts';
 import { caseOf, type Context } from '../context.ts';
@@ -20,6 +20,11 @@ const BUSY: Expectation = {
   headers: { 'retry-after': '{wait:seconds}' },
   problem: { code: 'storage-busy' },
 };
+const OVERLOADED: Expectation = {
+  status: 503,
+  headers: { 'retry-after': '{wait:seconds}' },
+  problem: { code: 'overloaded' },
+};
 const FULL: Expectation = { status: 507, problem: { code: 'storage-full' } };
 
 function refusedWhile(context: Context, given: Condition, expect: Expectation, methods: readonly string[]): Case[] {
@@ -37,7 +42,7 @@ function refusedWhile(context: Context, given: Condition, expect: Expectation, m
       const request = requests[method];
       if (request) step(scenario, request, expect, [], { given });
     }
-    readDuring(scenario, context, given, id);
+    if (given !== 'memory used up') readDuring(scenario, context, given, id);
     put(scenario, type, id, change);
     get(scenario, type, id);
   });
@@ -50,5 +55,6 @@ export function storage(context: Context): readonly Case[] {
   return [
     ...refusedWhile(context, 'database held', BUSY, ['PUT']),
     ...refusedWhile(context, 'database full', FULL, ['POST', 'PUT', 'PATCH', 'DELETE']),
+    ...refusedWhile(context, 'memory used up', OVERLOADED, ['POST', 'PUT', 'PATCH']),
   ];
 }
