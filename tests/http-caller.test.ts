@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
+import { createBudget } from '../engine/budget.ts';
 import { HttpCaller } from '../engine/http/http-caller.ts';
 import { until } from './support/leaving.ts';
 
@@ -12,7 +13,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Promise<T> {
   const state: State = { began: 0, gone: 0, answer: () => undefined };
   const serve: RequestListener = (request, response) => {
-    const stop = new HttpCaller(request, response).onGone(() => (state.gone += 1));
+    const stop = new HttpCaller(request, response, createBudget(1024)).onGone(() => (state.gone += 1));
     state.began += 1;
     state.answer = () => {
       stop();

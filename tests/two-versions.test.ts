@@ -236,7 +236,7 @@ test.each(SEEDS)(
       await project.serving((url) =>
         clients.during(url, async () => {
           await clients.more(20);
-          for (let change = 0; change < 3; change += 1) await changeOnce();
+          for (let left = 3; left > 0; left -= 1) await changeOnce();
         }),
       );
     expect(applied).toBeGreaterThan(3);

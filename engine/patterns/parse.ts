@@ -17,7 +17,7 @@ const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, 
 
 /** Throws a PatternFault, or the SyntaxError of RegExp. */
 export function parsePattern(text: string): Part {
-  new RegExp(text, 'u');
+  void new RegExp(text, 'u');
   return createParser([...text]).choice();
 }
 

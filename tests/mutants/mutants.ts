@@ -106,8 +106,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'HEAD with a body',
     'http/send.ts',
-    '  response.end(body);\n',
-    '  Object.assign(response, { _hasBody: true });\n  response.end(body);\n',
+    '  response.end(bytes);\n',
+    '  Object.assign(response, { _hasBody: true });\n  response.end(bytes);\n',
   ),
   mutant(
     'a filter without the values after the first',
@@ -167,7 +167,7 @@ export const mutants: readonly Mutant[] = [
         find: "if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);",
         replace: '',
       },
-      { file: 'engine/http/content.ts', find: 'if (size > limit) settle(', replace: 'if (false) settle(' },
+      { file: 'engine/http/content.ts', find: 'if (needed > limit) throw', replace: 'if (false) throw' },
     ],
   },
   mutant('two codings under one tag', 'http/compression.ts', 'codedTag(tag, coding)', 'tag'),
