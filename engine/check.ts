@@ -21,7 +21,11 @@ export interface CheckReport {
 export function checkSchema(directory: string): CheckReport {
   const { files, diagnostics } = loadDescriptors(directory);
   if (diagnostics.some(isError)) return { schema: undefined, diagnostics };
-  const model = resolveModel(files.map(({ descriptor }) => descriptor));
+  const raw = new Map(files.flatMap((file) => [...file.raw]));
+  const model = resolveModel(
+    files.map(({ descriptor }) => descriptor),
+    raw,
+  );
   const validatorsOf = createValidators(model);
   const all = [...diagnostics, ...checkSeeds(files, model, validatorsOf)];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };

@@ -338,6 +338,51 @@ describe.each(databaseKinds)('on %s', (kind) => {
     }
   });
 
+  it('defaults and seeds are kept as the descriptor writes them', async () => {
+    const yaml = `type: Note
+open: true
+fields:
+  value: { type: any, default: { 2: 1.0, 1: [12345678901234567890, 0x10, .5, "a"] } }
+  list: { type: array, default: [1e2, -0] }
+  long: { type: any, default: 12345678901234567890 }
+relations:
+  part: { kind: belongsTo, type: Piece, nested: write }
+seed:
+  - { id: 1, value: 9007199254740993, 9: 1.0, 8: { b: 1e2, 3: &x 1.50, 2: *x }, part: { data: [1.0] } }
+  - { id: 2 }
+`;
+    const piece = 'type: Piece\nfields: { data: { type: any } }\n';
+    const project = await createProject({ 'note.yaml': yaml, 'piece.yaml': piece }, undefined, kind);
+    const value = '{"2":1.0,"1":[12345678901234567890,16,0.5,"a"]}';
+    const others = '"list":[1e2,-0],"long":12345678901234567890';
+    try {
+      const list = await project.serving((url) => exchange(url, 'GET /api/notes'));
+      expect(list.text).toBe(
+        `[{"id":1,"value":9007199254740993,${others},"part":{"id":1,"data":[1.0]},"9":1.0,"8":{"b":1e2,"3":1.50,"2":1.50}},` +
+          `{"id":2,"value":${value},${others},"part":null}]`,
+      );
+    } finally {
+      await project.remove();
+    }
+  });
+
+  it.each([
+    ['fields: { n: { type: number, default: 12345678901234567890 } }', 2],
+    ['fields: { n: { type: any, default: 1e400 } }', 2],
+    ['fields: { n: { type: integer, maximum: 12345678901234567890 } }', 2],
+    ['fields: { n: { type: integer } }\nseed: [{ id: 1, n: 12345678901234567890 }]', 3],
+    ['seed: [{ id: 12345678901234567890 }]', 2],
+  ])('%s is a fault', async (text, line) => {
+    const project = await createProject({ 'note.yaml': `type: Note\n${text}\n` }, undefined, kind);
+    try {
+      const { code, out } = await project.run('check', '--json');
+      expect(code).not.toBe(0);
+      expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ code: 'not-json', line }));
+    } finally {
+      await project.remove();
+    }
+  });
+
   it('what is kept without a text is kept as JSON.stringify writes it', async () => {
     const database = await createDatabase(kind);
     const engine = await createEngine({ schemaDirectory: directory, databaseUrl: database.url });

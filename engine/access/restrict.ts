@@ -81,6 +81,7 @@ function copyType(type: RecordType, copying: Copying): Draft<RecordType> {
     order: [...type.order],
     indexes: [],
     seed: [],
+    seedRaw: new Map(),
   };
   copying.types.set(type, copy);
   connect(type, copy, copying);

@@ -1,5 +1,8 @@
 /** A schema directory -> checked descriptors, or every fault of every file. */
 import type { Diagnostic } from '../diagnostic.ts';
+import { fieldTypes } from '../field-types/registry.ts';
+import { isObject, type JsonValue } from '../json.ts';
+import type { RawValues } from '../raw-json.ts';
 import { checkGrammar } from './check-grammar.ts';
 import { checkSchema } from './check-schema.ts';
 import type { Descriptor } from './descriptor.ts';
@@ -8,12 +11,14 @@ import { findDescriptors, shownPath } from './find.ts';
 import type { Finding } from './finding.ts';
 import { grouped } from './grouped.ts';
 import { readDescriptor, unplaced } from './read.ts';
-import { diagnose, diagnoseAt, type Placing, rangeOf, type Source } from './source.ts';
+import { diagnose, diagnoseAt, type Path, type Placing, rangeOf, type Source } from './source.ts';
 import { toJson } from './to-json.ts';
 
 /** A descriptor, and how to point into its file. */
 export interface DescriptorFile extends Placing {
   readonly descriptor: Descriptor;
+  /** What of the descriptor JSON.stringify would write in another way. */
+  readonly raw: RawValues;
 }
 
 export interface Loaded {
@@ -70,8 +75,9 @@ function readFile(location: string): Reading {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
   if (!source) return { diagnostics, findings: [], drafts: [], file: undefined };
   if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
-  const { value, faults } = toJson(source.document);
+  const { value, raw, faults } = toJson(source.document);
   const notJson = faults
+    .filter(({ inexact }) => inexact === undefined || !keepsText(value, inexact))
     .slice(0, MAX_SHOWN)
     .map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));
   const { descriptor, findings } = checkGrammar(value);
@@ -79,9 +85,23 @@ function readFile(location: string): Reading {
     diagnostics: [...diagnostics, ...notJson],
     findings,
     drafts: [draftOf(source, value, findings)],
-    file: descriptor && notJson.length === 0 ? { file: source.file, place: source.place, descriptor } : undefined,
+    file: descriptor && notJson.length === 0 ? { file: source.file, place: source.place, descriptor, raw } : undefined,
   };
 }
+
+/** Whether what stands at the path is kept as text: the default of a field, or a value or an open key of a seed. */
+function keepsText(value: JsonValue, path: Path): boolean {
+  if (!isObject(value)) return false;
+  const [section, name = '', word = ''] = path;
+  const fields = isObject(value['fields']) ? value['fields'] : {};
+  if (section === 'fields') return word === 'default' && isTextField(fields[name]);
+  const relations = isObject(value['relations']) ? value['relations'] : {};
+  const isNamed = Object.hasOwn(fields, word) || Object.hasOwn(relations, word);
+  return section === 'seed' && path.length > 2 && (isNamed ? isTextField(fields[word]) : value['open'] === true);
+}
+
+const isTextField = (field: JsonValue | undefined): boolean =>
+  isObject(field) && fieldTypes.get(String(field['type']))?.keepsText === true;
 
 /** A file that is no YAML: the types that it seems to describe are known by name, so that relations to them are not at fault too. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): Reading {

@@ -1,13 +1,24 @@
 /** YAML nodes -> the JSON value they stand for; what JSON cannot say, and what is said twice, is a fault. */
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { RawMember, RawValues } from '../raw-json.ts';
+import type { Path } from './source.ts';
 
 /** The node that is at fault, and why. */
 export interface NodeFault {
   readonly code: DiagnosticCode;
   readonly node: Node;
   readonly message: string;
+  /** The place of a number that only its text keeps exactly. */
+  readonly inexact?: Path;
+}
+
+export interface Converted {
+  readonly value: JsonValue;
+  /** The members whose texts JSON.stringify would write in another way. */
+  readonly raw: RawValues;
+  readonly faults: readonly NodeFault[];
 }
 
 /** Nodes that may be repeated through aliases, in all: room for shared fields, none for bombs. */
@@ -20,15 +31,19 @@ interface Walk {
   readonly anchors: Map<string, Node>;
   /** Anchored nodes that are being repeated. */
   readonly within: Set<Node>;
+  readonly raw: Map<JsonObject, Map<string, RawMember>>;
+  readonly path: (string | number)[];
+  /** Values so far that are not written as JSON.stringify writes them. */
+  odd: number;
   aliased: number;
-  depth: number;
 }
 
 /** Values that are at fault are null in the answer. */
-export function toJson(document: Document): { readonly value: JsonValue; readonly faults: readonly NodeFault[] } {
-  const walk: Walk = { faults: [], anchors: new Map(), within: new Set(), aliased: 0, depth: 0 };
+export function toJson(document: Document): Converted {
+  const maps = { anchors: new Map(), within: new Set<Node>(), raw: new Map() };
+  const walk: Walk = { faults: [], ...maps, path: [], odd: 0, aliased: 0 };
   const value = document.contents === null ? null : convert(document.contents, walk);
-  return { value, faults: walk.faults };
+  return { value, raw: walk.raw, faults: walk.faults };
 }
 
 function refuse(walk: Walk, code: DiagnosticCode, node: Node, message: string): null {
@@ -38,10 +53,14 @@ function refuse(walk: Walk, code: DiagnosticCode, node: Node, message: string): 
 
 function convert(node: Node | null, walk: Walk): JsonValue {
   if (node === null) return null;
-  if (walk.depth >= MAX_DEPTH) return refuse(walk, 'not-json', node, `nested more than ${MAX_DEPTH} levels deep`);
-  walk.depth++;
-  const value = isAlias(node) ? alias(node, node.source, walk) : anchored(node, walk);
-  walk.depth--;
+  if (walk.path.length >= MAX_DEPTH) return refuse(walk, 'not-json', node, `nested more than ${MAX_DEPTH} levels deep`);
+  return isAlias(node) ? alias(node, node.source, walk) : anchored(node, walk);
+}
+
+function convertAt(step: string | number, node: Node | null, walk: Walk): JsonValue {
+  walk.path.push(step);
+  const value = convert(node, walk);
+  walk.path.pop();
   return value;
 }
 
@@ -67,19 +86,42 @@ function alias(node: Node, name: string, walk: Walk): JsonValue {
 }
 
 function collection(node: Node, walk: Walk): JsonValue {
-  if (isSeq<Node>(node)) return node.items.map((item) => convert(item, walk));
+  if (isSeq<Node>(node)) return node.items.map((item, index) => convertAt(index, item, walk));
   if (!isMap<Node, Node | null>(node)) return refuse(walk, 'not-json', node, 'not a JSON value');
   const entries = new Map<string, JsonValue>();
+  const raw = new Map<string, RawMember>();
   for (const { key, value } of node.items) {
     const name = keyOf(key, walk);
     if (name === undefined) continue;
     if (entries.has(name))
       refuse(walk, 'duplicate-key', key, `the key ${JSON.stringify(name)} is there twice; keep one of them`);
-    else entries.set(name, convert(value, walk));
+    else {
+      const { odd } = walk;
+      entries.set(name, convertAt(name, value, walk));
+      if (walk.odd > odd) raw.set(name, { name: JSON.stringify(name), text: textOf(value, walk) });
+    }
   }
   // Makes an own property of every key, "__proto__" too.
-  return Object.fromEntries(entries);
+  const object = Object.fromEntries(entries);
+  if (raw.size > 0) walk.raw.set(object, raw);
+  if (Object.keys(object).some((key, index) => key !== [...entries.keys()][index])) walk.odd += 1;
+  return object;
 }
+
+/** The JSON text of a node that was converted without a fault. */
+function textOf(node: Node | null, walk: Walk): string {
+  if (isAlias(node)) return textOf(walk.anchors.get(node.source) ?? null, walk);
+  if (isSeq<Node>(node)) return `[${node.items.map((item) => textOf(item, walk)).join(',')}]`;
+  if (isMap<Node, Node | null>(node))
+    return `{${node.items.map(({ key, value }) => `${JSON.stringify(String(isScalar(key) ? key.value : ''))}:${textOf(value, walk)}`).join(',')}}`;
+  return isScalar(node) ? (jsonNumber(node) ?? JSON.stringify(node.value)) : 'null';
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The text of a number that YAML writes as JSON does. */
+const jsonNumber = ({ value, source = '' }: Scalar): string | undefined =>
+  typeof value === 'number' && JSON_NUMBER.test(source) ? source : undefined;
 
 function keyOf(key: Node, walk: Walk): string | undefined {
   if (isScalar(key) && key.value !== null) return String(scalar(key.value, key, walk));
@@ -87,12 +129,21 @@ function keyOf(key: Node, walk: Walk): string | undefined {
   return undefined;
 }
 
+const INEXACT = 'JSON keeps no such number exactly; a long number can be text in quotes';
+
+/** A number that is too long is a fault, except where its text is kept: that is not known here. */
+function number(value: number, node: Node, walk: Walk): JsonValue {
+  const source = isScalar(node) ? jsonNumber(node) : undefined;
+  if (source !== undefined && source !== String(value)) walk.odd += 1;
+  if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
+  if (source === undefined || !Number.isFinite(value)) return refuse(walk, 'not-json', node, INEXACT);
+  walk.faults.push({ code: 'not-json', node, message: INEXACT, inexact: [...walk.path] });
+  return value;
+}
+
 function scalar(value: unknown, node: Node, walk: Walk): JsonValue {
   if (value === null || typeof value === 'boolean') return value;
-  if (typeof value === 'number') {
-    if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
-    return refuse(walk, 'not-json', node, 'JSON keeps no such number exactly; a long number can be text in quotes');
-  }
+  if (typeof value === 'number') return number(value, node, walk);
   if (typeof value !== 'string') return refuse(walk, 'not-json', node, 'not a JSON value');
   if (value.isWellFormed() && !value.includes('\0')) return value;
   return refuse(walk, 'not-json', node, 'text must be well-formed Unicode without U+0000');

@@ -2,6 +2,7 @@
 import type { Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
 import type { FieldType, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { RawValues } from '../raw-json.ts';
 
 export interface Field extends Shape {
   readonly name: string;
@@ -9,6 +10,8 @@ export interface Field extends Shape {
   readonly description: string;
   /** undefined where a field that is left out on create becomes null, or must be given. */
   readonly default: JsonValue | undefined;
+  /** The default as the descriptor writes it, where JSON.stringify would write another text. */
+  readonly defaultText: string | undefined;
   readonly required: boolean;
   readonly nullable: boolean;
   readonly readOnly: boolean;
@@ -118,6 +121,8 @@ export interface RecordType {
   readonly defaultVariant: Variant;
   readonly preconditions: Preconditions;
   readonly seed: readonly JsonObject[];
+  /** What of the seeds is kept as the descriptor writes it. */
+  readonly seedRaw: RawValues;
 }
 
 export interface Model {

@@ -2,9 +2,10 @@
 import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
 import { FIELD_WORDS, OPERATIONS } from '../descriptor/descriptor.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { pathOf, tableOf } from '../descriptor/naming.ts';
 import { generatedName } from '../names.ts';
+import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
 import type { Draft } from './draft.ts';
 import { freezeGraph } from './draft.ts';
 import {
@@ -19,8 +20,8 @@ import {
 import { connect } from './relations.ts';
 
 /** The descriptors must have passed the descriptor stage: a fault in them throws an Error that no user should see. */
-export function resolveModel(descriptors: readonly Descriptor[]): Model {
-  const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor)]));
+export function resolveModel(descriptors: readonly Descriptor[], raw: RawValues = NO_RAW_VALUES): Model {
+  const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor, raw)]));
   const joinTables = connect(descriptors, types);
   for (const descriptor of descriptors) resolveIndexes(descriptor, must(types.get(descriptor.type), descriptor.type));
   return freezeGraph({ types, joinTables });
@@ -31,9 +32,9 @@ export function must<T>(value: T | undefined, name: string): T {
   return value;
 }
 
-function resolveType(descriptor: Descriptor): Draft<RecordType> {
+function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> {
   const fields = new Map(
-    Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field)]),
+    Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field, raw)]),
   );
   const name = descriptor.identifier?.name ?? 'id';
   const variants = resolveVariants(descriptor, fields);
@@ -62,10 +63,11 @@ function resolveType(descriptor: Descriptor): Draft<RecordType> {
     defaultVariant: must(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
     preconditions: descriptor.preconditions ?? 'optional',
     seed: [...(descriptor.seed ?? [])],
+    seedRaw: new Map(descriptor.seed ? raw : NO_RAW_VALUES),
   };
 }
 
-function resolveField(name: string, descriptor: FieldDescriptor): Field {
+function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
   const words: readonly string[] = FIELD_WORDS;
   const constraints = Object.entries(descriptor).filter(
     (entry): entry is [string, JsonValue] => !words.includes(entry[0]) && entry[1] !== undefined,
@@ -78,6 +80,7 @@ function resolveField(name: string, descriptor: FieldDescriptor): Field {
     constraints: Object.fromEntries(constraints),
     examples: descriptor.examples ?? [],
     default: descriptor.default,
+    defaultText: raw.get(descriptor as JsonObject)?.get('default')?.text,
     required,
     nullable: descriptor.nullable ?? (!required && descriptor.default === undefined),
     readOnly: descriptor.readOnly ?? false,

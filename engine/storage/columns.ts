@@ -47,4 +47,6 @@ export const encode = (field: Field, dialect: DialectName, value: unknown): SqlV
 
 /** What a field holds that a new record does not give; null where it has no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
-  encode(field, dialect, field.default ?? null);
+  field.type.keepsText && field.defaultText !== undefined
+    ? field.defaultText
+    : encode(field, dialect, field.default ?? null);

@@ -1,6 +1,7 @@
 /** Writes of the reference model: own values first, then each relation in the body: link, create, update, unlink, replace a set. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../json.ts';
-import type { RecordType, Reference, Relation } from '../../model/model.ts';
+import type { Field, RecordType, Reference, Relation } from '../../model/model.ts';
+import { raw } from '../json-tree.ts';
 import { related, setLink, setPairs } from './links.ts';
 import { Refusal } from './refusal.ts';
 import { removeRow } from './removal.ts';
@@ -166,6 +167,9 @@ function writeRelations(run: Run, type: RecordType, id: Id, body: JsonObject, at
     writeRelation(run, relation, id, value, [...at, relation.name]);
 }
 
+const defaultOf = (field: Field): JsonValue =>
+  field.type.keepsText && field.defaultText !== undefined ? raw(field.defaultText) : kept(field, field.default ?? null);
+
 /** A new record with its defaults, then everything that the body says. */
 export function createRecord(
   run: Run,
@@ -174,9 +178,7 @@ export function createRecord(
   at: Path,
   id: Id = newId(run.world, type),
 ): Id {
-  const values = new Map(
-    [...type.fields.values()].map((field) => [field, kept(field, field.default ?? null)] as const),
-  );
+  const values = new Map([...type.fields.values()].map((field) => [field, defaultOf(field)] as const));
   putRow(run.world, type, { id, values, links: new Map(), open: new Map() });
   updateRecord(run, type, id, body, at);
   return id;
