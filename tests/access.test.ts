@@ -171,6 +171,18 @@ test('OpenAPI says that a token is needed', async () => {
   ]);
 });
 
+test('without a token the pages say that one is needed, and have a place to enter it', async () => {
+  const start = (await ask('nobody', 'GET /')).text;
+  expect(start).toMatch(/<main data-by-token data-locked>/);
+  expect(start).not.toContain('0 record types');
+  for (const page of [start, (await ask('nobody', 'GET /docs')).text]) {
+    expect(page).toContain('<form class="access" id="access" hidden>');
+    expect(page).toContain('<script src="docs/token.js" defer></script>');
+  }
+  expect((await ask('nobody', 'GET /docs/token.js')).status).toBe(200);
+  expect((await ask('crm', 'GET /')).text).toContain('<h3>Customer</h3>');
+});
+
 test.each(['/', '/openapi.json', '/openapi.yaml', '/docs'])('caches keep %s apart by token', async (path) => {
   const { headers } = await ask('crm', `GET ${path}`);
   expect(headers['vary']).toBe('Accept-Encoding, Authorization');
@@ -340,9 +352,16 @@ describe('a file of tokens', () => {
   test('that never stays the same is taken after three looks', async () => {
     const { next, close } = following(all);
     let written = 0;
-    const writing = setInterval(() => writeFileSync(file, `${ENTRY}\n# ${(written += 1)}`), 20);
-    expect(await next()).toEqual(['root']);
-    clearInterval(writing);
+    const rewrite = (): void => {
+      writeFileSync(`${file}~`, `${ENTRY}\n# ${(written += 1)}`);
+      renameSync(`${file}~`, file);
+    };
+    const writing = setInterval(rewrite, 20);
+    try {
+      expect(await next()).toEqual(['root']);
+    } finally {
+      clearInterval(writing);
+    }
     close();
   });
 

@@ -14,6 +14,7 @@ import { guidePage } from './guide-page.ts';
 import { SECURITY_HEADERS } from './security.ts';
 import { type Service, startPage } from './start-page.ts';
 import { STYLE } from './style.ts';
+import { TOKEN_SCRIPT } from './token-form.ts';
 import { type Send, type TextPage, textSender } from './text-page.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -45,13 +46,14 @@ function contents(options: PagesOptions): Readonly<Record<string, TextPage>> {
     model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
   return {
     '/': { mediaType: HTML, make: async () => startPage(service, await diagram()) },
-    '/docs': { mediaType: HTML, make: () => docsPage(title) },
+    '/docs': { mediaType: HTML, make: () => docsPage(title, guarded) },
     ...(hasGuide
       ? { '/docs/clients': { mediaType: HTML, make: async () => guidePage(title, await readFile(guide, 'utf8')) } }
       : {}),
     '/docs/style.css': { mediaType: CSS, make: () => STYLE },
     '/docs/reference.css': { mediaType: CSS, make: () => REFERENCE_STYLE },
     '/docs/reference.js': { mediaType: SCRIPT, make: () => REFERENCE_SCRIPT },
+    ...(guarded ? { '/docs/token.js': { mediaType: SCRIPT, make: () => TOKEN_SCRIPT } } : {}),
     '/docs/swagger-ui.css': { mediaType: CSS, make: fromSwagger('swagger-ui.css') },
     '/docs/swagger-ui-bundle.js': { mediaType: SCRIPT, make: fromSwagger('swagger-ui-bundle.js') },
     '/openapi.json': { mediaType: 'application/json', make: () => JSON.stringify(openApi()) },

@@ -2,6 +2,7 @@
 import type { Model, RecordType } from '../model/model.ts';
 import { type Html, html, NOTHING } from './html.ts';
 import { layout } from './layout.ts';
+import { tokenForm, tokenScript } from './token-form.ts';
 
 export interface Service {
   readonly model: Model;
@@ -16,43 +17,57 @@ export interface Service {
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
 /** `diagram` is the picture of the model as an SVG element; undefined where there is none. */
-export function startPage({ model, title, version, hasGuide }: Service, diagram: string | undefined): string {
+export function startPage(
+  { model, title, version, hasGuide, guarded = false }: Service,
+  diagram: string | undefined,
+): string {
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
+  // Whoever sends no token that is known learns of no type.
+  const isLocked = guarded && types.length === 0;
+  const byToken = guarded ? html` data-by-token` : NOTHING;
   const body = html`<a class="skip" href="#types">Skip to the record types</a>
     <header>
       <p class="version">Version ${version}</p>
       <h1>${title}</h1>
-      <p class="quiet">${counted(served.length, 'record type')} to read and write over HTTP, in JSON.</p>
+      <p class="quiet" id="count">${countOf(served, isLocked)} to read and write over HTTP, in JSON.</p>
       <nav aria-label="Documentation">
         <ul>
           <li><a class="main" href="docs">Interactive reference</a></li>
           ${hasGuide ? html`<li><a href="docs/clients">Guide for client authors</a></li>` : NOTHING}
-          <li><a href="openapi.json">OpenAPI as JSON</a></li>
-          <li><a href="openapi.yaml">as YAML</a></li>
+          <li><a href="openapi.json"${byToken}>OpenAPI as JSON</a></li>
+          <li><a href="openapi.yaml"${byToken}>as YAML</a></li>
         </ul>
       </nav>
+      ${tokenForm(guarded)}
     </header>
-    <main>
+    <main${byToken}${isLocked ? html` data-locked` : NOTHING}>
       <h2 id="types">Record types</h2>
-      <ul class="types">
-        ${served.map(card)}
-      </ul>
+      ${
+        isLocked
+          ? html`<p class="quiet">They are shown with a token, which the operator of the service gives out.</p>`
+          : html`<ul class="types">
+              ${served.map((type) => card(type, byToken))}
+            </ul>`
+      }
       ${related.length === 0 ? NOTHING : relatedSection(related)}
-      ${diagram === undefined ? NOTHING : diagramSection(diagram)}
+      ${diagram === undefined || isLocked ? NOTHING : diagramSection(diagram)}
     </main>
     <footer>Everything on this page comes from the descriptors that the service was started with.</footer>`;
-  return layout({ title, head: html`<link rel="stylesheet" href="docs/style.css" />`, body });
+  return layout({ title, head: html`<link rel="stylesheet" href="docs/style.css" />${tokenScript(guarded)}`, body });
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-function card(type: RecordType): Html {
+const countOf = (served: readonly RecordType[], isLocked: boolean): string =>
+  isLocked ? 'Record types' : counted(served.length, 'record type');
+
+function card(type: RecordType, byToken: Html): Html {
   const { name, description, path, operations } = type;
   const url = `api/${encodeURIComponent(path)}`;
   const list = operations.has('list')
-    ? html`<a href="${url}${FIRST_PAGE}" aria-label="First ${name} records">First records</a>`
+    ? html`<a href="${url}${FIRST_PAGE}" ${byToken} aria-label="First ${name} records">First records</a>`
     : NOTHING;
   return html`<li>
     <h3>${name}</h3>

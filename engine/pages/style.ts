@@ -32,6 +32,14 @@ a:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--accent); ou
 nav ul, .links { list-style: none; display: flex; flex-wrap: wrap; gap: 0.5rem 1.25rem; padding: 0; margin: 1.25rem 0 0; }
 nav .main { background: var(--accent); color: var(--page); text-decoration: none; padding: 0.5rem 1rem; border-radius: 6px; }
 nav li { display: flex; align-items: center; min-height: 2.5rem; }
+.access { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem 0.75rem; margin-top: 1.25rem; padding: 1rem 1.2rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+.access[hidden] { display: none; }
+.access label { font-weight: 600; }
+.access input { flex: 1 1 12rem; min-width: 0; max-width: 26rem; min-height: 2.5rem; padding: 0 0.7rem; font: inherit; color: inherit; background: var(--page); border: 1px solid var(--quiet); border-radius: 6px; }
+.access button { min-height: 2.5rem; padding: 0 1rem; font: inherit; color: var(--accent); background: var(--tint); border: 1px solid var(--line); border-radius: 6px; cursor: pointer; }
+.access button:focus-visible, .access input:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.access p { flex-basis: 100%; margin: 0; color: var(--quiet); font-size: 0.92rem; }
+.access p:empty { display: none; }
 code { font: 0.85em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .types { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem; list-style: none; padding: 0; margin: 0; }
 .types li { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1.1rem 1.2rem; box-shadow: var(--shade); display: flex; flex-direction: column; }

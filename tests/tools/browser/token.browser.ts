@@ -1,0 +1,141 @@
+/** The pages of a service with tokens: one is entered once, and start page, diagram and reference are its own. */
+import type { Browser, Page } from 'playwright-core';
+import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startBrowser, visit } from './chromium.ts';
+
+const all = createToken();
+const few = createToken();
+const line = (name: string, read: string, write: string, token: string): string =>
+  tokenLine({ name, read: read === '' ? new Set() : parseTypes(read), write: parseTypes(write) }, token);
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  const tokens = [line('all', '', '*', all), line('few', 'TmpVar', 'TaxClass', few)].join(';');
+  server = await startTestServer({ settings: { title: 'Records of <the> shop', tokens } });
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const READERS = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 360],
+  ['dark', 360],
+] as const;
+
+async function enter(page: Page, token: string): Promise<void> {
+  await page.fill('#token', token);
+  await page.press('#token', 'Enter');
+}
+
+const said = (page: Page, text: string): Promise<void> => page.locator('#access-said', { hasText: text }).waitFor();
+
+/** Where SCREENSHOTS names a folder, what was seen is kept there. */
+async function keep(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+}
+
+describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
+  test('start page and reference show what the token may see, with nothing to complain about', async () => {
+    const visiting = await visit(browser, { colorScheme, viewport: { width, height: 800 } });
+    const { page, complaints, origins } = visiting;
+    const name = `${colorScheme}-${width}`;
+    const fits = async (): Promise<void> =>
+      expect(
+        await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth'),
+      ).toBeLessThanOrEqual(0);
+    await page.goto(`${server.url}/`, { waitUntil: 'networkidle' });
+    expect(await page.locator('.types > li').count()).toBe(0);
+    expect(await page.locator('body').innerText()).not.toContain('0 record types');
+    await keep(page, `${name}-locked`);
+    await fits();
+    await enter(page, few);
+    await page.waitForSelector('.types > li');
+    expect(await page.locator('.types h3').allInnerTexts()).toEqual(['TaxClass', 'TmpVar']);
+    expect(await page.locator('#count').innerText()).toContain('2 record types');
+    expect(await page.locator('.diagram svg .node').count()).toBe(2);
+    await keep(page, `${name}-start`);
+    await fits();
+    await page.click('nav .main');
+    await page.waitForSelector('.opblock-tag');
+    expect(
+      await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.getAttribute('data-tag'))),
+    ).toEqual(['TaxClass', 'TmpVar']);
+    expect(await page.locator('.auth-wrapper .authorize.locked').isVisible()).toBe(true);
+    await keep(page, `${name}-reference`);
+    await fits();
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([server.url]);
+    expect(page.url()).not.toContain(few);
+    expect(await page.context().cookies()).toEqual([]);
+    expect(await page.evaluate('JSON.stringify(localStorage)')).toBe('{}');
+    await visiting.close();
+  });
+});
+
+test('a wrong token says so, and one that works is kept for the tab alone', async () => {
+  const { page, complaints, close } = await visit(browser);
+  await page.goto(server.url);
+  for (const wrong of [createToken(), 'ä b']) {
+    await enter(page, wrong);
+    await said(page, 'This token cannot be used');
+    expect(await page.locator('.types > li').count()).toBe(0);
+  }
+  await enter(page, all);
+  await page.waitForSelector('.types > li');
+  expect(await page.locator('.types > li').count()).toBe(8);
+  await enter(page, createToken());
+  await said(page, 'This token cannot be used');
+  expect(await page.locator('.types > li').count()).toBe(8);
+  await page.reload();
+  await page.waitForSelector('.types > li');
+  const other = await page.context().newPage();
+  await other.goto(server.url, { waitUntil: 'networkidle' });
+  expect(await other.locator('.types > li').count()).toBe(0);
+  await page.click('#forget');
+  await page.waitForSelector('main[data-locked]');
+  await page.reload({ waitUntil: 'networkidle' });
+  expect(await page.locator('.types > li').count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('links to records and to the document are followed with the token', async () => {
+  const { page, close } = await visit(browser);
+  await page.goto(server.url);
+  await enter(page, all);
+  for (const [link, text] of [
+    ['a[aria-label="First Notification records"]', '"id":1'],
+    ['a[href="openapi.json"]', '/api/tax-classes'],
+  ] as const) {
+    await page.waitForSelector('.types > li');
+    await page.click(link);
+    await page.waitForURL(/^blob:/);
+    expect(await page.locator('body').innerText()).toContain(text);
+    await page.goBack();
+  }
+  await close();
+});
+
+test('the reference takes another token, and executes with it', async () => {
+  const { page, complaints, close } = await visit(browser);
+  await page.goto(`${server.url}/docs#/TaxClass/createTaxClass`, { waitUntil: 'networkidle' });
+  expect(await page.locator('#reference').innerText()).toContain('shown with a token');
+  await enter(page, few);
+  await page.waitForSelector('.opblock-tag');
+  await enter(page, all);
+  await page.locator('.opblock-tag').nth(7).waitFor();
+  const block = page.locator('#operations-TaxClass-createTaxClass');
+  await block.locator('.execute').click();
+  const status = block.locator('.live-responses-table tbody .response-col_status').first();
+  await status.waitFor();
+  expect((await status.innerText()).trim()).toBe('201');
+  expect(complaints).toEqual([]);
+  await close();
+});
