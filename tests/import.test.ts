@@ -184,6 +184,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
     ['UTF-16', Buffer.from('\ufeff{"format":1}', 'utf16le'), 'UTF-16; an export is UTF-8'],
     ['a database', 'SQLite format 3\0', 'an SQLite database; put it in place with "records restore"'],
     ['another format', '{"format":2,"lines":0}\n', 'Line 1 is not the first line of an export'],
+    ['one long line', Buffer.alloc(20 * 1024 * 1024, 'x'), 'Line 1 is not the first line of an export'],
     ['a head that is null', 'null\n', 'Line 1 is not the first line of an export'],
   ])('%s is refused before a database is made', async (_, content, message) => {
     writeFileSync(at('in'), content);
@@ -191,11 +192,11 @@ describe.each(databaseKinds)('into %s', (kind) => {
   });
 
   it('a line that is too long is refused, and the next one is read', async () => {
-    const long = Buffer.alloc(70 * 1024 * 1024, 'x');
+    const long = Buffer.alloc(17 * 1024 * 1024, 'x');
     writeLines([long, thing(',"n":-1')]);
     const { err } = await run();
     expect(err.split('\n').slice(0, 2)).toEqual([
-      'Line 2: The line is longer than 67108864 bytes',
+      'Line 2: The line is longer than 16777216 bytes, 16 times BODY_LIMIT; raise that to read it',
       'Line 3 /fields/n: "n" must be an integer from 0 to 9, or null',
     ]);
   });

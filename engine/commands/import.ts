@@ -1,9 +1,9 @@
 /** `import`: the records of an export, into a database that has none. */
+import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { prepare } from '../storage/prepare.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
-import type { LineText } from '../storage/transfer/read-lines.ts';
-import { readLines } from '../storage/transfer/read-lines.ts';
+import { type LineText, readLines } from '../storage/transfer/read-lines.ts';
 import { print } from '../terminal.ts';
 import { lineChecker } from './check-line.ts';
 import type { Command } from './command.ts';
@@ -37,6 +37,14 @@ export const importRecords: Command = {
   },
 };
 
+/** A record can grow over several requests. Of a longer line, the parsed values could fill the memory. */
+const BODIES = 16;
+/** What Node.js can turn into one text. */
+const LONGEST = 256 * 1024 * 1024;
+
+const linesOf = (file: string): AsyncGenerator<readonly LineText[]> =>
+  readLines(file, Math.min(LONGEST, BODIES * readSettings(process.env).bodyLimit));
+
 /** Before a database is made for it. */
 async function refuseForeign(file: string): Promise<void> {
   for await (const [index, text] of firstLines(file)) return void headOf(text, index + 1);
@@ -45,7 +53,7 @@ async function refuseForeign(file: string): Promise<void> {
 
 async function* firstLines(file: string): AsyncGenerator<readonly [index: number, text: LineText]> {
   let before = 0;
-  for await (const texts of readLines(file)) {
+  for await (const texts of linesOf(file)) {
     for (const [index, text] of texts.entries()) if (text !== '' && text !== '\r') yield [before + index, text];
     before += texts.length;
   }
@@ -57,7 +65,7 @@ const imported = (file: string, report: LineReport): Promise<number> =>
       await prepare(model, driver);
       const progress = progressBar();
       return importLines(model, driver, {
-        source: () => readLines(file),
+        source: () => linesOf(file),
         check: lineChecker(model),
         faults: report,
         progress,

@@ -1,6 +1,7 @@
 /** The faults of lines: the first of them for people, and all of them in a file for programs. */
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { type Naming, type NewFile, newFile } from '../files.ts';
+import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { LinesRefused } from '../storage/transfer/import.ts';
 import type { Faults } from '../storage/transfer/lines.ts';
@@ -14,6 +15,8 @@ export interface LineReport extends Faults {
   close(): void;
 }
 
+/** Characters of a pointer that are shown. */
+const MAX_POINTER = 200;
 /** Characters that are collected before they are written. */
 const PIECE = 64 * 1024;
 
@@ -60,7 +63,7 @@ function summary(from: string, count: number, report: string | undefined): strin
 }
 
 function textOf(line: number, fault: Fault): string {
-  const place = 'pointer' in fault && fault.pointer !== '' ? ` ${fault.pointer}` : '';
+  const place = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
   return `Line ${line}${place}: ${fault.message}`;
 }
 

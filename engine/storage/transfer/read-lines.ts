@@ -3,8 +3,6 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { Fault } from '../../problem.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
 
-/** Bytes. A record has as many megabytes as its fields were given; of a longer line, its parsed values could fill the memory. */
-export const MAX_LINE = 64 * 1024 * 1024;
 const CHUNK = 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -13,11 +11,11 @@ export type LineText = string | Fault;
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Throws a StartError where the file cannot be read, or is of another kind. */
-export async function* readLines(file: string): AsyncGenerator<readonly LineText[]> {
+/** `longest`: bytes that a line may have. Throws a StartError if the file cannot be read, or is of another kind. */
+export async function* readLines(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
   const handle = await opened(file);
   try {
-    yield* linesOf(handle, file);
+    yield* linesOf(handle, file, longest);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
       throw new StartError(`${file} cannot be read: ${error.message}`, { cause: error });
@@ -35,29 +33,31 @@ async function opened(file: string): Promise<FileHandle> {
   }
 }
 
-async function* linesOf(handle: FileHandle, file: string): AsyncGenerator<readonly LineText[]> {
+async function* linesOf(handle: FileHandle, file: string, longest: number): AsyncGenerator<readonly LineText[]> {
   let begun: Buffer[] = [];
   let length = 0;
-  let tooLong = false;
+  /** The line was refused before its end. */
+  let skipping = false;
   for (let first = true; ; first = false) {
     const chunk = await nextChunk(handle);
     if (chunk.length === 0) break;
     const bytes = first ? withoutMark(chunk, file) : chunk;
     const end = bytes.lastIndexOf(NEWLINE);
-    if (end === -1) {
-      [length, tooLong] = [length + bytes.length, tooLong || length + bytes.length > MAX_LINE];
-      begun = tooLong ? [] : [...begun, bytes];
-      continue;
+    if (end !== -1) {
+      const whole = bytes.subarray(0, end);
+      if (!skipping) yield textsOf(begun.length === 0 ? whole : Buffer.concat([...begun, whole]));
+      else if (whole.includes(NEWLINE)) yield textsOf(whole.subarray(whole.indexOf(NEWLINE) + 1));
+      [begun, length, skipping] = [[], 0, false];
     }
-    const whole = bytes.subarray(0, end);
-    if (tooLong)
-      yield [TOO_LONG, ...(whole.includes(NEWLINE) ? textsOf(whole.subarray(whole.indexOf(NEWLINE) + 1)) : [])];
-    else yield textsOf(begun.length === 0 ? whole : Buffer.concat([...begun, whole]));
-    begun = [bytes.subarray(end + 1)];
-    [length, tooLong] = [bytes.length - end - 1, false];
+    if (skipping) continue;
+    const rest = bytes.subarray(end + 1);
+    begun.push(rest);
+    length += rest.length;
+    if (length <= longest) continue;
+    yield [tooLong(longest)];
+    [begun, length, skipping] = [[], 0, true];
   }
-  if (tooLong) yield [TOO_LONG];
-  else if (length > 0) yield textsOf(Buffer.concat(begun));
+  if (length > 0) yield textsOf(Buffer.concat(begun));
 }
 
 /** A buffer of its own for each: what is left of one waits for the next. */
@@ -67,7 +67,11 @@ async function nextChunk(handle: FileHandle): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-const TOO_LONG: Fault = { pointer: '', code: 'too-long', message: `The line is longer than ${MAX_LINE} bytes` };
+const tooLong = (longest: number): Fault => ({
+  pointer: '',
+  code: 'too-long',
+  message: `The line is longer than ${longest} bytes, 16 times BODY_LIMIT; raise that to read it`,
+});
 const NOT_UTF8: Fault = { pointer: '', code: 'invalid-json', message: 'The line is not valid UTF-8' };
 
 const MARKS: readonly (readonly [mark: Buffer, what: string])[] = [
