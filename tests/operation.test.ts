@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describeError } from '../engine/log.ts';
 import { Problem } from '../engine/problem.ts';
+import { translate as translatePostgres } from '../engine/storage/postgres/errors.ts';
 import { translate } from '../engine/storage/sqlite/errors.ts';
 import { type Compiled, compile, type Environment, type Running, urlOf } from './support/compiled.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
@@ -245,6 +246,15 @@ test.each([
   ['SQLITE_CORRUPT_INDEX', undefined],
 ])('%s of SQLite is %s', (code, problem) => {
   const translated = translate(Object.assign(new Error('said'), { code }));
+  expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
+});
+
+test.each([
+  ['XX000', 'mdextend', 'storage-full'],
+  ['XX000', 'ExecEvalExpr', undefined],
+  ['53100', 'mdextend', 'storage-full'],
+])('%s of PostgreSQL in %s is %s', (code, routine, problem) => {
+  const translated = translatePostgres(Object.assign(new Error('said'), { code, routine }));
   expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
 });
 

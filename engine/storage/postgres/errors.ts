@@ -44,6 +44,8 @@ const MESSAGES =
   /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered)|Cannot use a pool after)/;
 /** The server's functions that make the entries of indexes: the SQLSTATE alone says less. */
 const INDEXING = /^(_bt_check_third_page|index_form_tuple)/;
+/** Those that make files longer: of ENOSPC the SQLSTATE says it, of EFBIG and EDQUOT only they do. */
+const GROWING = /^(mdextend|mdzeroextend|BufFileDumpBuffer)$/;
 const CROWDED = /^timeout exceeded when trying to connect/;
 
 /** Known by what they have, whatever made them. */
@@ -85,6 +87,7 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   const known = translations.get(code) ?? translations.get(code.slice(0, 2));
   if (known && code.length === 5) return known(error);
+  if (code === 'XX000' && GROWING.test(textOf(error, 'routine'))) return full(error);
   if (code === '54000') return (INDEXING.test(textOf(error, 'routine')) ? entryTooLong : answerTooLong)(error);
   if (CROWDED.test(messageOf(error))) return crowded(error);
   return isConnectionLost(error) ? away(error) : error;
