@@ -9,6 +9,7 @@ import { createQueryResolver, type TypeQueries } from '../engine/query/resolve.t
 import { readSettings } from '../engine/settings.ts';
 import type { Driver, Reader } from '../engine/storage/driver.ts';
 import { prepare } from '../engine/storage/prepare.ts';
+import { compileList } from '../engine/storage/read/compile-list.ts';
 import { createReads, type Reads } from '../engine/storage/read/reads.ts';
 import { openSqlite } from '../engine/storage/sqlite/driver.ts';
 
@@ -24,6 +25,21 @@ fields: { text: { type: string } }
 const LETTER = `type: Letter
 fields: { text: { type: string } }
 `;
+const SHELF = `type: Shelf
+path: shelves
+fields: { name: { type: string } }
+relations:
+  volumes: { kind: hasMany, type: Volume, inverse: shelf }
+`;
+const VOLUME = `type: Volume
+fields: { name: { type: string }, code: { type: string, index: true } }
+relations:
+  shelf: { kind: belongsTo, type: Shelf, inverse: volumes }
+`;
+const PICTURE = `type: Picture
+fields: { rank: { type: integer }, data: { type: string } }
+`;
+const VOLUMES = 21_000;
 const BOOKS = 21_000;
 const NOTES = 3;
 
@@ -56,6 +72,9 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'book.yaml'), BOOK);
   writeFileSync(join(directory, 'note.yaml'), NOTE);
   writeFileSync(join(directory, 'letter.yaml'), LETTER);
+  writeFileSync(join(directory, 'shelf.yaml'), SHELF);
+  writeFileSync(join(directory, 'volume.yaml'), VOLUME);
+  writeFileSync(join(directory, 'picture.yaml'), PICTURE);
   const { schema } = checkSchema(directory);
   if (!schema) throw new Error('the schema has faults');
   const inner = openSqlite(file);
@@ -65,6 +84,11 @@ beforeAll(async () => {
   outside(`insert into notes (text) values ('a'), ('b'), ('c')`);
   outside(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 4)
     insert into letters (text) select hex(zeroblob(200000)) from n`);
+  outside(`insert into shelves (name) values ('much'), ('much'), ('much'), ('little');
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < ${VOLUMES})
+    insert into volumes (name, code, shelf_id) select 'volume', i, case when i <= 5 then 4 else i % 3 + 1 end from n`);
+  outside(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 30)
+    insert into pictures ("rank", data) select i, hex(zeroblob(200000)) from n`);
   driver = {
     ...inner,
     read: (work, caller) => inner.read((reader) => (ran.push('here'), work(noting(reader))), caller),
@@ -149,6 +173,68 @@ describe('a filter by text', () => {
     else await reads.page(query, false);
     expect(ran[0]).toBe(where);
   });
+});
+
+describe('what is bounded by neither rows nor limit', () => {
+  const whereOf = async (type: string, search: string): Promise<unknown> => {
+    ran = [];
+    await reads.page(queriesOf(type).list(search), false);
+    return ran.find((where) => where === 'here' || where === 'apart');
+  };
+
+  it.each([
+    ['Picture', LIMIT, 'here'],
+    ['Picture', `_cnd[orderBy]=rank&fields=rank&${LIMIT}`, 'apart'],
+    ['Picture', `_cnd[rank]=7&fields=rank&${LIMIT}`, 'apart'],
+    ['Shelf', `fields=name&${LIMIT}`, 'here'],
+    ['Shelf', `fields=name,volumes.name&${LIMIT}`, 'apart'],
+    ['Shelf', `_cnd[id]=4&fields=name,volumes.name&${LIMIT}`, 'here'],
+    ['Shelf', `_cnd[id]=4&include=volumes.shelf&${LIMIT}`, 'apart'],
+  ])('of %s: %s is read %s', async (type, search, where) => {
+    expect(await whereOf(type, search)).toBe(where);
+  });
+
+  it('a record that shows more than one level of large tables is read apart', async () => {
+    const wheres: unknown[] = [];
+    for (const search of ['include=volumes', 'include=volumes.shelf']) {
+      ran = [];
+      await reads.get(queriesOf('Shelf').view(search), 4);
+      wheres.push(ran.includes('apart'));
+    }
+    expect(wheres).toEqual([false, true]);
+  });
+
+  it.each(['asc', 'desc'])('a page behind a cursor begins there, or is read apart: %s', async (direction) => {
+    const order = `_cnd[orderBy][0]=code&_cnd[orderBy][1]=${direction}&fields=code`;
+    const query = queriesOf('Volume').list(`${order}&${LIMIT}`);
+    const { last } = await reads.page(query, false);
+    const plan = await planBehind(order, last ?? []);
+    expect([plan, await whereBehind(order, last ?? [])]).toEqual(
+      plan === 'SEARCH' ? ['SEARCH', 'here'] : ['SCAN', 'apart'],
+    );
+  });
+
+  const behind = (search: string, values: readonly unknown[]): ReturnType<TypeQueries['list']> => ({
+    ...queriesOf('Volume').list(`${search}&${LIMIT}`),
+    cursor: { direction: 'after', values: values as never },
+  });
+
+  async function whereBehind(search: string, values: readonly unknown[]): Promise<unknown> {
+    ran = [];
+    await reads.page(behind(search, values), false);
+    return ran[0];
+  }
+
+  /** Whether SQLite finds the first record, or looks for it from the beginning. */
+  async function planBehind(search: string, values: readonly unknown[]): Promise<string> {
+    const list = compileList(behind(search, values), driver.dialect);
+    const database = new Database(file, { readonly: true });
+    const steps = database
+      .prepare<unknown[], { detail: string }>(`explain query plan ${list.page.sql}`)
+      .all(...list.values(behind(search, values)), 20, 0);
+    database.close();
+    return steps.some(({ detail }) => detail.startsWith('SCAN')) ? 'SCAN' : 'SEARCH';
+  }
 });
 
 describe('a whole list', () => {

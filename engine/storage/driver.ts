@@ -70,10 +70,23 @@ export interface ListWork {
   readonly isIndexed: boolean;
   /** A list that is streamed to its end. */
   readonly whole: boolean;
-  /** Whether related records of all its records are counted before. */
-  readonly limited: boolean;
+  /** Whether it begins behind a cursor. */
+  readonly continued: boolean;
+  /** How many bytes of texts its table has. */
+  readonly bytes: Statement;
+  /** How much it shows of each set. */
+  readonly sets: readonly SetWork[];
+  /** The tables, as `newest` has them, whose rows are counted before because it shows more than one level. */
+  readonly deep: readonly Statement[];
   /** The count that is wanted, if any. */
   readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;
+}
+
+export interface SetWork {
+  /** About how many rows the table has. */
+  readonly size: Statement;
+  /** How many of them the list shows, up to a limit. Bound as the list. */
+  readonly shown: Statement;
 }
 
 /**
@@ -88,6 +101,8 @@ export interface Driver extends Reader, Migrating {
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
   /** Whether a list is for `scan`. */
   isHeavy(list: ListWork): boolean;
+  /** Whether one of these tables, as `newest` has them, has so many rows that what joins them is for `scan`. */
+  isLarge(tables: readonly Statement[]): boolean;
   /** Whether a table has so few rows that all are read at once. */
   isSmall(newest: Statement): Awaitable<boolean>;
   /**

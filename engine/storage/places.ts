@@ -27,6 +27,8 @@ interface Waiting {
 }
 
 const MAX_WAITING = 100;
+/** What a request takes while it waits: its connection, its head, what it asks for. */
+const WAITING_BYTES = 64 * 1024;
 
 export function createPlaces({ places, patience }: PlacesOptions): Places {
   const taken = new Set<Taken>();
@@ -52,6 +54,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
 
   function wait(caller: Caller, own: Taken): Promise<() => void> {
     if (queue.length >= MAX_WAITING) makeRoom(own.origin);
+    caller.take(WAITING_BYTES);
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void): void => {
         clearTimeout(timer);

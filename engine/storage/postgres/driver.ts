@@ -56,7 +56,8 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
         leave();
       }
     },
-    isHeavy: ({ isIndexed }) => !isIndexed,
+    isHeavy: ({ isIndexed, deep }) => !isIndexed || deep.length > 0,
+    isLarge: (tables) => tables.length > 0,
     isSmall: () => false,
     write: (work, caller) => writeIn(connections, begin, work, caller),
     define: (statements, work) => unlimited(() => define(connections, statements, work)),

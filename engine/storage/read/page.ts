@@ -7,9 +7,10 @@ import type { ListQuery } from '../../query/list-query.ts';
 import type { Reader } from '../driver.ts';
 import type { Page } from '../store.ts';
 import type { CompiledList } from './compile-list.ts';
+import type { ShapeWork } from './list-work.ts';
 import { type DeepLimit, isMarked, markedIn, type Weigh } from './view-limits.ts';
 
-export type LimitedList = CompiledList & { readonly weigh: Weigh; readonly limit: DeepLimit | undefined };
+export type LimitedList = CompiledList & ShapeWork & { readonly weigh: Weigh; readonly limit: DeepLimit | undefined };
 
 /** A list with the values of one query. */
 export interface BoundList {

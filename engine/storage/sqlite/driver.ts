@@ -72,7 +72,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
       const adopt = reader.watch();
       return scanner.scan((session) => work(adoptingCounts(session, adopt)), caller);
     },
-    isHeavy: createScales(reader, readings.database),
+    ...createScales(reader, readings.database),
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
     snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),
     close: async () => {

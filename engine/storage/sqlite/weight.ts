@@ -1,7 +1,7 @@
 /** Which lists look at so many rows that they would hold the other requests up. */
 import type Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { ListWork, Statement, TextWork, Values } from '../driver.ts';
+import type { Driver, ListWork, Statement, TextWork, Values } from '../driver.ts';
 import type { TurnReader } from './turn-reader.ts';
 
 /** Rows that one request may read, sort and skip, or count along an index: a millisecond or two. */
@@ -12,9 +12,15 @@ const MAX_STREAMED = 5_000_000;
 /** Nanoseconds that the filters and orders of a smaller table may take, and that one filter takes for each row. */
 const MAX_MATCHING = 5_000_000;
 const PER_FILTER = 50;
+/** Bytes of a table that one request may read, whatever it shows of them, and rows of sets that it may show. */
+const MAX_READ = 8 * 1024 * 1024;
+const MAX_SHOWN = 5000;
+/** Milliseconds for which the bytes of a table are remembered, whatever is written: no more than a second writes. */
+const REMEMBERED = 1000;
 
-export function createScales(reader: TurnReader, database: Database.Database): (list: ListWork) => boolean {
+export function createScales(reader: TurnReader, database: Database.Database): Pick<Driver, 'isHeavy' | 'isLarge'> {
   const plans = new WeakMap<Statement, readonly string[]>();
+  const sizes = new WeakMap<Statement, { readonly bytes: number; readonly until: number }>();
 
   function planOf(statement: Statement, values: Values): readonly string[] {
     const known = plans.get(statement) ?? explain(database, statement, values);
@@ -22,12 +28,28 @@ export function createScales(reader: TurnReader, database: Database.Database): (
     return known;
   }
 
-  function isSearched({ rows, values, filters }: ListWork): boolean {
+  function bytesOf(statement: Statement): number {
+    const known = sizes.get(statement);
+    if (known && performance.now() < known.until) return known.bytes;
+    const bytes = Number(reader.value(statement, []));
+    sizes.set(statement, { bytes, until: performance.now() + REMEMBERED });
+    return bytes;
+  }
+
+  const isLarge = (tables: readonly Statement[]): boolean =>
+    tables.some((newest) => reader.count(newest, []) > MAX_SCANNED);
+
+  const showsMuch = ({ sets, values }: ListWork): boolean =>
+    sets.some(
+      ({ size, shown }) => reader.count(size, []) > MAX_SHOWN && Number(reader.value(shown, values)) > MAX_SHOWN,
+    );
+
+  function isSearched({ rows, values, filters, continued }: ListWork): boolean {
     const plan = planOf(rows, values);
     const sorted = plan.some((step) => step.startsWith('USE TEMP B-TREE'));
     // A filter that no index answers is asked of row after row, until the page is full.
-    const scanned = filters > 1 || (filters === 1 && plan.some((step) => step.startsWith('SCAN')));
-    return sorted || scanned;
+    const scans = plan.some((step) => step.startsWith('SCAN'));
+    return sorted || filters > 1 || (scans && (filters === 1 || continued));
   }
 
   function isLongMatch({ filters, texts }: ListWork, size: number): boolean {
@@ -41,16 +63,17 @@ export function createScales(reader: TurnReader, database: Database.Database): (
     return nanoseconds > MAX_MATCHING;
   }
 
-  return (list) => {
-    const { newest, filters, offset, whole, limited, counted } = list;
+  function isLong(list: ListWork): boolean {
+    const { newest, filters, offset, whole, counted, bytes } = list;
     // Identifiers are never used again: there cannot be more rows than the newest one says.
     const size = Number(reader.count(newest, []));
-    if (size <= MAX_SCANNED) return isLongMatch(list, size);
+    if (size <= MAX_SCANNED) return isLongMatch(list, size) || (isSearched(list) && bytesOf(bytes) > MAX_READ);
     if (offset > MAX_SCANNED || isSearched(list)) return true;
-    if (whole && limited) return true;
     const countable = filters > 0 ? MAX_SCANNED : whole ? MAX_STREAMED : MAX_COUNTED;
     return counted !== undefined && size > countable && !reader.isCounted(counted.statement, counted.values);
-  };
+  }
+
+  return { isLarge, isHeavy: (list) => isLong(list) || isLarge(list.deep) || showsMuch(list) };
 }
 
 interface PlanStep {

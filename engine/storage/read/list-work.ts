@@ -1,0 +1,91 @@
+/** What a list asks of the database, for drivers to judge where it runs. */
+import { numeric } from '../../field-types/field-type.ts';
+import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import type { Filter, ListQuery, View } from '../../query/list-query.ts';
+import { operators } from '../../query/operators.ts';
+import { perQuery } from '../../query/per-query.ts';
+import { columnType } from '../columns.ts';
+import type { Dialect, ListWork, SetWork, Statement, TextWork } from '../driver.ts';
+import { filteredByIndex, servedByIndex } from './index-use.ts';
+import type { BoundList } from './page.ts';
+
+/** Bytes of a character, at most. */
+const UTF8 = 4;
+/** Rows of a set that are counted to judge a list. */
+const MAX_COUNTED = 20_001;
+
+/** What of a list's work depends on its shape alone. */
+export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
+
+export interface WorkOf {
+  /** `identifiers` selects the identifiers of the records that are answered. */
+  shape(query: ListQuery, identifiers: Statement): ShapeWork;
+  list(query: ListQuery, bound: BoundList, counted: boolean): ListWork;
+  /** The tables that a view joins where it shows more than one level. */
+  deep(view: View): readonly Statement[];
+}
+
+export function createWorkOf(dialect: Dialect): WorkOf {
+  const { quote, unlimited } = dialect;
+  const newestOf = perQuery(({ table, identifier }: RecordType) => ({
+    sql: `select coalesce(max(${quote(identifier.column)}), 0) from ${quote(table)}`,
+  }));
+  const lengthOf = (columns: readonly string[], table: string): Statement => ({
+    sql: `select coalesce(sum(${columns.map((column) => `coalesce(octet_length(${quote(column)}), 0)`).join(' + ') || '0'}), 0) from ${quote(table)}`,
+  });
+  const bytesOfField = perQuery((field: Field, { table }: RecordType) => lengthOf([field.column], table));
+  const bytesOf = perQuery(({ fields, open, table }: RecordType) => {
+    const texts = [...fields.values()].filter((field) => /text|json/i.test(columnType(field, dialect.name).sqlType));
+    return lengthOf([...texts.map(({ column }) => column), ...(open ? [OPEN_COLUMN] : [])], table);
+  });
+
+  const textsOf = (filters: readonly Filter[]): readonly TextWork[] =>
+    filters.flatMap(({ path: { field, type, relations }, operator }) => {
+      const { perByte } = operators[operator];
+      if (!field || perByte === 0) return [];
+      const longest = UTF8 * numeric(field, 'maxLength', Infinity);
+      return [{ longest, total: relations.length === 0 ? bytesOfField(field, type) : undefined, perByte }];
+    });
+
+  function setOf({ link, target }: Relation, identifiers: string): readonly SetWork[] {
+    if (link.at === 'source') return [];
+    const [table, column] =
+      link.at === 'target' ? [target.table, link.reference.column] : [link.table.name, link.sourceColumn];
+    const some = (where: string): Statement => ({
+      sql: `select count(*) from (select 1 from ${quote(table)}${where} limit ${MAX_COUNTED}) as counted`,
+    });
+    const size = link.at === 'target' ? newestOf(target) : some('');
+    return [{ size, shown: some(` where ${quote(column)} in (${identifiers})`) }];
+  }
+
+  const tablesOf = ({ type, relations }: View): readonly Statement[] => [
+    newestOf(type),
+    ...relations.flatMap(({ view }) => tablesOf(view)),
+  ];
+  const deep = (view: View): readonly Statement[] =>
+    view.relations.some((shown) => shown.view.relations.length > 0) ? tablesOf(view) : [];
+
+  return {
+    deep,
+    shape: (query, { sql }) => ({
+      deep: deep(query.view),
+      isIndexed: servedByIndex(query) && filteredByIndex(query),
+      sets: query.view.relations.flatMap(({ relation }) => (relation.toMany ? setOf(relation, sql) : [])),
+    }),
+    list: ({ view: { type }, filters, limit, offset, cursor }, { list, values, filterValues }, counted) => ({
+      newest: newestOf(type),
+      rows: limit === undefined ? list.stream : list.page,
+      values: [...values, limit ?? unlimited, offset],
+      filters: filters.length,
+      texts: textsOf(filters),
+      offset,
+      whole: limit === undefined,
+      continued: cursor !== undefined,
+      bytes: bytesOf(type),
+      isIndexed: list.isIndexed,
+      sets: list.sets,
+      deep: list.deep,
+      counted: counted ? { statement: list.count, values: filterValues } : undefined,
+    }),
+  };
+}
