@@ -30,6 +30,7 @@ export const problemKinds = {
   'misdirected-request': { status: 421, title: 'The request is for another host' },
   'invalid-body': { status: 422, title: 'The body does not fit the record type' },
   'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
+  'too-many-rows': { status: 422, title: 'The write would touch too many rows' },
   'idempotency-conflict': { status: 422, title: 'The idempotency key belongs to another request' },
   'precondition-required': { status: 428, title: 'The request needs If-Match' },
   'rate-limited': { status: 429, title: 'Too many requests' },

@@ -87,6 +87,12 @@ export const settingsTable = {
     description: 'Items that an array in a request body may have.',
     ...wholeNumber(1, 10_000_000),
   }),
+  writeRows: setting({
+    name: 'WRITE_ROWS',
+    default: '10000',
+    description: 'Rows that one write may touch, with all that it deletes or unlinks.',
+    ...wholeNumber(1, 10_000_000),
+  }),
   urlLimit: setting({
     name: 'URL_LIMIT',
     default: '8000',

@@ -92,7 +92,7 @@ describe('large sets', () => {
   beforeAll(async () => {
     server = await startTestServer({
       schemaDirectory: 'tests/fixtures/sets',
-      settings: { bodyLimit: 8 * 1024 * 1024, bodyKeys: 100_000 },
+      settings: { bodyLimit: 8 * 1024 * 1024, bodyKeys: 100_000, writeRows: 20_000 },
     });
   });
   afterAll(() => server.close());
@@ -172,5 +172,105 @@ describe('large sets', () => {
     expect(await send(`GET /api/categories/${id}?include=archive`)).toMatchObject(
       refusal({ parameter: 'include' }, 'archive'),
     );
+  });
+});
+
+describe('a write that would touch more rows than WRITE_ROWS', () => {
+  const MOST = 30;
+  let server: TestServer;
+  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
+  const made = async (path: string, body: unknown): Promise<number> => {
+    const { status, body: record } = await send(`POST /api/${path}`, body);
+    expect(status).toBe(201);
+    return (record as { readonly id: number }).id;
+  };
+  const many = (count: number, one: unknown): unknown[] => Array.from({ length: count }, () => one);
+  const everything = async (): Promise<readonly unknown[]> => {
+    const view = 'include=posts,tags,memos,archive.lines';
+    const paths = [`categories?${view}`, 'posts', 'tags', 'memos', 'scrolls?include=lines'];
+    return Promise.all(paths.map(async (path) => (await send(`GET /api/${path}`)).body));
+  };
+  const refusal = (place: object): object => ({
+    status: 422,
+    body: {
+      type: 'urn:problem:too-many-rows',
+      errors: [{ ...place, code: 'too-many-rows', message: expect.stringContaining(`more than ${MOST} rows`) }],
+    },
+  });
+
+  async function refused(request: string, body: unknown, place: object): Promise<void> {
+    const before = await everything();
+    expect(await send(request, body)).toMatchObject(refusal(place));
+    expect(await everything()).toEqual(before);
+  }
+
+  /** A record whose set has grown bit by bit. */
+  async function grown(key: string, count: number, one: object = {}): Promise<string> {
+    const id = await made('categories?include=', { name: key });
+    const path = `/api/categories/${id}?include=${key}`;
+    for (let left = count; left > 0; left -= 10) {
+      const { body } = await send(`GET ${path}`);
+      const set = [...((body as { [key: string]: unknown[] })[key] ?? []), ...many(Math.min(10, left), one)];
+      expect((await send(`PUT ${path}`, { [key]: set })).status).toBe(200);
+    }
+    return path;
+  }
+
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets', settings: { writeRows: MOST } });
+  });
+  afterAll(() => server.close());
+
+  test.each(['posts', 'memos', 'tags'])('%s that a body leaves out', async (key) => {
+    const path = await grown(key, MOST + 1);
+    await refused(`PUT ${path}`, { [key]: [] }, { pointer: `/${key}` });
+    const { body } = await send(`GET ${path}`);
+    const set = (body as { [key: string]: unknown[] })[key] ?? [];
+    // What stays is no write.
+    expect((await send(`PUT ${path}`, body)).status).toBe(200);
+    expect((await send(`PUT ${path}`, { [key]: set.slice(0, 1) })).body).toMatchObject({ [key]: set.slice(0, 1) });
+  });
+
+  test('owned records that a body leaves out, with what they own', async () => {
+    const path = await grown('archive', 10, { lines: many(2, {}) });
+    await refused(`PATCH ${path}`, { archive: many(1, {}) }, { pointer: '/archive' });
+    const { body } = await send(`GET ${path}`);
+    const { archive } = body as { archive: unknown[] };
+    expect((await send(`PATCH ${path}`, { archive: archive.slice(1) })).body).toMatchObject({
+      archive: archive.slice(1),
+    });
+    expect((await send(`PATCH ${path}`, { archive: [] })).body).toMatchObject({ archive: [] });
+    expect((await send('GET /api/scrolls')).body).toEqual([]);
+  });
+
+  test.each([
+    ['archive', 10, { lines: many(2, {}) }],
+    ['memos', MOST, {}],
+    ['tags', MOST, {}],
+  ])('DELETE of a record with its %s', async (key, count, one) => {
+    const path = await grown(key, count, one);
+    await refused(`DELETE ${path}`, undefined, { relation: key });
+    const { body } = await send(`GET ${path}`);
+    const set = (body as { [key: string]: unknown[] })[key] ?? [];
+    expect((await send(`PUT ${path}`, { [key]: set.slice(1) })).status).toBe(200);
+    expect((await send(`DELETE ${path}`)).status).toBe(200);
+  });
+
+  test('records that a body makes', async () => {
+    await refused('POST /api/categories', { posts: many(MOST, {}) }, { pointer: '/posts' });
+    const id = await made('categories', { posts: many(MOST - 1, {}) });
+    await refused(`PUT /api/categories/${id}`, { tags: many(MOST + 1, {}) }, { pointer: '/tags' });
+  });
+
+  test('a set that another part of the body takes from', async () => {
+    const from = await grown('posts', 3);
+    const { posts } = (await send(`GET ${from}`)).body as { posts: { id: number }[] };
+    const into = await grown('posts', 1);
+    const kept = (await send(`GET ${into}`)).body as { posts: { id: number }[] };
+    const moved = [...kept.posts, ...posts.slice(0, 1)];
+    expect((await send(`PUT ${into}`, { posts: moved })).body).toMatchObject({
+      posts: expect.arrayContaining(moved.map(({ id }) => expect.objectContaining({ id }))),
+    });
+    expect((await send(`GET ${from}`)).body).toMatchObject({ posts: posts.slice(1) });
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkSchema } from '../engine/check.ts';
+import type { JsonObject } from '../engine/json.ts';
 import type { Model } from '../engine/model/model.ts';
 import type { TypeQueries } from '../engine/query/resolve.ts';
 import { createQueryResolver } from '../engine/query/resolve.ts';
@@ -89,6 +90,16 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
     });
     return {
       ...noted(inner),
+      write: (work) =>
+        inner.write((writer) =>
+          work({
+            ...noted(writer),
+            run: (statement, values) => {
+              statements.push(statement.sql);
+              return writer.run(statement, values);
+            },
+          }),
+        ),
       read: (work, caller) => inner.read((reader) => work(noted(reader)), caller),
       snapshot: async (caller, heavy) => {
         const snapshot = await inner.snapshot(caller, heavy);
@@ -115,7 +126,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
   });
 
   async function fill(shelves: number): Promise<void> {
-    const writes = createWrites(driver, createReads(driver));
+    const writes = createWrites(driver, createReads(driver), model);
     const { view } = queries('Shelf');
     const type = view('').type;
     const books = [1, 2, 3].map((number) => ({ title: `b${number}`, cover: { colour: 'red' } }));
@@ -165,6 +176,42 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
     const few = await count(2);
     await empty();
     expect(await count(600)).toBe(few);
+  });
+
+  it('sets that stay, are linked, unlinked or deleted take as many statements for 300 records as for 20', async () => {
+    const { view } = queries('Shelf');
+    const noted = noting(driver);
+    const writes = createWrites(noted, createReads(noted), model);
+    const type = view('').type;
+    const whole = view('include=books,tags');
+    const body = (count: number): JsonObject => ({
+      books: Array.from({ length: count }, (_, index) => ({ title: `b${index}` })),
+      tags: Array.from({ length: count }, () => ({ word: 'w' })),
+    });
+    const count = async (rows: number): Promise<readonly number[]> => {
+      const { identifier, body: text } = await writes.create({
+        type,
+        body: body(rows),
+        mergePatch: false,
+        view: whole,
+      });
+      const { books, tags } = JSON.parse(text);
+      const steps = [
+        { books, tags },
+        { books: books.slice(0, 9), tags: tags.slice(0, 9) },
+        { books: [], tags: [] },
+      ];
+      const counts: number[] = [];
+      for (const step of steps) {
+        statements = [];
+        await writes.update({ type, body: step, mergePatch: false, view: whole, identifier });
+        counts.push(statements.length);
+      }
+      return counts;
+    };
+    const few = await count(20);
+    expect(await count(300)).toEqual(few);
+    expect(Math.max(...few)).toBeLessThan(16);
   });
 
   it('a stream shows the records as they were when it began', async () => {

@@ -42,6 +42,7 @@ function problemCodes(operation: Operation, type: RecordType): readonly ProblemC
     ...when('too-many-related', type.relations.size > 0),
     ...when('unique-conflict', writes && writesUnique(type)),
     ...when('invalid-reference', writes && type.relations.size > 0),
+    ...when('too-many-rows', operation !== 'list' && operation !== 'get'),
     ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
     ...when('restrict-conflict', operation === 'delete' ? restrictsDeletion(type) : writes && restrictsWrites(type)),
     ...when('precondition-required', type.preconditions === 'required' && changes),

@@ -8,9 +8,11 @@ import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import type { Store } from './store.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
-import { createWrites } from './write/writes.ts';
+import { createWrites, type WriteOptions } from './write/writes.ts';
 
 const PING: Statement = { sql: 'select 1' };
+
+type StorageOptions = DriverOptions & Pick<WriteOptions, 'writeRows'>;
 
 export interface Observers {
   readonly onStatement?: OnStatement | undefined;
@@ -21,14 +23,15 @@ export interface Observers {
 export async function openStorage(
   model: Model,
   url: string,
-  options?: DriverOptions,
+  options?: StorageOptions,
   { onStatement, onFit }: Observers = {},
 ): Promise<Store> {
   const opened = await databaseAt(url).open(options);
   const driver = fittingDriver(onStatement ? timedDriver(opened, onStatement) : opened, onFit);
   try {
     const reads = createReads(driver);
-    const writes = createWrites(driver, reads);
+    const { joinTables } = model;
+    const writes = createWrites(driver, reads, { joinTables, writeRows: options?.writeRows });
     await driver.exclusively(async () => {
       await prepare(model, driver);
       await seed(model, driver, writes);

@@ -17,7 +17,7 @@ type RowLine = Exclude<Line, SequenceLine>;
 export type RowOf = (line: RowLine) => { readonly target: Target; readonly values: Values };
 
 export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
-  const tables = createTables(dialect);
+  const tables = createTables(dialect, model.joinTables);
   const integer = (name: string) => ({ name, type: dialect.integer });
   const seeds = createTarget(dialect, SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, () =>
     twice('seed'),

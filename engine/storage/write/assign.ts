@@ -31,8 +31,11 @@ export function contradiction(session: Session, pointer: string, other: string):
   refuse(session, 'invalid-body', pointer, 'contradiction', message(pointer, other));
 }
 
-export function linkedOnly(session: Session, node: Node, pointer: string): void {
-  const { type, identifier } = node;
+export function linkedOnly(
+  session: Session,
+  { type, identifier }: Pick<Node, 'type' | 'identifier'>,
+  pointer: string,
+): void {
   const what = `${type.name} ${identifier ?? ''}`.trim();
   const how = type.operations.has('update') ? 'change it at its own path, or leave the key out' : 'leave the key out';
   refuse(session, 'link-conflict', pointer, 'link-only', `${what} is only linked here and differs from this: ${how}`);

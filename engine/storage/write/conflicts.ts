@@ -76,8 +76,13 @@ function operand({ dialect }: Session, node: Node, member: Field | Relation): Sq
 }
 
 /** Who refers to a record, and to what goes with it, so that it cannot be deleted. */
-export async function restrictConflict(session: Session, node: Node, pointer: string): Promise<Problem> {
-  const faults = await referrersOf(session, node.type, [node.identifier ?? 0], pointer, new Set());
+export async function restrictConflict(
+  session: Session,
+  type: RecordType,
+  identifiers: readonly number[],
+  pointer: string,
+): Promise<Problem> {
+  const faults = await referrersOf(session, type, identifiers, pointer, new Set());
   return faultyRequest('restrict-conflict', faults);
 }
 
@@ -95,7 +100,7 @@ async function referrersOf(
       if (reference.onDelete === 'setNull' || seen.has(key)) continue;
       seen.add(key);
       const statement = session.tables.of(child).children(reference.column);
-      const found = (await session.writer.column(statement, [identifier])) as readonly number[];
+      const found = (await session.writer.column(statement, [identifier, session.writeRows])) as readonly number[];
       if (found.length === 0) continue;
       if (reference.onDelete === 'cascade') faults.push(...(await referrersOf(session, child, found, pointer, seen)));
       else faults.push({ pointer, code: 'restrict', message: refers(child, found, type, identifier) });

@@ -1,12 +1,13 @@
 /** Carries a session out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
-import { OPEN_COLUMN } from '../../model/model.ts';
+import { type JoinTable, OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict, restrictConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
+import { countRows, type Released, runReleased, settleReleased } from './release.ts';
 import { openKeysOf } from './resolve-record.ts';
 import { type Node, type Pair, refuse, type Session, storedValue, throwRefused } from './session.ts';
 
@@ -20,16 +21,19 @@ export function checkBody(session: Session): void {
 }
 
 export async function execute(session: Session): Promise<void> {
+  const released = settleReleased(session);
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   const changed = [...session.existing.values()]
     .flatMap((nodes) => [...nodes.values()])
     .filter((node) => !session.deleted.has(node) && changesOf(node).length > 0);
+  const unpaired = unwantedPairs(session);
+  await requireFewRows(session, { released, unpaired, changed });
 
-  for (const [key, unwanted] of session.unpaired)
-    if (!session.kept.has(key) && !session.paired.has(key)) await runPair(session, unwanted, 'remove');
+  for (const group of grouped(unpaired)) await removePairs(session, group);
   for (const [node, pointer] of session.deleted) await remove(session, node, pointer);
+  for (const one of released) await runReleased(session, one);
   for (const node of changed)
     await update(
       session,
@@ -45,7 +49,7 @@ export async function execute(session: Session): Promise<void> {
   };
   for (const node of changed) await write(writing, node);
   for (const node of session.made) await write(writing, node);
-  for (const wanted of session.paired.values()) await runPair(session, wanted, 'insert');
+  for (const wanted of session.paired.values()) await insertPair(session, wanted);
 }
 
 interface Writing {
@@ -183,23 +187,78 @@ async function remove(session: Session, node: Node, pointer: string): Promise<vo
   try {
     await session.writer.run(node.table.remove, [node.identifier ?? null]);
   } catch (error) {
-    if (error instanceof ConstraintError) throw await restrictConflict(session, node, pointer);
+    if (error instanceof ConstraintError)
+      throw await restrictConflict(session, node.type, [node.identifier ?? 0], pointer);
     throw error;
   }
 }
 
-async function runPair(
-  session: Session,
-  { table, left, right, pointer }: Pair,
-  what: 'insert' | 'remove',
+const unwantedPairs = ({ unpaired, kept, paired }: Session): readonly Pair[] =>
+  [...unpaired].flatMap(([key, pair]) => (kept.has(key) || paired.has(key) ? [] : [pair]));
+
+/** Pairs of one record with others. */
+interface PairGroup {
+  readonly table: JoinTable;
+  readonly column: string;
+  readonly identifier: number;
+  readonly others: number[];
+}
+
+/** Each set that was left is removed at once: which side that is, a body that leaves out many shows by itself. */
+function grouped(pairs: readonly Pair[]): readonly PairGroup[] {
+  const bySide = (side: 'left' | 'right'): readonly PairGroup[] => {
+    const groups = new Map<string, PairGroup>();
+    for (const { table, ...pair } of pairs) {
+      const [identifier, other] = [Number(pair[side]), Number(pair[side === 'left' ? 'right' : 'left'])];
+      const key = `${table.name} ${identifier}`;
+      const group = groups.get(key) ?? { table, column: table[side].column, identifier, others: [] };
+      groups.set(key, group);
+      group.others.push(other);
+    }
+    return [...groups.values()];
+  };
+  const [left, right] = [bySide('left'), bySide('right')];
+  return left.length <= right.length ? left : right;
+}
+
+async function removePairs(
+  { writer, tables }: Session,
+  { table, column, identifier, others }: PairGroup,
 ): Promise<void> {
+  await writer.run(tables.rows(table).removeMany(column), [identifier, JSON.stringify(others)]);
+}
+
+async function insertPair(session: Session, { table, left, right, pointer }: Pair): Promise<void> {
   const side = (value: number | Node): SqlValue => (typeof value === 'number' ? value : (value.identifier ?? null));
   try {
-    await session.writer.run(session.tables.rows(table)[what], [side(left), side(right)]);
+    await session.writer.run(session.tables.rows(table).insert, [side(left), side(right)]);
   } catch (error) {
     throw error instanceof ConstraintError ? goneAt(pointer) : error;
   }
 }
+
+interface Rows {
+  readonly released: readonly Released[];
+  readonly unpaired: readonly Pair[];
+  readonly changed: readonly Node[];
+}
+
+/** Counts before anything is written what the write would touch. */
+async function requireFewRows(session: Session, { released, unpaired, changed }: Rows): Promise<void> {
+  const count = countRows(session);
+  for (const { pointer } of unpaired) count.add(1, pointer);
+  for (const { pointer } of session.paired.values()) count.add(1, setOf(pointer));
+  for (const { pointer } of changed) count.add(1, setOf(pointer));
+  for (const { pointer } of session.made) count.add(1, setOf(pointer));
+  for (const { relation, identifiers, pointer } of released)
+    if (relation.owned) await count.addDeleted(relation.target, identifiers, pointer);
+    else count.add(identifiers.length, pointer);
+  for (const [{ type, identifier }, pointer] of session.deleted)
+    await count.addDeleted(type, [identifier ?? 0], pointer);
+}
+
+/** The pointer of the set that a record stands in. */
+const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
 
 /** What the body deletes takes along what it owns: a record that goes with it cannot be written or linked. */
 const goneAt = (pointer: string): Problem => {

@@ -10,18 +10,25 @@ interface Named {
   readonly kept: boolean;
 }
 
+/** As many as are cheaper to load by one statement than each by its own. */
+const MANY = 8;
+
 type Gathered = Map<RecordType, Map<number, Named>>;
 
-/** `identifier`: the record that is addressed; undefined for one that is to be made. Does nothing where writes run one by one. */
+/**
+ * `identifier`: the record that is addressed; undefined for one that is to be made. Where writes run one by one nothing has
+ * to be locked: many records of a type are loaded at once all the same.
+ */
 export async function lockNamed(
   session: Session,
   type: RecordType,
   identifier: number | undefined,
   body: JsonObject,
 ): Promise<void> {
-  if (!session.tables.locks) return;
+  const { locks } = session.tables;
+  if (!locks && type.relations.size === 0) return;
   const gathered: Gathered = new Map();
-  if (identifier !== undefined) note(gathered, type, identifier, { pointer: '', kept: false });
+  if (locks && identifier !== undefined) note(gathered, type, identifier, { pointer: '', kept: false });
   gatherFrom(gathered, type, body, '');
   const inOrder = [...gathered].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
   for (const [named, records] of inOrder) {
@@ -37,7 +44,7 @@ async function lockAll(
   kept: boolean,
 ): Promise<void> {
   const identifiers = [...records].flatMap(([identifier, named]) => (named.kept === kept ? [identifier] : []));
-  if (identifiers.length === 0) return;
+  if (identifiers.length < (session.tables.locks ? 1 : MANY)) return;
   const { lock, keep } = session.tables.of(type);
   const rows = await session.writer.all(kept ? keep : lock, [JSON.stringify(identifiers)]);
   for (const row of rows) remember(session, type, row, records.get(Number(row[0]))?.pointer ?? '');

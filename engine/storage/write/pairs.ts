@@ -4,10 +4,15 @@ import { idOf, type Node, type Pair, type Session } from './session.ts';
 
 type JoinRelation = Relation & { readonly link: Extract<Link, { at: 'join' }> };
 
-export async function pairedWith(session: Session, node: Node, { link }: JoinRelation): Promise<readonly number[]> {
+export async function pairedWith(
+  session: Session,
+  node: Node,
+  { link }: JoinRelation,
+  most: number,
+): Promise<readonly number[]> {
   if (!node.stored || node.identifier === undefined) return [];
   const { others } = session.tables.rows(link.table);
-  return (await session.writer.column(others(link.sourceColumn), [node.identifier])) as readonly number[];
+  return (await session.writer.column(others(link.sourceColumn), [node.identifier, most])) as readonly number[];
 }
 
 /** A row that is there already is noted too, so that the other side cannot let it go. */

@@ -7,6 +7,9 @@ import { livesWith } from './owners.ts';
 import { pair, pairedWith, unpair } from './pairs.ts';
 import { idOf, make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
 
+/** Records that an answer names one by one because they cannot be left out. */
+const MAX_NAMED = 1000;
+
 type At<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
 
 /** A related record that a body names, or one that is to be made. */
@@ -27,8 +30,9 @@ export async function resolveRelation(
   const { via } = place;
   if (via && via.relation.inverse === relation && !relation.toMany)
     return namesParent(session, node, relation, value, place);
-  const current = isAt(relation, 'target') ? await childrenOf(session, node, relation) : [];
   const bodies = (relation.toMany ? value : [value]) as readonly JsonValue[];
+  const most = bodies.length + session.writeRows + 1;
+  const current = isAt(relation, 'target') ? await childrenOf(session, node, relation, most) : [];
   const targets: Target[] = [];
   for (const [index, body] of bodies.entries()) {
     const pointer = relation.toMany ? `${place.pointer}/${index}` : place.pointer;
@@ -175,22 +179,34 @@ async function resolveChildren(
   const kept = new Set(targets.map((target) => target.node));
   for (const target of targets)
     await adopt(session, node, relation, target.node, target.body, { ...place, pointer: target.pointer });
-  for (const identifier of current) {
-    const child = session.existing.get(relation.target)?.get(identifier);
-    if ((child && kept.has(child)) || isImplied(place, relation, identifier)) continue;
-    await letGo(session, relation, identifier, place);
-  }
+  const known = session.existing.get(relation.target);
+  const isKept = (identifier: number): boolean => {
+    const child = known?.get(identifier);
+    return (child !== undefined && kept.has(child)) || isImplied(place, relation, identifier);
+  };
+  letGo(
+    session,
+    relation,
+    current.filter((identifier) => !isKept(identifier)),
+    place,
+  );
 }
 
 /** The record that led here belongs to the inverse set without being listed. */
 const isImplied = ({ via }: Place, relation: Relation, identifier: number): boolean =>
   via?.relation.inverse === relation && via.parent.identifier === identifier;
 
-async function childrenOf(session: Session, node: Node, relation: At<'target'>): Promise<readonly number[]> {
+async function childrenOf(
+  session: Session,
+  node: Node,
+  relation: At<'target'>,
+  most: number,
+): Promise<readonly number[]> {
   if (!node.stored || node.identifier === undefined) return [];
   const { children } = session.tables.of(relation.target);
   return (await session.writer.column(children(relation.link.reference.column), [
     node.identifier,
+    most,
   ])) as readonly number[];
 }
 
@@ -211,21 +227,24 @@ async function adopt(
   later(session, relation, parent, child, body, place);
 }
 
-/** A child that the body leaves out: deleted where it is owned, else unlinked. */
-async function letGo(
+/** Children that the body leaves out: deleted where they are owned, else unlinked. */
+function letGo(
   session: Session,
   relation: At<'target'>,
-  identifier: number,
+  identifiers: readonly number[],
   { pointer, writable }: Place,
-): Promise<void> {
-  const child = await touch(session, relation.target, identifier, pointer);
-  if (!child) return;
-  if (!writable) return linkedOnly(session, child, pointer);
-  if (relation.owned) return void session.deleted.set(child, pointer);
-  const { column, required } = relation.link.reference;
-  if (!required) return assign(session, child, { column, value: null, pointer, writable, byOmission: true });
-  const message = `${relation.target.name} ${identifier} cannot be left out: it must belong to a ${relation.source.name}`;
-  return refuse(session, 'invalid-reference', pointer, 'required', message);
+): void {
+  const { target, source, owned, link } = relation;
+  const { column, required } = link.reference;
+  if (identifiers.length === 0) return;
+  if (writable && (owned || !required)) return void session.released.push({ relation, column, identifiers, pointer });
+  for (const identifier of identifiers.slice(0, MAX_NAMED)) {
+    if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
+    else {
+      const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+      refuse(session, 'invalid-reference', pointer, 'required', message);
+    }
+  }
 }
 
 /** manyToMany: rows of a table of their own hold the links; the array is the whole new set. */
@@ -237,7 +256,7 @@ async function resolvePairs(
   place: Place,
 ): Promise<void> {
   const { pointer, writable } = place;
-  const before = new Set(await pairedWith(session, node, relation));
+  const before = new Set(await pairedWith(session, node, relation, targets.length + session.writeRows + 1));
   for (const { node: other, body, pointer: at } of targets) {
     const isNew = other.identifier === undefined || !before.delete(other.identifier);
     if (isNew && !writable) linkedOnly(session, node, at);

@@ -6,6 +6,7 @@ import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
 import type { Row, Writer } from '../driver.ts';
+import type { Released } from './release.ts';
 import type { Table, Tables } from './tables.ts';
 
 /** A record that the write touches: one that is there, or one that is to be made. */
@@ -89,6 +90,10 @@ export interface Session {
   readonly agenda: Item[];
   readonly made: Node[];
   readonly deleted: Map<Node, string>;
+  /** What sets leave out. */
+  readonly released: Released[];
+  /** Rows that one write may touch. */
+  readonly writeRows: number;
   /** Records that are there and that the body names, with the places of their identifiers. */
   readonly named: Map<Node, string>;
   readonly paired: Map<string, Pair>;
@@ -98,10 +103,14 @@ export interface Session {
   readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
 }
 
+/** Seeds and imports come from operators. */
+const UNLIMITED_ROWS = 1_000_000_000;
+
 interface Given {
   readonly body?: JsonObject;
   readonly raw?: RawValues | undefined;
   readonly faults?: readonly Fault[] | undefined;
+  readonly writeRows?: number | undefined;
 }
 
 export function createSession(
@@ -109,7 +118,7 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  { body = {}, raw = NO_RAW_VALUES, faults = [] }: Given = {},
+  { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS }: Given = {},
 ): Session {
   const maps = {
     existing: new Map(),
@@ -120,7 +129,8 @@ export function createSession(
     kept: new Set<string>(),
   };
   const faulty = new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
-  return { writer, tables, dialect, rules, body, raw, faults, faulty, agenda: [], made: [], refusals: [], ...maps };
+  const lists = { agenda: [], made: [], refusals: [], released: [] };
+  return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, ...lists, ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

@@ -34,8 +34,13 @@ export interface Table {
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
   update(columns: readonly string[]): Statement;
-  /** Identifiers of the rows whose column refers to the record that is bound; they stay as they are. */
+  /** Bound: JSON array of identifiers. */
+  readonly removeMany: Statement;
+  unlinkMany(column: string): Statement;
+  /** Identifiers of the rows whose column refers to the record that is bound; they stay as they are. Bound besides: how many at most. */
   children(column: string): Statement;
+  /** The same of many records, for a look. Bound: JSON array of identifiers, how many at most. */
+  someChildren(column: string): Statement;
   /** The identifier of a row other than the last one bound that has the same values in an index. */
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
 }
@@ -43,9 +48,12 @@ export interface Table {
 export interface JoinRows {
   /** Bound: left, right. */
   readonly insert: Statement;
-  readonly remove: Statement;
-  /** The other side's identifiers. Bound: this side's. */
+  /** The rows of one side with some of the other. Bound: this side's identifier, JSON array of the other's. */
+  removeMany(column: string): Statement;
+  /** The other side's identifiers. Bound: this side's, how many at most. */
   others(column: string): Statement;
+  /** How many rows some records of one side have. Bound: JSON array of identifiers, how many at most. */
+  count(column: string): Statement;
 }
 
 export interface Tables {
@@ -53,10 +61,18 @@ export interface Tables {
   readonly locks: boolean;
   of(type: RecordType): Table;
   rows(table: JoinTable): JoinRows;
+  /** The join tables that have rows of the type's records, each with their column. */
+  joinsOf(type: RecordType): readonly (readonly [table: JoinTable, column: string])[];
 }
 
-export function createTables(dialect: Dialect): Tables {
+/** `joinTables`: all there are, whether the types of a request know them or not. */
+export function createTables(dialect: Dialect, joinTables: readonly JoinTable[]): Tables {
+  const joinsOf = ({ table }: RecordType): ReturnType<Tables['joinsOf']> =>
+    joinTables.flatMap((join) =>
+      [join.left, join.right].flatMap((side) => (side.type.table === table ? [[join, side.column] as const] : [])),
+    );
   return {
+    joinsOf: memoized(joinsOf, ({ table }) => table),
     locks: dialect.locks,
     of: memoized((type: RecordType) => createTable(type, dialect)),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
@@ -64,8 +80,10 @@ export function createTables(dialect: Dialect): Tables {
 }
 
 function createTable(type: RecordType, dialect: Dialect): Table {
-  const { knex } = dialect;
+  const { knex, quote, oneOf } = dialect;
   const identifier = type.identifier.column;
+  const some = (condition: string): string =>
+    `select ${quote(identifier)} from ${quote(type.table)} where ${condition}`;
   const columns = columnsOf(type, dialect.name);
   const names = columns.map(({ name }) => name);
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(type.table);
@@ -103,9 +121,14 @@ function createTable(type: RecordType, dialect: Dialect): Table {
         ),
       (changed) => changed.join(','),
     ),
-    children: memoized((column: string) =>
-      compiled(table().select(identifier).where(column, 0).orderBy(identifier).forUpdate()),
-    ),
+    removeMany: { sql: `delete from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
+    unlinkMany: memoized((column: string) => ({
+      sql: `update ${quote(type.table)} set ${quote(column)} = null where ${oneOf(quote(identifier))}`,
+    })),
+    children: memoized((column: string) => ({
+      sql: `${some(`${quote(column)} = ?`)} order by ${quote(identifier)} limit ? + 0${dialect.locks ? ' for update' : ''}`,
+    })),
+    someChildren: memoized((column: string) => ({ sql: `${some(oneOf(quote(column)))} limit ? + 0` })),
     holder: memoized(
       ({ members }: Pick<Index, 'name' | 'members'>) => {
         const query = table().select(identifier);
@@ -117,18 +140,22 @@ function createTable(type: RecordType, dialect: Dialect): Table {
   };
 }
 
-function createJoinRows({ name, left, right }: JoinTable, { knex, quote }: Dialect): JoinRows {
-  const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(name);
+function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dialect): JoinRows {
+  const otherThan = (column: string): string => quote(column === left.column ? right.column : left.column);
   return {
     // Another write may have made the same pair in the meantime.
     insert: {
       sql: `insert into ${quote(name)} (${quote(left.column)}, ${quote(right.column)}) values (?, ?) on conflict do nothing`,
     },
-    remove: compiled(table().where(left.column, 0).where(right.column, 0).delete()),
-    others: memoized((column: string) => {
-      const other = column === left.column ? right.column : left.column;
-      return compiled(table().select(other).where(column, 0).orderBy(other));
-    }),
+    removeMany: memoized((column: string) => ({
+      sql: `delete from ${quote(name)} where ${quote(column)} = ? and ${oneOf(otherThan(column))}`,
+    })),
+    others: memoized((column: string) => ({
+      sql: `select ${otherThan(column)} from ${quote(name)} where ${quote(column)} = ? order by ${otherThan(column)} limit ? + 0`,
+    })),
+    count: memoized((column: string) => ({
+      sql: `select count(*) from (select 1 from ${quote(name)} where ${oneOf(quote(column))} limit ? + 0) as counted`,
+    })),
   };
 }
 

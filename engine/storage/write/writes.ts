@@ -1,6 +1,7 @@
 /** Writes of records: each is worked out as a whole, carried out in one transaction, and answered from it. */
 import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
+import type { JoinTable } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import type { Driver, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
@@ -12,6 +13,7 @@ import { restrictConflict } from './conflicts.ts';
 import { ConstraintError } from '../driver.ts';
 import { lockNamed } from './lock.ts';
 import { createSession, make, type Node, type Rules, touch } from './session.ts';
+import { requireFewRows } from './release.ts';
 import { createOnce } from './once.ts';
 import { createTables } from './tables.ts';
 
@@ -22,8 +24,14 @@ export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> 
   insert(writer: Writer, record: NewRecord, rules: Rules): Promise<number>;
 };
 
-export function createWrites(driver: Driver, reads: Reads): Writes {
-  const tables = createTables(driver.dialect);
+export interface WriteOptions {
+  readonly joinTables: readonly JoinTable[];
+  /** Rows that one write may touch. */
+  readonly writeRows?: number | undefined;
+}
+
+export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRows }: WriteOptions): Writes {
+  const tables = createTables(driver.dialect, joinTables);
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
 
@@ -32,7 +40,12 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
     { type, body, raw, faults, precondition }: NewRecord,
     rules: Rules,
   ): Promise<number> {
-    const session = createSession(writer, tables, dialect, rules, { body, raw, faults });
+    const session = createSession(writer, tables, dialect, rules, {
+      body,
+      raw,
+      faults,
+      ...(rules.readOnlyToo ? {} : { writeRows }),
+    });
     await lockNamed(session, type, undefined, body);
     const node = make(session, type, identifierIn(body, type), '');
     await resolveBody(session, node);
@@ -73,7 +86,7 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
           tables,
           dialect,
           { mergePatch, readOnlyToo: false },
-          { body, raw, faults },
+          { body, raw, faults, writeRows },
         );
         await lockNamed(session, type, identifier, body);
         const node = await touch(session, type, identifier, '');
@@ -86,15 +99,21 @@ export function createWrites(driver: Driver, reads: Reads): Writes {
       }, caller),
     delete: ({ view, identifier, precondition, caller }) =>
       driver.write(async (writer) => {
-        const session = createSession(writer, tables, dialect, { mergePatch: false, readOnlyToo: false });
+        const session = createSession(
+          writer,
+          tables,
+          dialect,
+          { mergePatch: false, readOnlyToo: false },
+          { writeRows },
+        );
         await lockNamed(session, view.type, identifier, {});
         const body = await current(writer, view, identifier, precondition, caller);
+        await requireFewRows(session, { type: view.type, identifier });
         try {
           await writer.run(tables.of(view.type).remove, [identifier]);
         } catch (error) {
           if (!(error instanceof ConstraintError)) throw error;
-          const node = await touch(session, view.type, identifier, '');
-          throw node ? await restrictConflict(session, node, '') : error;
+          throw await restrictConflict(session, view.type, [identifier], '');
         }
         return { identifier, body };
       }, caller),

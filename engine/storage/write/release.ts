@@ -1,0 +1,137 @@
+/** What sets leave out, and what goes with it: counted before anything is written, then deleted or unlinked by one statement. */
+import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
+import { Problem } from '../../problem.ts';
+import { ConstraintError, type Writer } from '../driver.ts';
+import { assign } from './assign.ts';
+import { restrictConflict } from './conflicts.ts';
+import type { Node, Session } from './session.ts';
+import type { Tables } from './tables.ts';
+
+/** Children that a body leaves out: deleted where they are owned, else unlinked. */
+export interface Released {
+  readonly relation: Relation;
+  readonly column: string;
+  readonly identifiers: readonly number[];
+  readonly pointer: string;
+}
+
+/** What else the body says of a record that a set leaves out goes before it: such a record is written by itself. */
+export function settleReleased(session: Session): readonly Released[] {
+  return session.released.flatMap(({ relation, column, identifiers, pointer }) => {
+    const known = session.existing.get(relation.target);
+    for (const identifier of identifiers) {
+      const node = known?.get(identifier);
+      if (node && relation.owned) session.deleted.set(node, pointer);
+      else if (node) assign(session, node, { column, value: null, pointer, writable: true, byOmission: true });
+    }
+    const others = identifiers.filter((identifier) => !known?.has(identifier));
+    return others.length === 0 ? [] : [{ relation, column, identifiers: others, pointer }];
+  });
+}
+
+export async function runReleased(
+  session: Session,
+  { relation, column, identifiers, pointer }: Released,
+): Promise<void> {
+  const table = session.tables.of(relation.target);
+  const values = [JSON.stringify(identifiers)];
+  if (!relation.owned) return void (await session.writer.run(table.unlinkMany(column), values));
+  try {
+    await session.writer.run(table.removeMany, values);
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw await restrictConflict(session, relation.target, identifiers, pointer);
+  }
+}
+
+/** Counts the rows of a write, and refuses it where they are too many. */
+export interface RowCount {
+  add(rows: number, pointer: string): void;
+  /** Also what is deleted or unlinked together with these records. */
+  addDeleted(type: RecordType, identifiers: readonly number[], pointer: string): Promise<void>;
+}
+
+export function countRows({ writer, tables, writeRows }: Session): RowCount {
+  let count = 0;
+  const add = (rows: number, pointer: string): void => {
+    count += rows;
+    if (count > writeRows) throw tooManyRows(writeRows, { pointer }, 'This set');
+  };
+  return {
+    add,
+    addDeleted: async (type, identifiers, pointer) => {
+      add(identifiers.length, pointer);
+      const below = await countBelow(writer, tables, type, identifiers, writeRows - count);
+      add(below.rows, pointer);
+    },
+  };
+}
+
+/** Throws where the record, and what goes with it, are more rows than one write may touch. */
+export async function requireFewRows(
+  { writer, tables, writeRows }: Session,
+  { type, identifier }: Pick<Node, 'type' | 'identifier'>,
+): Promise<void> {
+  const { rows, through } = await countBelow(writer, tables, type, [identifier ?? 0], writeRows - 1);
+  if (rows < writeRows) return;
+  throw tooManyRows(writeRows, { relation: through }, `"${through}"`);
+}
+
+function tooManyRows(
+  most: number,
+  place: { readonly pointer: string } | { readonly relation: string },
+  what: string,
+): Problem {
+  const message =
+    `${what} would delete, unlink or change more than ${most} rows in one step: do it in several, ` +
+    `or let an operator remove a large tree with "records delete TYPE ID --chunked"`;
+  return new Problem('too-many-rows', message, { errors: [{ ...place, code: 'too-many-rows', message }] });
+}
+
+interface Below {
+  readonly rows: number;
+  /** The relation of the first type that leads to the last of them. */
+  readonly through: string;
+}
+
+/** Rows that are deleted or unlinked together with these, through all levels; of more than `most`, some more. */
+async function countBelow(
+  writer: Writer,
+  tables: Tables,
+  type: RecordType,
+  identifiers: readonly number[],
+  most: number,
+): Promise<Below> {
+  const seen = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const agenda: { readonly type: RecordType; readonly identifiers: readonly number[]; readonly through?: string }[] = [
+    { type, identifiers },
+  ];
+  let rows = 0;
+  for (const above of agenda) {
+    const all = JSON.stringify(above.identifiers);
+    for (const { type: child, reference } of above.type.referrers) {
+      if (reference.onDelete === 'restrict') continue;
+      const through = above.through ?? nameOf(type, reference) ?? child.name;
+      const found = await writer.column(tables.of(child).someChildren(reference.column), [all, most - rows + 1]);
+      const known = seen.get(child.table) ?? new Set<number>();
+      seen.set(child.table, known);
+      const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
+      for (const identifier of fresh) known.add(identifier);
+      rows += fresh.length;
+      if (rows > most) return { rows, through };
+      if (reference.onDelete === 'cascade' && fresh.length > 0)
+        agenda.push({ type: child, identifiers: fresh, through });
+    }
+    for (const [table, column] of tables.joinsOf(above.type)) {
+      rows += Number(await writer.value(tables.rows(table).count(column), [all, most - rows + 1]));
+      if (rows > most) return { rows, through: above.through ?? joinName(type, table) ?? 'links' };
+    }
+  }
+  return { rows, through: '' };
+}
+
+const nameOf = ({ relations }: RecordType, reference: unknown): string | undefined =>
+  [...relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference)?.name;
+
+const joinName = ({ relations }: RecordType, { name }: JoinTable): string | undefined =>
+  [...relations.values()].find(({ link }) => link.at === 'join' && link.table.name === name)?.name;
