@@ -246,7 +246,7 @@ describe.each(folders.filter(({ name }) => REPLAYED.has(name)))('the suites of $
   let recorded: Awaited<ReturnType<typeof recordSuites>>;
   beforeAll(async () => {
     recorded = await recordSuites(directory);
-  }, 120_000);
+  });
 
   test('get no answer that the document does not have', () => {
     const conform = conformanceTo(recorded.document);

@@ -341,4 +341,4 @@ test('a rolling restart of two instances fails no request', async () => {
   expect(answers.get('201')).toBeGreaterThan(20);
   for (const { child } of all) child.kill('SIGTERM');
   await Promise.all(all.map(({ ended }) => ended));
-}, 60_000);
+});

@@ -305,7 +305,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
       }
     });
     await fc.assert(property, { numRuns: RUNS });
-  }, 120_000);
+  });
 
   it('open keys that become fields keep their texts, and so do those that stay', async () => {
     const open = 'type: Note\nopen: true\n';

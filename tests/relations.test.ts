@@ -173,7 +173,7 @@ describe('the shipped types', () => {
     expect(await send(`${list}&_cnd[limit]=0&_cnd[limit]=1`)).toMatchObject({ status: 200 });
     const own = `GET /api/shipping-markups/${String(markup['markup_id'])}?include=zone.shipping_markups.zone.zone_elements`;
     expect(await send(own)).toMatchObject({ status: 400 });
-  }, 20_000);
+  });
 
   it('lists are ordered and filtered through relations', async () => {
     const zones = await Promise.all(

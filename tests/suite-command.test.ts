@@ -23,7 +23,7 @@ beforeAll(async () => {
   compiled = await compile();
   server = await startTestServer({ kind: 'sqlite' });
   observer = await createObserver(server.database, model);
-}, 60_000);
+});
 
 afterAll(async () => {
   await observer?.close();
@@ -73,7 +73,7 @@ describe('records suite', () => {
     expect(out).toMatch(/^Type +passed +failed +skipped\n/);
     expect(code).toBe(0);
     expect(await observer.snapshot()).toBe(before);
-  }, 30_000);
+  });
 
   it('--url --write --yes says what it leaves behind, leaves exactly that, and removes the rest', async () => {
     const before = await lists();
@@ -87,7 +87,7 @@ describe('records suite', () => {
       .map(({ name, table }) => [name, (JSON.parse(snapshot.get(table) ?? '[]') as unknown[]).length] as const)
       .filter(([, count]) => count > 0);
     expect(Object.fromEntries(announced)).toEqual(Object.fromEntries(there));
-  }, 60_000);
+  });
 
   it('--write asks first, and does nothing where nobody can be asked', async () => {
     const before = await observer.snapshot();
@@ -103,7 +103,7 @@ describe('records suite', () => {
     const all = await suite('--url', server.url, '--write', '--yes', '--settings', '--type', 'ContentImage');
     expect(all.err).toMatch(/^Left out: \d+ cases that no request can prepare \(.*database held, database full.*\)/m);
     expect(all.code).toBe(0);
-  }, 30_000);
+  });
 
   it('--settings, --token and --read-token: what follows from settings, and who gets in', async () => {
     const [token, readToken] = [createToken(), createToken()];
@@ -129,7 +129,7 @@ describe('records suite', () => {
     } finally {
       await guarded.close();
     }
-  }, 60_000);
+  });
 
   it('a service that lies: exit code 1, the request in the report, JSON and JUnit XML', async () => {
     const lying = await lyingServer();
@@ -152,7 +152,7 @@ describe('records suite', () => {
       lying.closeAllConnections();
       lying.close();
     }
-  }, 60_000);
+  });
 
   it.each([
     [['--url', 'nonsense'], '--url must be the address of a service'],

@@ -52,7 +52,7 @@ const sendTo =
     await expectKept(send, 'tables', load);
     await instance.close();
     await cluster.remove();
-  }, 120_000);
+  });
 
   it('below its log as well: the server ends itself, 503, and all is well when it runs again', async () => {
     if (disk === undefined) return;
@@ -79,7 +79,7 @@ const sendTo =
     );
     expect([...load.refused].filter((answer) => answer !== '507 null' && answer !== '503 1')).toEqual([]);
     await expectKept(send, 'server', load);
-  }, 120_000);
+  });
 });
 
 /** Asks for one part of the log after the other, until the server cannot make one. */

@@ -36,7 +36,7 @@ onServer('many instances on one database', () => {
   beforeAll(async () => {
     database = await createDatabase('postgres');
     fleet = await startFleet(3, database.url);
-  }, 120_000);
+  });
   afterAll(async () => {
     await fleet?.remove();
     await database?.remove();
@@ -163,5 +163,5 @@ onServer('many instances on one database', () => {
     });
     await expectKept((title) => ask(fleet.urls[1] ?? '', title), 'killed', load);
     expect([...load.refused]).toEqual(['no answer']);
-  }, 60_000);
+  });
 });

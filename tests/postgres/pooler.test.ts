@@ -19,7 +19,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     cluster = await startCluster();
     pooled = await cluster.pool();
     instance = await startInstance(withParameters(pooled, { pool: '20' }));
-  }, 60_000);
+  });
   afterAll(async () => {
     await instance?.close();
     await cluster?.remove();
@@ -42,7 +42,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     expect([...load.refused]).toEqual([]);
     expect(most.connections).toBeGreaterThan(1);
     expect(most.connections).toBeLessThanOrEqual(5);
-  }, 60_000);
+  });
 
   it('a long list is read from one snapshot, while its connection is nobody else’s', async () => {
     const value = 'x'.repeat(200);
@@ -57,7 +57,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     });
     for (const { body } of await lists) expect(body).toHaveLength(600);
     await expectKept(send, 'meanwhile', load);
-  }, 60_000);
+  });
 
   it('has no connection left: 503, and the next request is served', async () => {
     const holders = await Promise.all([1, 2, 3, 4, 5].map(() => connectTo(pooled)));
@@ -66,7 +66,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
     await Promise.all(holders.map((holder) => holder.end()));
     expect((await send('GET /api/tax-classes')).status).toBe(200);
-  }, 60_000);
+  });
 
   it('the search path of the user says where the tables lie', async () => {
     const client = await connectTo(cluster.url);
@@ -81,7 +81,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     expect(rows).toEqual([{ count: 1 }]);
     await records.close();
     await client.end();
-  }, 60_000);
+  });
 
   it('is killed and started again under load: no acknowledged write is lost, none is doubled', async () => {
     const load = await loadWhile(send, 'pooler', async ({ acknowledged, refused }) => {
@@ -93,5 +93,5 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     });
     await expectKept(send, 'pooler', load);
     expect([...load.refused]).toEqual(['503 1']);
-  }, 60_000);
+  });
 });
