@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 /** The commands: `records check` is the same as `npm run check`. */
+// oxlint-disable-next-line import/no-unassigned-import -- it runs before the other imports do
+import './node-version.ts';
 import { type Command, runProcess } from './commands/command.ts';
 import { didYouMean } from './names.ts';
 import { print, printError } from './terminal.ts';

@@ -25,6 +25,7 @@ const RANKS: readonly (readonly string[])[] = [
     'log.ts',
     'package.ts',
     'awaitable.ts',
+    'node-version.ts',
     'caller.ts',
     'settled.ts',
   ],
