@@ -19,6 +19,8 @@ const MAX_UNREAD = 64 * 1024;
 const MAX_WAITING = 64;
 /** What Node keeps of a request that waits. */
 const REQUEST_BYTES = 4096;
+/** The same where a body comes in chunks: 64 KiB may hold ten thousand of them, and each is an object. */
+const CHUNKED_BYTES = 3 * 1024 ** 2;
 
 /** What is under way on one connection. */
 interface Lane {
@@ -83,21 +85,29 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
     const { open, waiting, socket } = lane;
     open[0]?.once('close', () => queue(lane));
     lane.share ??= budget.keep(0, () => cutOff(socket));
-    lane.share.grow(waiting.length * REQUEST_BYTES - lane.share.bytes);
+    lane.share.grow(bytesOf(waiting) - lane.share.bytes);
     pauseIfFull(lane);
   }
 
   return (request, response) => {
     const lane = laneOf(request.socket);
     lane.waiting.push([request, response]);
-    if (lane.share === undefined) return queue(lane);
-    lane.share.grow(REQUEST_BYTES);
+    // Chunks that nobody takes would pile up until the end of the turn.
+    if (lane.share === undefined) return isChunked(request) ? serveLane(lane) : queue(lane);
+    lane.share.grow(bytesOf([[request, response]]));
     pauseIfFull(lane);
   };
 }
 
+const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
+
+const bytesOf = (waiting: Lane['waiting']): number =>
+  waiting.reduce((sum, [request]) => sum + (isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES), 0);
+
 function pauseIfFull(lane: Lane): void {
-  if (lane.isPaused || lane.waiting.length < MAX_WAITING) return;
+  const last = lane.waiting.at(-1)?.[0];
+  const isFull = lane.waiting.length >= MAX_WAITING || (last !== undefined && isChunked(last));
+  if (lane.isPaused || !isFull) return;
   lane.isPaused = true;
   lane.socket.pause();
 }

@@ -24,11 +24,40 @@ const FIRST_BYTES = 16 * 1024;
 const CHUNK_BYTES = 16;
 const MAX_EXCESS = 16 * 1024;
 
+/** Bytes of a body that takes long to parse and to validate: milliseconds, or tens of them. */
+const LARGE = 64 * 1024;
+/** Turns of the event loop that belong to others after one with a large body: Node takes one new connection in each. */
+const TURNS_BETWEEN = 4;
+
 /** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
 
+/** Large bodies take turns, so that small requests are answered between them. */
+function createTurns(): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  let pause = 0;
+  const next = (): void => {
+    if (pause > 0) pause -= 1;
+    else {
+      waiting.shift()?.();
+      pause = TURNS_BETWEEN;
+    }
+    if (waiting.length > 0 || pause > 0) setImmediate(next);
+    else isRunning = false;
+  };
+  let isRunning = false;
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      if (isRunning) return;
+      isRunning = true;
+      next();
+    });
+}
+
 export function contentReader(limit: number, budget: Budget): ReadContent {
   refuseImpossible(limit, budget);
+  const turn = createTurns();
   return async (exchange, types) => {
     const { request } = exchange;
     if (!hasBody(request)) return EMPTY;
@@ -36,7 +65,9 @@ export function contentReader(limit: number, budget: Budget): ReadContent {
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    return collect(request, limit, exchange.caller, budget.limit);
+    const bytes = await collect(request, limit, exchange.caller, budget.limit);
+    if (bytes.length > LARGE) await turn();
+    return bytes;
   };
 }
 

@@ -35,7 +35,8 @@ export function send(delivery: Delivery, answer: Answer, options: SendOptions): 
   if (response.destroyed && typeof answer.body !== 'object') return;
   if (options.isDraining()) response.shouldKeepAlive = false;
   const sent = andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options));
-  return andThen(sent, () => linger(request));
+  // An answer that closes the connection does so at once: what comes still is for nobody.
+  return answer.headers['Connection'] === 'close' ? sent : andThen(sent, () => linger(request));
 }
 
 function write(

@@ -95,9 +95,9 @@ async function start(compiled: Compiled, environment: Environment): Promise<Vict
 }
 
 /** Bytes that the kernel says. */
-function figure(pid: number, name: string): number {
+function figure(pid: number, name: string, file = 'status'): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const status = readFileSync(`/proc/${pid}/${file}`, 'utf8');
     return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
   } catch {
     return 0;
@@ -105,7 +105,7 @@ function figure(pid: number, name: string): number {
 }
 
 const memoryOfChildren = (pid: number): number =>
-  childrenOf(pid).reduce((sum, child) => sum + figure(child, 'VmRSS'), 0);
+  childrenOf(pid).reduce((sum, child) => sum + figure(child, 'Pss', 'smaps_rollup'), 0);
 
 function childrenOf(pid: number): readonly number[] {
   try {
