@@ -13,13 +13,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { newFile } from '../engine/files.ts';
 import { printable } from '../engine/terminal.ts';
 import { ask } from './support/ask.ts';
 import { fileOf } from './support/databases.ts';
 import { createProject, type Project } from './support/project.ts';
+import { mountSmall } from './support/small-disk.ts';
 
 const BOOK = 'type: Book\nfields: { title: { type: string }, data: { type: any } }\n';
 
@@ -124,6 +125,26 @@ describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
         { code: 1, out: '', err: expect.stringMatching(/^\S+ (cannot be written|cannot be copied)[^\n]*$/) },
       ]);
   });
+});
+
+const small = mountSmall(1);
+afterAll(() => small?.remove());
+
+(small ? it : it.skip)('a full disk: one line says so, and nothing is left', async () => {
+  const on = small?.directory ?? '';
+  await project.serving(async (url) => {
+    for (let id = 1; id <= 20; id += 1) await ask(url, 'POST /api/books', { title: 'x'.repeat(100_000) });
+  });
+  for (const command of ['export', 'backup'] as const) {
+    const { code, out, err } = await project.run(command, join(on, 'out'));
+    expect([command, code, out, err]).toEqual([
+      command,
+      1,
+      '',
+      expect.stringMatching(/^[^\n]*(ENOSPC|is full)[^\n]*$/),
+    ]);
+    expect(readdirSync(on)).toEqual([]);
+  }
 });
 
 it('a name that is taken while the file is written is not replaced', () => {
