@@ -33,8 +33,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'an update that resets what was left out',
     'storage/write/writes.ts',
-    '{ mergePatch, readOnlyToo: false },\n          { body, raw, faults },',
-    '{ mergePatch, readOnlyToo: false },\n          { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults },',
+    '{ mergePatch, readOnlyToo: false },\n          { body, raw, faults, writeRows },',
+    '{ mergePatch, readOnlyToo: false },\n          { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults, writeRows },',
   ),
   mutant('an offset taken for the limit', 'query/resolve-limit.ts', 'index === place)', 'index === 1 - place)'),
   mutant(
@@ -65,8 +65,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a set that keeps what was left out',
     'storage/write/resolve-relation.ts',
-    'if ((child && kept.has(child)) || isImplied(place, relation, identifier)) continue;',
-    'continue;',
+    'current.filter((identifier) => !isKept(identifier)),',
+    '[],',
   ),
   mutant(
     'an unknown key ignored',
@@ -156,8 +156,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'an owned child that changes its parent',
     'storage/write/resolve-relation.ts',
-    'if (relation.owned && !(await mayOwn(',
-    'if (false && !(await mayOwn(',
+    'if (!relation.owned || (await mayOwn(',
+    'if (true || (await mayOwn(',
   ),
   {
     name: 'a body of any size',

@@ -17,6 +17,9 @@ const FIELDS: readonly FieldDescriptor[] = [
   { type: 'decimal', precision: 10, scale: 3, minimum: '-5.5' },
   { type: 'decimal', precision: 8, scale: 2, unique: true },
   { type: 'date' },
+  { type: 'string', default: 'fixed', readOnly: true },
+  { type: 'integer', readOnly: true, sensitive: true },
+  { type: 'any', readOnly: true },
   { type: 'timestamp' },
   { type: 'number' },
   { type: 'any' },
@@ -28,6 +31,8 @@ interface TypeChoice {
   readonly open: boolean;
   readonly order: boolean;
   readonly orderDown: boolean;
+  /** A field and a link that are unique together. */
+  readonly together: boolean;
 }
 
 interface RelationChoice {
@@ -66,6 +71,7 @@ const typeChoice: fc.Arbitrary<TypeChoice> = fc.record({
   open: fc.boolean(),
   order: fc.boolean(),
   orderDown: fc.boolean(),
+  together: fc.boolean(),
 });
 
 const relationChoice = (types: number): fc.Arbitrary<RelationChoice> =>
@@ -108,9 +114,12 @@ function assemble(types: readonly TypeChoice[], relations: readonly RelationChoi
     const fields = type.fields.map((field, index) => [`field${index}`, field] as const);
     const first = fields.find(([, field]) => field.type !== 'any' && field.type !== 'array')?.[0];
     const order = type.order && first !== undefined ? [`${first}${type.orderDown ? ' desc' : ''}`] : [];
+    const link = forth.find(([, { kind }]) => kind === 'belongsTo')?.[0];
+    const together = type.together && first !== undefined && link !== undefined ? [[first, link]] : [];
     return {
       type: names[place] ?? '',
       order,
+      unique: together,
       open: type.open,
       fields: Object.fromEntries(fields),
       relations: Object.fromEntries([...forth, ...back]),
@@ -120,7 +129,7 @@ function assemble(types: readonly TypeChoice[], relations: readonly RelationChoi
 
 export const randomSchema: fc.Arbitrary<readonly Descriptor[]> = fc
   .array(typeChoice, { minLength: 1, maxLength: 3 })
-  .chain((types) => fc.tuple(fc.constant(types), fc.array(relationChoice(types.length), { maxLength: 3 })))
+  .chain((types) => fc.tuple(fc.constant(types), fc.array(relationChoice(types.length), { maxLength: 4, size: 'max' })))
   .map(([types, relations]) => assemble(types, relations));
 
 /** JSON is YAML. */

@@ -19,8 +19,14 @@ export function assign(session: Session, node: Node, assignment: Assignment): vo
   const known = node.assigned.get(column);
   if (known && byOmission) return;
   if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
-  if (!writable && node.stored && !(same ?? stored === value)) return linkedOnly(session, node, pointer);
+  const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
+  if (!writable && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
+}
+
+function willHold(node: Node, column: string): SqlValue | Node | undefined {
+  const known = node.assigned.get(column);
+  return known ? known.value : (storedValue(node, column) ?? node.table.defaults.get(column) ?? null);
 }
 
 /** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
@@ -29,6 +35,18 @@ export function contradiction(session: Session, pointer: string, other: string):
     `${here} and ${there} give one record two values: leave one of them out, or make them agree`;
   refuse(session, 'invalid-body', other, 'contradiction', message(other, pointer));
   refuse(session, 'invalid-body', pointer, 'contradiction', message(pointer, other));
+}
+
+/** A record that is only linked must be as the body says: it is already, or another part of the body makes it so. */
+export function linkedAs(
+  session: Session,
+  node: Pick<Node, 'type' | 'identifier'>,
+  pointer: string,
+  isMadeSo: () => boolean,
+): void {
+  session.checks.push(() => {
+    if (!isMadeSo()) linkedOnly(session, node, pointer);
+  });
 }
 
 export function linkedOnly(

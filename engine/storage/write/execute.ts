@@ -22,6 +22,7 @@ export function checkBody(session: Session): void {
 
 export async function execute(session: Session): Promise<void> {
   const released = settleReleased(session);
+  for (const check of session.checks) check();
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
@@ -32,20 +33,20 @@ export async function execute(session: Session): Promise<void> {
   await requireFewRows(session, { released, unpaired, changed });
 
   for (const group of grouped(unpaired)) await removePairs(session, group);
+  const removed = released.filter(({ relation }) => relation.owned);
+  for (const one of released) if (!one.relation.owned) await runReleased(session, one);
+  const parked = new Map<Node, readonly string[]>();
+  const deletes = session.deleted.size + removed.length > 0;
+  for (const node of changed) parked.set(node, await unlink(session, node, deletes));
   for (const [node, pointer] of session.deleted) await remove(session, node, pointer);
-  for (const one of released) await runReleased(session, one);
-  for (const node of changed)
-    await update(
-      session,
-      node,
-      changesOf(node).filter((change) => isUnlink(node, change)),
-    );
+  for (const one of removed) await runReleased(session, one);
+  if (deletes) await checkNamed(session);
   const writing: Writing = {
     session,
     holders: holdersAmong(changed, session.made),
     begun: new Set(),
     done: new Set(),
-    parked: new Map(),
+    parked,
   };
   for (const node of changed) await write(writing, node);
   for (const node of session.made) await write(writing, node);
@@ -123,16 +124,34 @@ const isRefused = ({ refusals, faulty }: Session, pointer: string): boolean =>
 
 /** A body cannot link in one place what it deletes in another. */
 function checkUnnamed(session: Session, node: Node): void {
-  const pointer = session.named.get(node);
-  if (pointer === undefined) return;
-  refuse(
-    session,
-    'invalid-reference',
-    pointer,
-    'deleted',
-    `${nameOf(node)} is deleted by this same body, which leaves it out of its owner`,
-  );
+  const message = `${nameOf(node)} is deleted by this same body, which leaves it out of its owner`;
+  for (const pointer of session.named.get(node) ?? [])
+    refuse(session, 'invalid-reference', pointer, 'deleted', message);
 }
+
+/** What the body deletes takes along what it owns: neither may be named. */
+async function checkNamed(session: Session): Promise<void> {
+  for (const [node, pointers] of session.named) {
+    if (await session.writer.get(node.table.load, [node.identifier ?? null])) continue;
+    const message = `${nameOf(node)} is deleted by this same body, together with its owner`;
+    for (const pointer of pointers) refuse(session, 'invalid-reference', pointer, 'deleted', message);
+  }
+  throwRefused(session, 'invalid-reference');
+}
+
+/** Cuts the links that are to be cut, and where something is deleted, those that are to change: answers the columns of these. */
+async function unlink(session: Session, node: Node, deletes: boolean): Promise<readonly string[]> {
+  const changes = changesOf(node);
+  const cut = changes.filter((change) => isUnlink(node, change));
+  const moved = changes.flatMap(([column, value]) =>
+    deletes && value !== null && isNullableLink(node, column) ? [column] : [],
+  );
+  await update(session, node, [...cut, ...moved.map((column): Change => [column, null])]);
+  return moved;
+}
+
+const isNullableLink = ({ type }: Node, name: string): boolean =>
+  type.references.some(({ column, required }) => column === name && !required);
 
 const nameOf = ({ type, identifier }: Node): string => `${type.name} ${identifier ?? ''}`.trim();
 

@@ -15,6 +15,15 @@ export async function pairedWith(
   return (await session.writer.column(others(link.sourceColumn), [node.identifier, most])) as readonly number[];
 }
 
+export const pairKey = (session: Session, relation: JoinRelation, node: Node, other: Node): string =>
+  keyOf(session, between(relation, idOf(node), idOf(other), ''));
+
+/** Whether some part of the body wants the row gone, and none wants it. */
+export function isUnpaired(session: Session, relation: JoinRelation, node: Node, other: number): boolean {
+  const key = keyOf(session, between(relation, idOf(node), other, ''));
+  return session.unpaired.has(key) && !session.kept.has(key);
+}
+
 /** A row that is there already is noted too, so that the other side cannot let it go. */
 export function pair(
   session: Session,

@@ -4,7 +4,7 @@ import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { membersOf, type RawMember, type RawMembers, sameValue } from '../../raw-json.ts';
 import { columnType, encode, encodedDefault } from '../columns.ts';
-import { assign, contradiction, linkedOnly } from './assign.ts';
+import { assign, contradiction, linkedAs } from './assign.ts';
 import { mergePatch } from './merge-patch.ts';
 import { resolveRelation } from './resolve-relation.ts';
 import { type Node, type Place, refuse, type Session, storedValue } from './session.ts';
@@ -107,7 +107,8 @@ function resolveOpenKey(
   const member = session.rules.mergePatch ? patched(before, given) : given;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
-  if (!writable && node.stored && !isSameMember(before, member)) return linkedOnly(session, node, pointer);
+  if (!writable && (node.stored || node.isOwnChild) && !isSameMember(before, member))
+    linkedAs(session, node, pointer, () => node.openKeys.get(key)?.member?.text === member?.text);
   if (!known && writable) node.openKeys.set(key, { member, pointer });
 }
 

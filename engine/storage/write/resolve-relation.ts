@@ -2,9 +2,9 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn } from '../../model/identifier-in.ts';
 import type { Link, Relation } from '../../model/model.ts';
-import { assign, contradiction, linkedOnly } from './assign.ts';
+import { assign, contradiction, linkedAs, linkedOnly } from './assign.ts';
 import { livesWith } from './owners.ts';
-import { pair, pairedWith, unpair } from './pairs.ts';
+import { isUnpaired, pair, pairedWith, pairKey, unpair } from './pairs.ts';
 import { idOf, make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
 
 /** Records that an answer names one by one because they cannot be left out. */
@@ -37,7 +37,7 @@ export async function resolveRelation(
   for (const [index, body] of bodies.entries()) {
     const pointer = relation.toMany ? `${place.pointer}/${index}` : place.pointer;
     if (!isObject(body) || session.faulty.has(pointer)) continue;
-    const target = await nested(session, relation, body, pointer, current);
+    const target = ownChildOf(node, relation, body) ?? (await nested(session, relation, body, pointer, current));
     if (target) targets.push({ node: target, body, pointer });
   }
   if (differs(session, node, relation, targets, place)) return;
@@ -94,6 +94,12 @@ function later(session: Session, relation: Relation, parent: Node, node: Node, b
   session.agenda.push({ node, body, place: { pointer: place.pointer, writable, via: { relation, parent } } });
 }
 
+/** The one child of its owner that another place of the body makes. */
+function ownChildOf({ related }: Node, relation: Relation, body: JsonObject): Node | undefined {
+  if (relation.toMany || !relation.owned || identifierIn(body, relation.target) !== undefined) return undefined;
+  return [...(related.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
+}
+
 /** The record that a nested body names, or one that is to be made; undefined where it names one that is not there. */
 async function nested(
   session: Session,
@@ -108,11 +114,17 @@ async function nested(
   const identifier = given ?? (isOwnChild ? current[0] : undefined);
   if (identifier === undefined) return make(session, target, undefined, pointer, isOwnChild);
   const node = await touch(session, target, identifier, pointer);
-  if (node && given !== undefined) session.named.set(node, identifierPointer(relation, pointer));
+  if (node && given !== undefined) noteName(session, node, identifierPointer(relation, pointer));
   if (node) return node;
   const message = `There is no ${target.name} ${identifier}`;
   refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
   return undefined;
+}
+
+function noteName({ named }: Session, node: Node, pointer: string): void {
+  const pointers = named.get(node);
+  if (pointers) pointers.push(pointer);
+  else named.set(node, [pointer]);
 }
 
 const identifierPointer = ({ target }: Relation, pointer: string): string =>
@@ -132,8 +144,8 @@ async function resolveParent(
   if (value !== null && !target) return;
   const link = target ? idOf(target.node) : null;
   const named = link === null ? pointer : identifierPointer(relation, pointer);
-  if (relation.inverse?.owned && !(await mayOwn(session, target?.node, node, column, named))) return;
-  assign(session, node, { column, value: link, pointer, writable });
+  if (!relation.inverse?.owned || (await mayOwn(session, target?.node, node, column, named)))
+    assign(session, node, { column, value: link, pointer, writable });
   if (target) later(session, relation, node, target.node, target.body, place);
 }
 
@@ -221,9 +233,10 @@ async function adopt(
   const { column } = relation.link.reference;
   const { pointer, writable } = place;
   const named = identifierPointer(relation, pointer);
-  if (relation.owned && !(await mayOwn(session, parent, child, column, named))) return;
-  if (!writable && !child.stored) return linkedOnly(session, parent, pointer);
-  assign(session, child, { column, value: idOf(parent), pointer, writable });
+  if (!writable && !child.stored)
+    linkedAs(session, parent, pointer, () => child.assigned.get(column)?.value === idOf(parent));
+  if (!relation.owned || (await mayOwn(session, parent, child, column, named)))
+    assign(session, child, { column, value: idOf(parent), pointer, writable });
   later(session, relation, parent, child, body, place);
 }
 
@@ -238,13 +251,34 @@ function letGo(
   const { column, required } = link.reference;
   if (identifiers.length === 0) return;
   if (writable && (owned || !required)) return void session.released.push({ relation, column, identifiers, pointer });
-  for (const identifier of identifiers.slice(0, MAX_NAMED)) {
-    if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
-    else {
-      const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
-      refuse(session, 'invalid-reference', pointer, 'required', message);
+  const goes = leaving(session, relation);
+  session.checks.push(() => {
+    for (const identifier of identifiers.filter((one) => !goes(one)).slice(0, MAX_NAMED)) {
+      if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
+      else {
+        const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+        refuse(session, 'invalid-reference', pointer, 'required', message);
+      }
     }
-  }
+  });
+}
+
+/** Whether another part of the body lets a child go, or links it elsewhere: asked once all of it is worked out. */
+function leaving(session: Session, { target, link }: At<'target'>): (identifier: number) => boolean {
+  const { column } = link.reference;
+  let released: ReadonlySet<number> | undefined;
+  return (identifier) => {
+    released ??= new Set(
+      session.released.flatMap((one) =>
+        one.relation.target === target && one.column === column ? one.identifiers : [],
+      ),
+    );
+    const child = session.existing.get(target)?.get(identifier);
+    const linked = child?.assigned.get(column)?.value;
+    return (
+      released.has(identifier) || (child !== undefined && linked !== undefined && linked !== storedValue(child, column))
+    );
+  };
 }
 
 /** manyToMany: rows of a table of their own hold the links; the array is the whole new set. */
@@ -259,13 +293,14 @@ async function resolvePairs(
   const before = new Set(await pairedWith(session, node, relation, targets.length + session.writeRows + 1));
   for (const { node: other, body, pointer: at } of targets) {
     const isNew = other.identifier === undefined || !before.delete(other.identifier);
-    if (isNew && !writable) linkedOnly(session, node, at);
+    if (isNew && !writable)
+      linkedAs(session, node, at, () => session.paired.has(pairKey(session, relation, node, other)));
     else pair(session, relation, node, other, at, isNew);
     later(session, relation, node, other, body, { ...place, pointer: at });
   }
   for (const identifier of before) {
     if (isImplied(place, relation, identifier)) continue;
     if (writable) unpair(session, relation, node, identifier, pointer);
-    else linkedOnly(session, node, pointer);
+    else linkedAs(session, node, pointer, () => isUnpaired(session, relation, node, identifier));
   }
 }

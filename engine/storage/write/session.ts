@@ -95,7 +95,9 @@ export interface Session {
   /** Rows that one write may touch. */
   readonly writeRows: number;
   /** Records that are there and that the body names, with the places of their identifiers. */
-  readonly named: Map<Node, string>;
+  readonly named: Map<Node, string[]>;
+  /** What can be asked only once all of the body is worked out. */
+  readonly checks: (() => void)[];
   readonly paired: Map<string, Pair>;
   readonly unpaired: Map<string, Pair>;
   /** Keys of pairs that are there and stay. */
@@ -129,7 +131,7 @@ export function createSession(
     kept: new Set<string>(),
   };
   const faulty = new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
-  const lists = { agenda: [], made: [], refusals: [], released: [] };
+  const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
   return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, ...lists, ...maps };
 }
 

@@ -31,16 +31,26 @@ export function setLink(world: World, type: RecordType, id: Id, key: Reference, 
   putRow(world, type, { ...row, links });
 }
 
-/** Replaces the targets of a record in a join table. */
-export function setPairs(world: World, relation: Relation, source: Id, targets: readonly Id[]): void {
-  const { link } = relation;
-  if (link.at !== 'join') throw new Error(`${relation.name} has no join table`);
-  const others = (world.joins.get(link.table) ?? []).filter(
-    (pair) => oriented(link.table, link.sourceColumn, pair)[0] !== source,
-  );
-  const own = targets.map((target) => oriented(link.table, link.sourceColumn, [source, target]));
-  world.joins.set(link.table, [...others, ...own]);
+function changePairs(
+  world: World,
+  { link, name }: Relation,
+  source: Id,
+  target: Id,
+  change: (pairs: readonly (readonly [Id, Id])[], pair: readonly [Id, Id]) => readonly (readonly [Id, Id])[],
+): void {
+  if (link.at !== 'join') throw new Error(`${name} has no join table`);
+  const pair = oriented(link.table, link.sourceColumn, [source, target]);
+  world.joins.set(link.table, change(without(world.joins.get(link.table) ?? [], pair), pair));
 }
+
+const without = (pairs: readonly (readonly [Id, Id])[], [left, right]: readonly [Id, Id]) =>
+  pairs.filter((one) => one[0] !== left || one[1] !== right);
+
+export const pairUp = (world: World, relation: Relation, source: Id, target: Id): void =>
+  changePairs(world, relation, source, target, (pairs, pair) => [...pairs, pair]);
+
+export const unpair = (world: World, relation: Relation, source: Id, target: Id): void =>
+  changePairs(world, relation, source, target, (pairs) => pairs);
 
 /** The foreign keys that point at a record, each with the row that holds it. */
 export function pointingAt(world: World, type: RecordType, id: Id) {

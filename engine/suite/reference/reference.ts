@@ -1,14 +1,17 @@
 /** The reference model: a service in a page of memory that says what the real one must answer. */
-import type { JsonObject } from '../../json.ts';
+import { type JsonObject, pointer } from '../../json.ts';
 import type { RecordType } from '../../model/model.ts';
+import { bodyFaults, inOrder } from './body-faults.ts';
 import { type FilterRequest, listed, type OrderRequest } from './lists.ts';
-import { Refusal } from './refusal.ts';
+import { linkConflicts } from './linked.ts';
+import { leavingIn, referenceFaults } from './references.ts';
+import { Refusal, type RefusalCode } from './refusal.ts';
 import { removeRow } from './removal.ts';
-import { refuseDoubles, takesOver } from './unique.ts';
+import { allSpeeches, type Speech, speechOf } from './speeches.ts';
+import { refuseDoubles } from './unique.ts';
 import { represent, shownBy, type ViewRequest } from './views.ts';
 import { changedTables, copyWorld, createWorld, type Id, idIn, replaceWorld, rowOf, type World } from './world.ts';
-import type { Run } from './values.ts';
-import { createRecord, updateRecord } from './writes.ts';
+import { applySpeeches, makeRows } from './writes.ts';
 
 export interface Accepted {
   readonly id: Id;
@@ -16,8 +19,6 @@ export interface Accepted {
   readonly body: JsonObject;
   /** The tables whose rows differ now. */
   readonly changes: readonly string[];
-  /** A unique value went from one record to another: a service may refuse that, though in the end it is unique. */
-  readonly takesOver: boolean;
 }
 
 export interface ListRequest {
@@ -32,6 +33,8 @@ export interface WriteOptions {
   readonly view?: ViewRequest;
   /** Merge patches reach into open keys and values of any shape. */
   readonly patch?: boolean;
+  /** Places in the body whose values do not fit their type: whoever wrote the body knows them. */
+  readonly misfits?: readonly string[];
 }
 
 export interface Listed {
@@ -56,20 +59,13 @@ function show(world: World, type: RecordType, id: Id, view: ViewRequest = {}): J
 }
 
 /** All or nothing: the work is done on a copy, which replaces the world only when no rule was broken. */
-function attempt(
-  world: World,
-  work: (run: Run) => () => Omit<Accepted, 'changes' | 'takesOver'>,
-  patch: boolean,
-): Accepted | Refusal {
-  const run: Run = { world: copyWorld(world), patch, said: new Map(), links: [], touched: [] };
+function attempt(world: World, work: (copy: World) => Omit<Accepted, 'changes'>): Accepted | Refusal {
+  const copy = copyWorld(world);
   try {
-    const outcome = work(run);
-    for (const link of run.links) link();
-    for (const { type, id } of run.touched) refuseDoubles(run.world, type, id);
-    const taken = run.touched.some(({ type, id }) => takesOver(world, run.world, type, id));
-    const accepted = { ...outcome(), changes: changedTables(world, run.world), takesOver: taken };
-    replaceWorld(world, run.world);
-    return accepted;
+    const accepted = work(copy);
+    const changes = changedTables(world, copy);
+    replaceWorld(world, copy);
+    return { ...accepted, changes };
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -83,24 +79,42 @@ function page(world: World, type: RecordType, { filters = [], order, offset = 0,
   return { ids: shown.map(({ id }) => id), body, total: rows.length };
 }
 
-function create(run: Run, type: RecordType, body: JsonObject, view?: ViewRequest) {
-  const given = idIn(body, type);
-  if (given !== undefined && rowOf(run.world, type, given))
-    throw new Refusal('identifier-conflict', [], `${type.name} ${given} exists`);
-  const id = createRecord(run, type, body, [], given);
-  return () => ({ id, body: show(run.world, type, id, view) ?? {} });
+/** Refuses for the first reason that there is, with all places of that one. */
+function refuseFor(code: RefusalCode, body: JsonObject, places: readonly string[]): void {
+  if (places.length > 0) throw new Refusal(code, inOrder(body, places), `${code} at ${places.join(', ')}`);
 }
 
-function update(run: Run, type: RecordType, id: Id, body: JsonObject, view?: ViewRequest) {
-  updateRecord(run, type, id, body, []);
-  return () => ({ id, body: show(run.world, type, id, view) ?? {} });
+/** `id`: of the record that is addressed; undefined where one is to be made. */
+function write(world: World, type: RecordType, id: Id | undefined, body: JsonObject, options: WriteOptions) {
+  const { patch = false, misfits = [], view } = options;
+  const before = copyWorld(world);
+  const root = speechOf(before, type, body, id);
+  const speeches = allSpeeches(root);
+  refuseFor('invalid-body', body, bodyFaults(root, id !== undefined, idIn(body, type), patch, misfits));
+  if (root.lost) throw new Refusal('record-not-found', [], `there is no ${type.name} ${id}`);
+  const ids = makeRows(world, speeches);
+  applySpeeches(world, speeches, ids, patch);
+  refuseFor('invalid-reference', body, referenceFaults(before, world, speeches));
+  refuseFor('link-conflict', body, linkConflicts(world, speeches, ids, patch));
+  for (const { relation, row } of leavingIn(before, speeches))
+    if (relation.owned) removeRow(world, relation.target, row.id);
+  const gone = speeches.filter(({ type: one, who }) => !rowOf(world, one, ids.get(who) ?? ''));
+  refuseFor('invalid-reference', body, goneAt(gone));
+  if (id === undefined && root.id !== undefined && rowOf(before, type, root.id))
+    throw new Refusal('identifier-conflict', [pointer([type.identifier.name])], `${type.name} ${root.id} exists`);
+  for (const { type: one, who } of speeches) refuseDoubles(world, one, ids.get(who) ?? '');
+  const written = ids.get(root.who) ?? '';
+  return { id: written, body: show(world, type, written, view) ?? {} };
 }
 
-function remove(run: Run, type: RecordType, id: Id, view?: ViewRequest) {
-  const body = show(run.world, type, id, view);
+const goneAt = (speeches: readonly Speech[]): readonly string[] =>
+  speeches.filter(({ named }) => named).map(({ at, type }) => `${at}${pointer([type.identifier.name])}`);
+
+function remove(world: World, type: RecordType, id: Id, view?: ViewRequest) {
+  const body = show(world, type, id, view);
   if (body === undefined) throw new Refusal('record-not-found', [], `there is no ${type.name} ${id}`);
-  removeRow(run.world, type, id);
-  return () => ({ id, body });
+  removeRow(world, type, id);
+  return { id, body };
 }
 
 export function createReference(rank?: (id: Id) => number): Reference {
@@ -109,9 +123,8 @@ export function createReference(rank?: (id: Id) => number): Reference {
     world,
     get: (type, id, view) => show(world, type, id, view),
     list: (type, request) => page(world, type, request),
-    create: (type, body, { view, patch = false } = {}) => attempt(world, (run) => create(run, type, body, view), patch),
-    update: (type, id, body, { view, patch = false } = {}) =>
-      attempt(world, (run) => update(run, type, id, body, view), patch),
-    remove: (type, id, view) => attempt(world, (run) => remove(run, type, id, view), false),
+    create: (type, body, options = {}) => attempt(world, (copy) => write(copy, type, undefined, body, options)),
+    update: (type, id, body, options = {}) => attempt(world, (copy) => write(copy, type, id, body, options)),
+    remove: (type, id, view) => attempt(world, (copy) => remove(copy, type, id, view)),
   };
 }

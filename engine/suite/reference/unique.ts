@@ -30,15 +30,6 @@ function clash(type: RecordType, a: Row, b: Row): string | undefined {
   return type.references.find((key) => key.unique && sameLink(key, a, b))?.column;
 }
 
-/** Whether the row has what another one, which is still there, had alone before: a database may not allow that on the way. */
-export function takesOver(before: World, after: World, type: RecordType, id: Id): boolean {
-  const row = rowsOf(after, type).get(id);
-  if (row === undefined) return false;
-  return [...rowsOf(before, type).values()].some(
-    (other) => other.id !== id && rowsOf(after, type).has(other.id) && clash(type, row, other) !== undefined,
-  );
-}
-
 /** Throws where the row has what another row of its type must have alone. */
 export function refuseDoubles(world: World, type: RecordType, id: Id): void {
   const rows = rowsOf(world, type);
