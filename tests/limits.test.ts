@@ -6,6 +6,7 @@ import { patience } from '../engine/http/await-reader.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
 import { closed } from './support/closed.ts';
 import { raw, statusesOf } from './support/raw.ts';
+import { until } from './support/leaving.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 
 const SCHEMA = 'tests/fixtures/limits';
@@ -224,13 +225,11 @@ test('more whole lists at a time than MAX_STREAMS are answered 503', async () =>
     socket.on('error', () => undefined).write('GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await once(socket, 'readable');
   }
-  await sleep(100);
   // As often as there are connections, and more: one that is refused leaves nothing open behind it.
   for (let turn = 0; turn < 12; turn += 1) {
     const refused = await exchange(server.url, 'GET /api/gadgets');
     expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([503, 'storage-busy', '1']);
   }
   for (const socket of readers) socket.destroy();
-  await sleep(100);
-  expect((await exchange(server.url, 'GET /api/gadgets')).status).toBe(200);
+  await until(async () => (await exchange(server.url, 'GET /api/gadgets')).status === 200);
 });

@@ -2,7 +2,6 @@
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describeError } from '../engine/log.ts';
 import { Problem } from '../engine/problem.ts';
@@ -10,6 +9,7 @@ import { translate as translatePostgres } from '../engine/storage/postgres/error
 import { translate } from '../engine/storage/sqlite/errors.ts';
 import { type Compiled, compile, type Environment, type Running, urlOf } from './support/compiled.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
+import { until } from './support/leaving.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 import { createToken, tokenLine } from '../engine/access/tokens.ts';
 
@@ -69,7 +69,8 @@ describe('a service with figures', () => {
     await exchange(server.url, 'GET /api/memos/1');
     await exchange(server.url, 'GET /api/memos/2');
     await exchange(server.url, 'GET /api/nothing');
-    await sleep(20);
+    // A request is counted once its connection has taken the answer.
+    await until(async () => (await exchange(server.url, 'GET /metrics')).text.includes('operation="",status="404"} 1'));
     const { text, headers } = await exchange(server.url, 'GET /metrics');
     expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain('records_http_requests_total{type="Memo",operation="create",status="201"} 1');
