@@ -1,5 +1,5 @@
 /** What operators rely on: health, figures, the log, and restarts that nobody notices. */
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -8,6 +8,7 @@ import { Problem } from '../engine/problem.ts';
 import { translate as translatePostgres } from '../engine/storage/postgres/errors.ts';
 import { translate } from '../engine/storage/sqlite/errors.ts';
 import { type Compiled, compile, type Environment, type Running, urlOf } from './support/compiled.ts';
+import { fileOf } from './support/databases.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
 import { until } from './support/leaving.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
@@ -34,6 +35,23 @@ const start = (environment: Environment = {}): Running =>
     DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
     ...environment,
   });
+
+test('a service whose database file is moved away, removed or replaced is not ready until it is back', async () => {
+  const server = await startTestServer({ schemaDirectory: SCHEMA });
+  const file = fileOf(server.database);
+  const ready = async (): Promise<readonly [number, string]> => {
+    const { status, text } = await exchange(server.url, 'GET /health/ready');
+    return [status, text];
+  };
+  const gone = [503, 'The file of the database was moved, removed or replaced\n'];
+  renameSync(file, `${file}.away`);
+  expect(await ready()).toEqual(gone);
+  writeFileSync(file, 'another');
+  expect(await ready()).toEqual(gone);
+  renameSync(`${file}.away`, file);
+  expect(await ready()).toEqual([200, 'ready\n']);
+  await server.close();
+});
 
 describe('a service with figures', () => {
   let server: TestServer;

@@ -118,6 +118,8 @@ export interface Driver extends Reader, Migrating {
   existing(): Awaitable<readonly SqlValue[]>;
   /** `heavy` as `isHeavy` says: if it is not given, the list may be. */
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
+  /** Rejects if the database does not answer, or is not where it was opened. */
+  ping(): Awaitable<void>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /** Opens the database that a URL names, brings it to the Model, and answers the store of its records. */
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
-import type { DriverOptions, Statement } from './driver.ts';
+import type { DriverOptions } from './driver.ts';
 import { fittingDriver, type OnFit } from './fitting.ts';
 import { prepare } from './prepare.ts';
 import { createReads } from './read/reads.ts';
@@ -9,8 +9,6 @@ import { seed } from './seed.ts';
 import type { Store } from './store.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
-
-const PING: Statement = { sql: 'select 1' };
 
 type StorageOptions = DriverOptions & Pick<WriteOptions, 'writeRows'>;
 
@@ -47,7 +45,7 @@ export async function openStorage(
       update: writes.update,
       delete: writes.delete,
       ready: async () => {
-        await driver.value(PING, []);
+        await driver.ping();
         await driver.requireFit();
       },
       close: () => driver.close(),

@@ -18,6 +18,7 @@ const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
 };
 const ENCODING: Statement = { sql: `select current_setting('server_encoding'), current_schema()` };
+const PING: Statement = { sql: 'select 1' };
 /** Two numbers that nobody else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
 /** Milliseconds between two looks at whether the lock is free. */
@@ -64,6 +65,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),
     existing: () => alone(connections).column(EXISTING, []),
+    ping: async () => void (await alone(connections).value(PING, [])),
     snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
     exclusively: (work) => unlimited(() => exclusively(streams, work)),
     close,

@@ -1,5 +1,5 @@
 /** SQLite behind the driver's interface: one connection writes, one reads, and processes of their own look at many rows. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PATIENT } from '../../caller.ts';
 import { makeOwnerOnly } from '../../files.ts';
@@ -12,6 +12,7 @@ import {
   UNLIMITED,
   type Writer,
 } from '../driver.ts';
+import { Problem } from '../../problem.ts';
 import { type Connection, connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { findDrift } from './drift.ts';
@@ -29,6 +30,11 @@ const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
 
+const PING: Statement = { sql: 'select 1 from sqlite_schema' };
+
+const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
+const moved = (): Problem => new Problem('storage-busy', 'The file of the database was moved, removed or replaced');
+
 export function openSqlite(file: string, { statementTimeout }: DriverOptions = UNLIMITED): Driver {
   mkdirSync(dirname(file), { recursive: true });
   makeOwnerOnly(file);
@@ -36,6 +42,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   writer.execute(
     'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on',
   );
+  const inode = inodeOf(file);
   const readings = connect(file, true);
   const reader = createTurnReader(readings);
   const longest = statementTimeout === Infinity ? Number.MAX_SAFE_INTEGER : MAX_ANSWER;
@@ -74,6 +81,11 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     },
     ...createScales(reader, readings.database),
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
+    ping: () => {
+      // What was moved away or replaced can still be read and written here, and nowhere else.
+      if (inodeOf(file) !== inode) throw moved();
+      reader.value(PING, []);
+    },
     snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),
     close: async () => {
       scanner.close();
