@@ -13,6 +13,8 @@ export interface Reading {
   at: number;
   /** How many keys have been passed. */
   keys: number;
+  /** Whether there was white space between tokens. */
+  spaced: boolean;
 }
 
 /** A member of an object, as its text has it. */
@@ -63,7 +65,7 @@ function isEscaped(text: string, at: number): boolean {
 
 /** Begins at the first value of the text. */
 export function readingOf(text: string): Reading {
-  const reading = { text, at: 0, keys: 0 };
+  const reading = { text, at: 0, keys: 0, spaced: false };
   skipSpace(reading);
   return reading;
 }
@@ -82,17 +84,19 @@ export function skipValue(reading: Reading): void {
 
 function skipContainer(reading: Reading): void {
   const { text } = reading;
-  let { at, keys } = reading;
+  let { at, keys, spaced } = reading;
   let depth = 0;
   do {
     const code = text.charCodeAt(at);
-    if (code === COLON) keys += 1;
+    if (code <= SPACE) spaced = true;
+    else if (code === COLON) keys += 1;
     else if (opens(code)) depth += 1;
     else if (closes(code)) depth -= 1;
     at = code === QUOTE ? afterString(text, at) : at + 1;
   } while (depth > 0 && at < text.length);
   reading.at = at;
   reading.keys = keys;
+  reading.spaced = spaced;
 }
 
 /** A number or a word ends where something else begins. */
@@ -109,8 +113,10 @@ function skipScalar(reading: Reading): void {
 /** The text of the value that begins here, without white space; goes behind it. */
 export function takeValue(reading: Reading): string {
   const start = reading.at;
+  reading.spaced = false;
   skipValue(reading);
-  return compact(reading.text.slice(start, reading.at));
+  const text = reading.text.slice(start, reading.at);
+  return reading.spaced ? compact(text) : text;
 }
 
 /** Goes through the object that begins here. `read` is called at each value and goes behind it. */
@@ -157,15 +163,12 @@ function next(reading: Reading): boolean {
 
 /** Whether a key is written with an escape. */
 export function hasEscapedKey(text: string): boolean {
-  let escape = text.indexOf('\\');
-  for (let at = text.indexOf('"'); at !== -1 && escape !== -1; at = text.indexOf('"', at)) {
-    const reading = { text, at: afterString(text, at), keys: 0 };
-    if (escape < reading.at) {
-      skipSpace(reading);
-      if (text.charCodeAt(reading.at) === COLON) return true;
-      escape = text.indexOf('\\', reading.at);
-    }
-    at = reading.at;
+  for (let escape = text.indexOf('\\'); escape !== -1;) {
+    // The rest of the string, from the character that is escaped.
+    let at = afterString(text, escape + 1);
+    while (isSpace(text.charCodeAt(at))) at += 1;
+    if (text.charCodeAt(at) === COLON) return true;
+    escape = text.indexOf('\\', at);
   }
   return false;
 }
@@ -208,7 +211,6 @@ export const rawObject = (members: Iterable<RawMember>): string =>
 
 /** Without the white space between tokens. */
 function compact(text: string): string {
-  if (!/[ \t\n\r]/.test(text)) return text;
   const parts: string[] = [];
   let start = 0;
   for (let at = 0; at < text.length;) {
