@@ -7,7 +7,10 @@ import { answerInOrder } from './owed-answers.ts';
 import type { Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 
-export type ListenerSettings = Pick<Settings, 'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout'>;
+export type ListenerSettings = Pick<
+  Settings,
+  'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout' | 'memoryLimit'
+>;
 
 export interface Listener {
   readonly server: Server;
@@ -19,6 +22,8 @@ export interface Listener {
 const KEEP_ALIVE_MS = 75_000;
 /** Connections that may wait to be taken; the system has a limit of its own. Those beyond are tried again after seconds. */
 const BACKLOG = 4096;
+/** What a connection takes of the memory that is there for clients. */
+const CONNECTION_BYTES = 16 * 1024;
 /** How often connections are looked through for those that take too long. */
 const CHECK_MS = 5000;
 
@@ -33,7 +38,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
     .on('connect', (_, socket) => onClientError(new Error('CONNECT'), socket));
   // Who has sent all and closes that side is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
-  const sockets = openSockets(server);
+  const sockets = openSockets(server, Math.floor(settings.memoryLimit / CONNECTION_BYTES));
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG });
   try {
     await once(server, 'listening');
@@ -53,12 +58,24 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
   connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, requestTimeout / 6)),
 });
 
-function openSockets(server: Server): ReadonlySet<Socket> {
+/** Of more than `most` connections, the oldest that has not sent a request yet is closed; if all have, the new one. */
+function openSockets(server: Server, most: number): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
+  const silent = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    silent.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      silent.delete(socket);
+    });
+    if (sockets.size <= most) return;
+    const [oldest = socket] = silent;
+    silent.delete(oldest);
+    sockets.delete(oldest);
+    oldest.destroy();
   });
+  server.prependListener('request', ({ socket }: IncomingMessage) => silent.delete(socket));
   return sockets;
 }
 

@@ -1,6 +1,6 @@
 /** What is too much is refused in words, and nothing else suffers. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { patience } from '../engine/http/await-reader.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
@@ -232,4 +232,33 @@ test('more whole lists at a time than MAX_STREAMS are answered 503', async () =>
   }
   for (const socket of readers) socket.destroy();
   await until(async () => (await exchange(server.url, 'GET /api/gadgets')).status === 200);
+});
+
+test('of more connections than MEMORY_LIMIT has room for, the oldest that has sent no request is closed', async () => {
+  // Room for ten.
+  const own = await startTestServer({
+    schemaDirectory: SCHEMA,
+    settings: { memoryLimit: 10 * 16 * 1024, bodyLimit: 1000 },
+  });
+  const { hostname, port } = new URL(own.url);
+  const open = async (): Promise<Socket> => {
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket.resume();
+  };
+  const keeping = await open();
+  keeping.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(keeping, 'data');
+  const silent: Socket[] = [];
+  for (let opened = 0; opened < 9; opened += 1) silent.push(await open());
+  const [oldest] = silent;
+  const isClosed = oldest && closed(oldest);
+  const late = await open();
+  await isClosed;
+  for (const socket of [keeping, late]) {
+    socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
+  }
+  for (const socket of [keeping, late, ...silent]) socket.destroy();
+  await own.close();
 });
