@@ -1,4 +1,5 @@
 /** `restore FILE`: a backup takes the place of the database, which is kept beside it. */
+import { Problem } from '../problem.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
@@ -57,6 +58,12 @@ async function stepsFor(copy: string): Promise<readonly Assessed[]> {
   const driver = await databaseAt(`sqlite:${copy}`).open();
   try {
     return await assess(await planFor(model, driver), driver, driver.dialect, new Set());
+  } catch (error) {
+    if (error instanceof StartError || error instanceof Problem) throw error;
+    // Whoever made the file has written into what the engine remembers of its tables.
+    throw new StartError('The file remembers tables in a form that this engine does not know. Nothing was changed.', {
+      cause: error,
+    });
   } finally {
     await driver.close();
   }
