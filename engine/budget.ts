@@ -1,7 +1,7 @@
 /**
  * The one budget of memory: bodies, answers that wait, pages, pieces of lists and pipelined requests all draw from it. When
  * it is used up, the answers that have waited longest for their readers are cut off; if that is not enough, the
- * request is refused with 503.
+ * request is refused with 503. The last eighth is for small requests: those that want much cannot keep the others out.
  */
 import { Problem } from './problem.ts';
 
@@ -25,6 +25,9 @@ export interface Share {
   readonly bytes: number;
 }
 
+/** Bytes that a request may have of the last eighth. */
+const SMALL = 64 * 1024;
+
 export function createBudget(limit: number): Budget {
   let used = 0;
   /** As much of it as can be cut off. */
@@ -32,9 +35,9 @@ export function createBudget(limit: number): Budget {
   /** What can be cut off, oldest first. */
   const kept = new Map<Share, () => void>();
 
-  function makeRoom(): void {
+  function makeRoom(most: number): void {
     for (const [share, cutOff] of kept) {
-      if (used <= limit) return;
+      if (used <= most) return;
       share.release();
       cutOff();
     }
@@ -54,10 +57,11 @@ export function createBudget(limit: number): Budget {
       },
       grow: (more) => {
         if (released) return;
+        const most = !cutOff && bytes + more > SMALL ? limit - limit / 8 : limit;
         // What would not fit anyway cuts nobody off.
-        if (!cutOff && used - waiting + more > limit) throw overloaded();
+        if (!cutOff && used - waiting + more > most) throw overloaded();
         count(more);
-        if (used > limit) makeRoom();
+        if (used > most) makeRoom(most);
       },
       release: () => {
         if (released) return;

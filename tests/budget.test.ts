@@ -69,6 +69,16 @@ test('an answer that was taken is not cut off', () => {
   expect(cutOff).not.toHaveBeenCalled();
 });
 
+test('the last eighth is for shares that stay small', () => {
+  const budget = createBudget(8_000_000);
+  const large = budget.take(7_000_000);
+  expect(() => large.grow(1)).toThrow(Problem);
+  expect(() => budget.take(100_000)).toThrow(Problem);
+  const small = budget.take(60_000);
+  expect(() => small.grow(10_000)).toThrow(Problem);
+  expect([small.bytes, budget.used]).toEqual([60_000, 7_060_000]);
+});
+
 describe('MEMORY_LIMIT', () => {
   const GIB = 1024 ** 3;
 

@@ -1,7 +1,7 @@
 /** Bodies on their way in: one buffer however many pieces there are, drawn from the budget until the request is carried out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { type Budget, createBudget } from '../engine/budget.ts';
+import { type Budget, createBudget, type Share } from '../engine/budget.ts';
 import { type Caller, PATIENT } from '../engine/caller.ts';
 import { contentReader } from '../engine/http/content.ts';
 import type { Exchange } from '../engine/http/exchange.ts';
@@ -25,6 +25,12 @@ function arriving(pieces: readonly Buffer[], caller: Caller = PATIENT): Exchange
   stream.end();
   return { request, caller } as Exchange;
 }
+
+/** Nothing is left. */
+const fill = (budget: Budget): readonly Share[] =>
+  Array.from({ length: Math.ceil(budget.limit / 65_536) }, () =>
+    budget.take(Math.min(65_536, budget.limit - budget.used)),
+  );
 
 const cut = (body: Buffer, length: number): readonly Buffer[] =>
   Array.from({ length: Math.ceil(body.length / length) }, (_, index) =>
@@ -62,7 +68,7 @@ test('a body that nests draws more than one that does not', async () => {
 
 test('a body for which nothing is left is refused with 503', async () => {
   const budget = createBudget(64 * MIB);
-  budget.take(64 * MIB - 1000);
+  fill(budget);
   const read = contentReader(MIB, budget)(arriving(cut(BODY, 1000), drawing(budget)), RECORD_BODY);
   await expect(read).rejects.toMatchObject({ code: 'overloaded', status: 503 });
 });
@@ -88,12 +94,12 @@ test('a write without memory is answered 503 with Retry-After; each gives back w
   const { budget } = serving.engine;
   const post = (name: string): Promise<Exchanged> =>
     exchange(serving.url, 'POST /api/gadgets', { headers: HEADERS, body: JSON.stringify({ name }) });
-  const all = budget.take(budget.limit);
+  const all = fill(budget);
   const refused = await post('x');
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
   expect(refused.text).toContain('urn:problem:overloaded');
   expect((await exchange(serving.url, 'GET /api/gadgets/1')).status).toBe(404);
-  all.release();
+  for (const share of all) share.release();
   expect([(await post('x')).status, (await post('x'.repeat(1000))).status]).toEqual([201, 422]);
   expect(budget.used).toBe(0);
   await serving.close();

@@ -63,10 +63,10 @@ test('requests that wait are cut off, oldest first, when the budget is used up',
   const piped = await open((_, response) => void response.end(ANSWER), budget);
   piped.socket.write(REQUEST.repeat(60));
   await until(() => budget.used > 0);
-  const share = budget.take(budget.limit);
+  const share = budget.take((budget.limit * 7) / 8);
   piped.socket.resume();
   await closing(piped.socket);
-  expect(budget.used).toBe(budget.limit);
+  expect(budget.used).toBe((budget.limit * 7) / 8);
   share.release();
   await piped.close();
 });
