@@ -3,6 +3,8 @@ import { createBudget } from '../engine/budget.ts';
 import { PATIENT } from '../engine/caller.ts';
 import { Problem } from '../engine/problem.ts';
 import { weighed } from '../engine/storage/weighed.ts';
+import { serve } from '../engine/serve.ts';
+import { readSettings } from '../engine/settings.ts';
 import { exchange, type Exchanged } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 
@@ -78,4 +80,21 @@ describe('weighed', () => {
     expect(() => weighed(texts(1000, read), { ...PATIENT, take: share.grow })).toThrow('no memory left');
     expect(read.rows).toBe(10);
   });
+});
+
+test('whole lists that are not read draw from the budget, and more of them are refused', async () => {
+  const own = await serve({
+    ...readSettings({}),
+    port: 0,
+    databaseUrl: server.database.url,
+    schemaDirectory: 'tests/fixtures/http',
+    memoryLimit: MEMORY,
+  });
+  const { budget } = own.engine;
+  const share = budget.take((budget.limit * 7) / 8 - 1000);
+  const refused = await exchange(own.url, 'GET /api/gadgets');
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+  share.release();
+  expect((await exchange(own.url, 'GET /api/gadgets')).status).toBe(200);
+  await own.close();
 });

@@ -1,5 +1,6 @@
 /** GET of many records: a page where there is a limit, else the whole list; as JSON, or one of the other formats. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
+import type { Caller } from '../../caller.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Answer } from '../answer.ts';
 import { pageTag } from '../entity-tag.ts';
@@ -10,6 +11,9 @@ import { LIST_FORMATS, type ListFormat } from '../list-formats.ts';
 import { listPreferences, type Preferences } from '../preferences.ts';
 import { readAnswer } from '../record-answer.ts';
 import type { Service } from '../service.ts';
+
+/** What a whole list takes while it is read, piece by piece. */
+const STREAM_BYTES = 1024 ** 2;
 
 /** A list request, read. */
 interface Wanted {
@@ -52,12 +56,26 @@ async function wholeAnswer(
   { request, caller }: Exchange,
   { query, format, preferences: { uncounted, applied } }: Wanted,
 ): Promise<Answer> {
+  caller.take(STREAM_BYTES);
   const { total, chunks } = await store.stream(query, !uncounted, caller);
-  const body = await gather(format.pieces(chunks, query.view));
+  const body = await gather(format.pieces(drawing(chunks, caller), query.view));
   const headers = { ...contentHeaders(format, total), ...applied };
   if (typeof body !== 'string') return { status: 200, headers, body };
   const tag = type.preconditions === 'off' ? undefined : pageTag(body, total, '');
   return readAnswer(request, body, tag, headers);
+}
+
+/** Long records come in long pieces, of which one is sent and one is read ahead. */
+async function* drawing(pieces: AsyncIterable<string>, caller: Caller): AsyncGenerator<string> {
+  let drawn = STREAM_BYTES;
+  for await (const piece of pieces) {
+    const more = 2 * piece.length - drawn;
+    if (more > 0) {
+      caller.take(more);
+      drawn += more;
+    }
+    yield piece;
+  }
 }
 
 const contentHeaders = ({ contentType }: ListFormat, total: number | undefined): Readonly<Record<string, string>> => ({
