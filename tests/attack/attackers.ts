@@ -122,7 +122,7 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     await sleep(200);
   },
   'likes, left': async () => {
-    const request = get(`/api/notes?_cnd[text][like]=*${'a*'.repeat(200)}&_cnd[limit]=0&_cnd[limit]=10`);
+    const request = get('/api/notes?_cnd[text][like]=*a*b*c*d*e*f*q*&_cnd[limit]=0&_cnd[limit]=10');
     const sockets = times(400 * scale).map(() => open());
     for (const socket of sockets) socket.write(request);
     await sleep(SECONDS * 500);
