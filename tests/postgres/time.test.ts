@@ -115,7 +115,7 @@ onServer('a server that is frozen', () => {
     const [line] = (await once(service.stdout, 'data')) as [Buffer];
     const url = /http:\/\/[\d.:]+/.exec(String(line))?.[0] ?? '';
     const pids = await pidsOf(cluster.url);
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    for (const pid of pids) signal(pid, 'SIGSTOP');
     try {
       const waiting = [1, 2, 3, 4].map(() => settled(ask(url, 'GET /api/tmp-vars/1')));
       service.kill('SIGTERM');
@@ -123,10 +123,19 @@ onServer('a server that is frozen', () => {
       await Promise.all(waiting);
     } finally {
       service.kill('SIGKILL');
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      for (const pid of pids) signal(pid, 'SIGCONT');
     }
   });
 });
+
+/** A backend may have ended since it was found. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
 
 /** The server and its backends. */
 async function pidsOf(url: string): Promise<readonly number[]> {
