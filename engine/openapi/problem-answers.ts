@@ -42,12 +42,17 @@ function problemCodes(operation: Operation, type: RecordType): readonly ProblemC
     ...when('too-many-related', type.relations.size > 0),
     ...when('unique-conflict', writes && writesUnique(type)),
     ...when('invalid-reference', writes && type.relations.size > 0),
-    ...when('too-many-rows', operation !== 'list' && operation !== 'get'),
+    ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
     ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
     ...when('restrict-conflict', operation === 'delete' ? restrictsDeletion(type) : writes && restrictsWrites(type)),
     ...when('precondition-required', type.preconditions === 'required' && changes),
   ];
 }
+
+/** Whether more rows than its own are touched when a record is deleted. */
+const takesAlong = ({ referrers, relations }: RecordType): boolean =>
+  referrers.some(({ reference }) => reference.onDelete !== 'restrict') ||
+  [...relations.values()].some(({ link }) => link.at === 'join');
 
 const when = (code: ProblemCode, possible: boolean): readonly ProblemCode[] => (possible ? [code] : []);
 

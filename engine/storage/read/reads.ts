@@ -53,12 +53,13 @@ export function createReads(driver: Driver): Reads {
     const { record: statement, limit } = viewOf(view);
     if (limit) await limit(reader, view, [identifier]);
     const text = (await reader.value(statement, [identifier])) as string | undefined;
-    return drawn(text !== undefined && isMarked(text) ? await heavy(reader, view, identifier) : text, caller);
+    return drawn(text !== undefined && isMarked(text) ? await heavy(reader, view, identifier, caller) : text, caller);
   }
 
-  async function heavy(reader: Reader, view: View, identifier: number): Promise<string | undefined> {
+  /** What it takes to put the text together is drawn before. */
+  async function heavy(reader: Reader, view: View, identifier: number, caller: Caller): Promise<string | undefined> {
     const { whole, weigh } = viewOf(view);
-    await weigh(reader, view, identifier);
+    caller.take(2 * (await weigh(reader, view, identifier)));
     return (await reader.value(whole, [identifier])) as string | undefined;
   }
 
@@ -72,7 +73,7 @@ export function createReads(driver: Driver): Reads {
       }
       return andThen(driver.value(statement, [identifier]) as Awaitable<string | undefined>, (text) =>
         text !== undefined && isMarked(text)
-          ? driver.read(async (reader) => drawn(await heavy(reader, view, identifier), caller), caller)
+          ? driver.read(async (reader) => drawn(await heavy(reader, view, identifier, caller), caller), caller)
           : drawn(text, caller),
       );
     },
