@@ -29,6 +29,9 @@ const pinned = (core: number): readonly string[] =>
 
 export interface Stage {
   readonly directory: string;
+  /** The folder of the compiled program, and what it reads there. */
+  readonly program: string;
+  readonly environment: Environment;
   start(environment?: Environment): Promise<Victim>;
   remove(): Promise<void>;
 }
@@ -45,6 +48,8 @@ export async function setStage(rows: readonly string[]): Promise<Stage> {
   };
   const stage: Stage = {
     directory,
+    program: compiled.directory,
+    environment: own,
     start: (environment = {}) => start(compiled, { ...own, ...environment }),
     remove: async () => {
       await compiled.remove();

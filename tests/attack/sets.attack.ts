@@ -1,0 +1,100 @@
+/** Sets of millions: no answer, write or deletion of them takes the memory, or keeps others waiting. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { ask } from '../support/ask.ts';
+import { isLong } from './tools.ts';
+import { setStage, type Stage, type Victim, type Waits, waitsDuring } from './victim.ts';
+
+/** MiB of the process with a heap of 512. */
+const LIMIT = 1024;
+const ITEMS = isLong ? 5_000_000 : 50_000;
+const MEMOS = isLong ? 2_000_000 : 20_000;
+const TOGETHER = isLong ? 50 : 5;
+
+const counted = (count: number): string =>
+  `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`;
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await setStage([
+    `insert into notes (id, title) values (1, 'asked by others')`,
+    `insert into shelves (id, name) values (1, 'large'), (2, 'heavy')`,
+    `${counted(ITEMS)} insert into items (text, shelf_items_id) select 'item', 1 from n`,
+    `${counted(MEMOS)} insert into memos (text, shelf_id) select 'a memo that is not long', 1 from n`,
+    `${counted(200)} insert into memos (text, shelf_id) select printf('%.*c', 1000000, 'x'), 2 from n`,
+  ]);
+}, 600_000);
+afterAll(() => stage.remove());
+
+const REQUESTS: readonly (readonly [request: string, body: unknown, statuses: readonly number[]])[] = [
+  ['GET /api/shelves/1', undefined, [400]],
+  ['GET /api/shelves/1?include=items', undefined, [400]],
+  ['GET /api/shelves/2', undefined, [400, 503]],
+  ['GET /api/shelves', undefined, [400, 503]],
+  ['GET /api/shelves?_cnd[limit]=0&_cnd[limit]=2', undefined, [400, 503]],
+  ['GET /api/shelves/1?include=memos.shelf.memos', undefined, [400]],
+  ['PATCH /api/shelves/1', { name: 'renamed' }, [400]],
+  ['PUT /api/shelves/1?include=', { memos: [] }, [422]],
+  ['PUT /api/shelves/1?include=', { items: [] }, [422]],
+  ['DELETE /api/shelves/1?include=', undefined, [422]],
+];
+
+function report(what: string, victim: Victim, idle: Waits, waits: Waits): void {
+  console.info(
+    `${what}: peak ${victim.peak()} MiB; another client: ${waits.served} served, ` +
+      `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
+  );
+}
+
+const idleFor = (victim: Victim): Promise<Waits> =>
+  waitsDuring(victim, new Promise((resolve) => setTimeout(resolve, 1000)));
+
+test.each(REQUESTS)(`%s, ${TOGETHER} at a time`, async (request, body, statuses) => {
+  const victim = await stage.start();
+  try {
+    const idle = await idleFor(victim);
+    const asked = Promise.all(
+      Array.from({ length: TOGETHER }, async () => (await ask(victim.url, request, body)).status),
+    );
+    const waits = await waitsDuring(victim, asked);
+    report(request, victim, idle, waits);
+    expect(statuses).toEqual(expect.arrayContaining([...new Set(await asked)]));
+    expect(victim.isAlive()).toBe(true);
+    expect(victim.peak()).toBeLessThan(LIMIT);
+  } finally {
+    await victim.stop();
+  }
+});
+
+test('delete --chunked beside the service, killed once', async () => {
+  const victim = await stage.start();
+  const cli = (): ReturnType<typeof spawn> =>
+    spawn(process.execPath, [join(stage.program, 'engine', 'cli.js'), 'delete', 'Shelf', '1', '--chunked'], {
+      env: { ...process.env, ...stage.environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+  try {
+    const idle = await idleFor(victim);
+    const work = async (): Promise<unknown> => {
+      const killed = cli();
+      const ended = once(killed, 'close');
+      // Its first line of progress says that it has begun to delete; a small tree may be gone before.
+      killed.stderr?.once('data', () => killed.kill('SIGKILL'));
+      const [code] = await ended;
+      if (code === 0) return 0;
+      const [again] = await once(cli(), 'close');
+      return again;
+    };
+    const worked = work();
+    const waits = await waitsDuring(victim, worked);
+    report('delete --chunked', victim, idle, waits);
+    expect(await worked).toBe(0);
+    expect((await ask(victim.url, 'GET /api/shelves?include=')).body).toEqual([{ id: 2, name: 'heavy' }]);
+    const left = await ask(victim.url, 'GET /api/memos?_cnd[shelf][null]=true&_cnd[limit]=0&_cnd[limit]=0');
+    expect(left.headers.get('x-total-count')).toBe(String(MEMOS));
+    expect(victim.peak()).toBeLessThan(LIMIT);
+  } finally {
+    await victim.stop();
+  }
+});
