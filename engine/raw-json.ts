@@ -42,8 +42,6 @@ const isSpace = (code: number): boolean => code === SPACE || code === NEWLINE ||
 const opens = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_ARRAY;
 const closes = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
 
-export const isRawObject = (text: string): boolean => text.charCodeAt(0) === OPEN_OBJECT;
-
 /** The place of the quote that ends the string whose first quote is at `start`; -1 where there is none. */
 export function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);

@@ -117,6 +117,7 @@ test.each([
   ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
   ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
   ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+  [' { "a" : 1.0 , "b" : [ 2 ] } ', '{"c":3}', '{"a":1.0,"b":[2],"c":3}'],
   ['{"9":1.0,"\\u0061":1e2}', '{"a":-0,"8":2.0}', '{"9":1.0,"\\u0061":-0,"8":2.0}'],
 ])('%s patched with %s', (target, patch, expected) => {
   expect(mergePatch(target, patch)).toBe(expected);

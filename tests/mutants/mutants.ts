@@ -124,8 +124,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a merge patch that writes what it leaves alone anew',
     'storage/write/merge-patch.ts',
-    "!== '{') return takeValue(reading);",
-    "!== '{') return JSON.stringify(JSON.parse(takeValue(reading)));",
+    'change === undefined ? takeValue(target)',
+    'change === undefined ? JSON.stringify(JSON.parse(takeValue(target)))',
   ),
   mutant(
     'a value kept as JSON.parse has it',
