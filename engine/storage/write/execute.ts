@@ -48,8 +48,10 @@ export async function execute(session: Session): Promise<void> {
     done: new Set(),
     parked,
   };
-  for (const node of changed) await write(writing, node);
+  // New records are made in the order of the body, which is that of their identifiers: what links them comes after.
+  for (const node of changed) if (!linksNew(node)) await write(writing, node);
   for (const node of session.made) await write(writing, node);
+  for (const node of changed) await write(writing, node);
   for (const wanted of session.paired.values()) await insertPair(session, wanted);
 }
 
@@ -86,14 +88,15 @@ async function write(writing: Writing, node: Node): Promise<void> {
 async function handOver(writing: Writing, holder: Holder): Promise<void> {
   const { session, begun, done, parked } = writing;
   const { node } = holder;
-  const waits = [...node.assigned.values()].some(({ value }) => isNode(value));
-  if (!waits && !begun.has(node)) await write(writing, node);
+  if (!linksNew(node) && !begun.has(node)) await write(writing, node);
   if (done.has(node)) return;
   const column = await park(session, holder);
   if (column !== undefined) parked.set(node, [...(parked.get(node) ?? []), column]);
 }
 
 const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
+
+const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 
 const isUnlink = ({ type }: Node, [column, value]: Change): boolean =>
   value === null && type.references.some((reference) => reference.column === column);

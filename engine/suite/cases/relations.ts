@@ -9,6 +9,7 @@ import { linkTo } from '../addresses.ts';
 import { fullBody, obtain } from '../obtain.ts';
 import type { Scenario } from '../scenario.ts';
 import { get, post, put, putAsModelled, refusedPost, refusedPut, remove } from '../requests.ts';
+import { contradictions } from './contradictions.ts';
 import { bodyWith, childBody, inSet, scene, type Subject, targetsOf } from './relation-bodies.ts';
 import { refusedBody, relationFaults, requiredKey } from './relation-faults.ts';
 
@@ -149,7 +150,7 @@ function foreign(subject: Subject): Case[] {
   });
 }
 
-const updating = [emptied, replaced, updatedThrough, linkedThrough, foreign, ...relationFaults];
+const updating = [emptied, replaced, updatedThrough, linkedThrough, foreign, ...relationFaults, ...contradictions];
 
 export function relations(context: Context): readonly Case[] {
   const { type } = context;
