@@ -42,8 +42,8 @@ const ALL = [
   'mix',
 ];
 
-/** Of each kind one; the last is all of them at once. */
-const SHORT = ['pipelined', 'chunks', 'big pages, unread', 'zipped pages', 'nested writes', 'mix'];
+/** Of each kind one. */
+const SHORT = ['pipelined', 'chunks', 'big pages, unread', 'zipped pages', 'nested writes'];
 
 test.each(isLong ? ALL : SHORT)('%s', async (name) => {
   const victim = await stage.start();
