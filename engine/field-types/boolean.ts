@@ -1,11 +1,12 @@
 /** true or false. */
-import { byNumber, type FieldType } from './field-type.ts';
+import { byNumber, type FieldType, SHORT } from './field-type.ts';
 
 export const boolean: FieldType = {
   name: 'boolean',
   description: 'true or false.',
   keywords: {},
   operators: ['eq', 'ne', 'in', 'null'],
+  longest: () => SHORT,
   schema: () => ({ type: 'boolean' }),
   expected: () => 'true or false',
   faults: () => [],

@@ -1,5 +1,5 @@
 /** Calendar dates: RFC 3339, full-date. */
-import { COMPARING, type FieldType } from './field-type.ts';
+import { COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { asWritten, NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
 const DAY = 86_400_000;
@@ -15,6 +15,7 @@ export const date: FieldType = {
   description: 'A calendar date such as "2030-12-31" (RFC 3339, full-date).',
   keywords: {},
   operators: COMPARING,
+  longest: () => SHORT,
   schema: () => ({ type: 'string', format: 'date' }),
   expected: () => 'a date such as "2030-12-31"',
   faults: () => [],

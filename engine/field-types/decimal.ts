@@ -1,5 +1,5 @@
 /** Exact decimal numbers: strings in JSON, as the client wrote them; 1.5 and 1.50 are equal. */
-import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText, NOT_STRINGS } from './text.ts';
 
 /** A double keeps this many decimal digits exactly. */
@@ -59,6 +59,7 @@ export const decimal: FieldType = {
     maximum: bound('The largest value that is accepted, as a string.'),
   },
   operators: COMPARING,
+  longest: () => SHORT,
   schema: (shape) => {
     const { minimum, maximum } = shape.constraints;
     return {

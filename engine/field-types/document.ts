@@ -34,6 +34,7 @@ export const document = {
   keywords: {},
   operators: [],
   keepsText: true,
+  longest: () => Infinity,
   faults: () => [],
   parse: () => undefined,
   equal: (a, b) => isDeepStrictEqual(a, b),

@@ -55,6 +55,8 @@ export interface FieldType {
   readonly operators: readonly OperatorName[];
   /** The column keeps the JSON text that was sent: no value is made of it on its way there and back. */
   readonly keepsText?: true;
+  /** Characters that the JSON text of a value has at most; Infinity where only the limits of bodies bound it. */
+  longest(shape: Shape): number;
   /** JSON Schema (draft 2020-12) of a value that is not null. */
   schema(shape: Shape): JsonObject;
   /** What a value must be, as the end of a sentence: "an integer from 0 to 9". */
@@ -97,6 +99,9 @@ export function numeric(shape: Shape, keyword: string, fallback: number): number
   const value = shape.constraints[keyword];
   return typeof value === 'number' ? value : fallback;
 }
+
+/** Of a number, a date or a time. */
+export const SHORT = 48;
 
 /** A fault where the lower bound lies above the upper one. */
 export function boundsFault(shape: Shape, lower: string, upper: string): readonly KeywordFault[] {

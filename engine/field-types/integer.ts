@@ -1,5 +1,15 @@
 /** Whole numbers that every JSON reader keeps exactly. */
-import { boundsFault, byNumber, COMPARING, type FieldType, listed, numeric, pick, type Shape } from './field-type.ts';
+import {
+  boundsFault,
+  byNumber,
+  COMPARING,
+  type FieldType,
+  listed,
+  numeric,
+  pick,
+  type Shape,
+  SHORT,
+} from './field-type.ts';
 
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
@@ -28,6 +38,7 @@ export const integer: FieldType = {
     },
   },
   operators: COMPARING,
+  longest: () => SHORT,
   schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
   expected: (shape) => {
     const { minimum, maximum } = bounds(shape);

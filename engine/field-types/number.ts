@@ -1,5 +1,5 @@
 /** Floating-point numbers, as IEEE 754 binary64 keeps them. */
-import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape } from './field-type.ts';
+import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText } from './text.ts';
 
 const keyword = (description: string) => ({ type: 'number', description });
@@ -21,6 +21,7 @@ export const number: FieldType = {
     maximum: keyword('The largest value that is accepted.'),
   },
   operators: COMPARING,
+  longest: () => SHORT,
   schema: (shape) => ({ type: 'number', ...shape.constraints }),
   expected: (shape) => {
     const { minimum, maximum } = shape.constraints;

@@ -42,6 +42,9 @@ function patternFaults({ constraints: { pattern, maxLength }, examples }: Shape)
   return messages.map((message) => ({ keyword: 'pattern', message }));
 }
 
+/** Characters that JSON may need for one of them: `\u0001`. */
+const ESCAPED = 6;
+
 export const string: FieldType = {
   name: 'string',
   description: 'Text: well-formed Unicode without U+0000. Lengths are counted in code points.',
@@ -63,6 +66,7 @@ export const string: FieldType = {
     },
   },
   operators: [...COMPARING, 'like'],
+  longest: (shape) => 2 + ESCAPED * numeric(shape, 'maxLength', Infinity),
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
   expected: (shape) => {
     const { minLength, maxLength, format, pattern } = shape.constraints;

@@ -1,5 +1,5 @@
 /** Points in time: RFC 3339, date-time, to the millisecond. */
-import { COMPARING, type FieldType } from './field-type.ts';
+import { COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
 const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?(Z|[+-]\\d\\d:\\d\\d)$';
@@ -24,6 +24,7 @@ export const timestamp: FieldType = {
   description: 'A point in time such as "2030-12-31T23:59:59Z" (RFC 3339, date-time), answered as it was written.',
   keywords: {},
   operators: COMPARING,
+  longest: () => SHORT,
   schema: () => ({ type: 'string', format: 'date-time', pattern: PATTERN }),
   expected: () => 'a point in time such as "2030-12-31T23:59:59Z", with at most three digits after the second',
   faults: () => [],

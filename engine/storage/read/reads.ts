@@ -7,7 +7,7 @@ import type { Dialect, Driver, Reader, Statement } from '../driver.ts';
 import type { Store } from '../store.ts';
 import { compileList, shapeOf } from './compile-list.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
-import { type BoundList, type LimitedList, readPage, readTotal } from './page.ts';
+import { type BoundList, isShort, type LimitedList, readPage, readTotal } from './page.ts';
 import { ROOT } from './paths.ts';
 import { createWorkOf } from './list-work.ts';
 import { createShapeCache } from './shape-cache.ts';
@@ -44,7 +44,7 @@ export function createReads(driver: Driver): Reads {
   const viewOf = perQuery((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
   const boundOf = perQuery((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
-    return { list, values: list.values(query), filterValues: list.filterValues(query) };
+    return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShort(query) };
   });
 
   const deepOf = perQuery((view: View) => workOf.deep(view));
