@@ -1,10 +1,14 @@
 /** Brings about what the cases of suites need besides requests, for real. */
 import Database from 'better-sqlite3';
+import type { Share } from '../../engine/budget.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Arrange, ReplayOptions } from '../../engine/suite/replay.ts';
 import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
 import type { TestServer } from './server.ts';
 import type { SmallDisk } from './small-disk.ts';
+
+/** Of the last eighth of the budget, a request may have no more bytes. */
+const SMALL_SHARE = 64 * 1024;
 
 /** Another program writes, and takes its time. */
 const holders: Readonly<Record<DatabaseKind, (database: TestDatabase, model: Model) => Arrange>> = {
@@ -41,8 +45,11 @@ export const conditionsFor = (
   'database held': holders[database.kind](database, model),
   ...(disk === undefined ? {} : { 'database full': filler(database, disk) }),
   'memory used up': async () => {
-    const rest = budget.take(budget.limit - budget.used);
-    return async () => rest.release();
+    const shares: Share[] = [];
+    while (budget.used < budget.limit) shares.push(budget.take(Math.min(SMALL_SHARE, budget.limit - budget.used)));
+    return async () => {
+      for (const share of shares) share.release();
+    };
   },
   'service stopping': async () => {
     drain();
