@@ -189,7 +189,9 @@ describe.each(folders)('$name', ({ directory }) => {
       'example',
       'value',
     );
-    expect(withFirstIdentifiers(JSON.parse(created.text), identifiers)).toEqual(shown);
+    expect(withFirstIdentifiers(JSON.parse(created.text), identifiers)).toEqual(
+      withFirstIdentifiers(shown ?? null, identifiers),
+    );
   });
 
   test.each(types)('each filter of $name', async (type) => {
@@ -223,7 +225,9 @@ async function recordSuites(
   const recorder = await startRecorder(server.url, (recorded) => answers.push(recorded));
   const replayer = createReplayer({ url: recorder.url });
   try {
-    for (const one of suiteOfAll(loadModel(directory))) await replayer.replay(one);
+    // The recorder is a server of its own: what is not quite HTTP does not get past it.
+    const cases = suiteOfAll(loadModel(directory)).filter(({ group }) => group !== 'wire');
+    for (const one of cases) await replayer.replay(one);
     return { document: await fetchDocument(server), answers };
   } finally {
     replayer.close();

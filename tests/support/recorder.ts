@@ -1,6 +1,6 @@
 /** Stands in front of a service, hands every request on, and keeps what was asked and answered. */
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
@@ -34,14 +34,20 @@ const decoded = (body: Buffer, coding: string | undefined): string =>
 const flat = (headers: IncomingHttpHeaders): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value?.toString()]));
 
+/** undefined where the connection ends without one. */
+const answerTo = (sent: ClientRequest): Promise<IncomingMessage | undefined> =>
+  new Promise((resolve) => void sent.once('response', resolve).on('error', () => resolve(undefined)));
+
 export async function startRecorder(target: string, onAnswer: (recorded: Recorded) => void): Promise<Recorder> {
   const { hostname, port } = new URL(target);
   const server = createServer(async (asked, response) => {
     const { method = '', url: path = '', headers } = asked;
+    const content = await bytesOf(asked);
     const sent = request({ hostname, port, method, path, headers });
-    sent.end(await bytesOf(asked));
-    const [answer]: IncomingMessage[] = await once(sent, 'response');
-    if (answer === undefined) return;
+    sent.end(content);
+    const answer = await answerTo(sent);
+    // What the service hangs up on is hung up on here.
+    if (answer === undefined) return void response.destroy();
     const body = await bytesOf(answer);
     const status = answer.statusCode ?? 0;
     const text = decoded(body, answer.headers['content-encoding']);
