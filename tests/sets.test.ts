@@ -71,16 +71,23 @@ describe('a relation that is not shown', () => {
   });
 });
 
-describe('large sets', () => {
-  const LIMIT = 10_000;
-  let server: TestServer;
-  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
+/** Requests to the server that is there when they are sent; `made` answers the identifier of what it creates. */
+function sending(served: () => TestServer) {
+  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(served().url, request, body);
   const made = async (path: string, body: unknown): Promise<number> => {
     const { status, body: record } = await send(`POST /api/${path}`, body);
     expect(status).toBe(201);
     return (record as { readonly id: number }).id;
   };
-  const many = (count: number, one: unknown): unknown[] => Array.from({ length: count }, () => one);
+  return { send, made };
+}
+
+const many = (count: number, one: unknown): unknown[] => Array.from({ length: count }, () => one);
+
+describe('large sets', () => {
+  const LIMIT = 10_000;
+  let server: TestServer;
+  const { send, made } = sending(() => server);
   const refusal = (place: object, named: string): object => ({
     status: 400,
     body: {
@@ -178,13 +185,7 @@ describe('large sets', () => {
 describe('a write that would touch more rows than WRITE_ROWS', () => {
   const MOST = 30;
   let server: TestServer;
-  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
-  const made = async (path: string, body: unknown): Promise<number> => {
-    const { status, body: record } = await send(`POST /api/${path}`, body);
-    expect(status).toBe(201);
-    return (record as { readonly id: number }).id;
-  };
-  const many = (count: number, one: unknown): unknown[] => Array.from({ length: count }, () => one);
+  const { send, made } = sending(() => server);
   const everything = async (): Promise<readonly unknown[]> => {
     const view = 'include=posts,tags,memos,archive.lines';
     const paths = [`categories?${view}`, 'posts', 'tags', 'memos', 'scrolls?include=lines'];

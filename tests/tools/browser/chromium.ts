@@ -11,6 +11,14 @@ const OPTIONS = [
   '--disable-sync',
 ];
 
+/** Color scheme and width of those who look at a page. */
+export const READERS = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 360],
+  ['dark', 360],
+] as const;
+
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: OPTIONS });
 

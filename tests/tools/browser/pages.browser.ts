@@ -1,7 +1,7 @@
 /** The pages in a browser: nothing to complain about, light and dark, wide and narrow; and records made and read by hand. */
 import type { Browser } from 'playwright-core';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { startBrowser, visit } from './chromium.ts';
+import { READERS, startBrowser, visit } from './chromium.ts';
 
 let server: TestServer;
 let browser: Browser;
@@ -13,13 +13,6 @@ afterAll(async () => {
   await browser?.close();
   await server?.close();
 });
-
-const READERS = [
-  ['light', 1280],
-  ['dark', 1280],
-  ['light', 360],
-  ['dark', 360],
-] as const;
 
 const PAGES = [
   ['/', 'main h2'],

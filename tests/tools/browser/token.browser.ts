@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { startBrowser, visit } from './chromium.ts';
+import { READERS, startBrowser, visit } from './chromium.ts';
 
 const all = createToken();
 const few = createToken();
@@ -20,13 +20,6 @@ afterAll(async () => {
   await browser?.close();
   await server?.close();
 });
-
-const READERS = [
-  ['light', 1280],
-  ['dark', 1280],
-  ['light', 360],
-  ['dark', 360],
-] as const;
 
 async function enter(page: Page, token: string): Promise<void> {
   await page.fill('#token', token);
