@@ -13,9 +13,9 @@ let stage: Stage;
 beforeAll(async () => {
   stage = await setStage([
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${RECORDS})
-      insert into notes (title, text, "rank") select 'note', printf('%.*c', 1000000, 'x'), i from n`,
+      insert into notes (title, text, "rank") select 'note', repeat('x', 1000000), i from n`,
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY})
-      insert into notes (title, text, "rank") select 'small', hex(randomblob(10)), i from n`,
+      insert into notes (title, text, "rank") select 'small', md5(cast(i as text)), i from n`,
   ]);
 }, 300_000);
 afterAll(() => stage.remove());

@@ -1,5 +1,6 @@
 /** The service as a process of its own with a small heap, on a core of its own: how much memory it takes, and how long another client waits. */
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -8,6 +9,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { type Compiled, compile, type Environment, urlOf } from '../support/compiled.ts';
+import {
+  connectTo,
+  createDatabase,
+  databaseKind,
+  type DatabaseKind,
+  fileOf,
+  onDisk,
+  type TestDatabase,
+} from '../support/databases.ts';
 
 const HEAP = '--max-old-space-size=512';
 const SCHEMA = 'tests/fixtures/attack';
@@ -28,41 +38,60 @@ const pinned = (core: number): readonly string[] =>
   spawnSync('taskset', ['-c', String(core), 'true']).status === 0 ? ['taskset', '-c', String(core)] : [];
 
 export interface Stage {
-  readonly directory: string;
   /** The folder of the compiled program, and what it reads there. */
   readonly program: string;
   readonly environment: Environment;
-  start(environment?: Environment): Promise<Victim>;
+  readonly database: TestDatabase;
+  start(): Promise<Victim>;
   remove(): Promise<void>;
 }
 
-/** `rows`: what SQL puts into the database before it is attacked. */
+/** `rows`: SQL that fills the database before the attack. It runs on both databases, which both know `repeat` and `md5`. */
 export async function setStage(rows: readonly string[]): Promise<Stage> {
   const directory = mkdtempSync(join(tmpdir(), 'attack-'));
+  const database = databaseKind === 'sqlite' ? onDisk({ directory }) : await createDatabase();
   const compiled = await compile();
-  const own = {
-    PORT: '0',
-    SCHEMA_DIR: SCHEMA,
-    DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
-    LOG_LEVEL: 'error',
-  };
+  const environment = { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: asDeployed(database.url), LOG_LEVEL: 'error' };
   const stage: Stage = {
-    directory,
     program: compiled.directory,
-    environment: own,
-    start: (environment = {}) => start(compiled, { ...own, ...environment }),
+    environment,
+    database,
+    start: () => start(compiled, environment),
     remove: async () => {
       await compiled.remove();
+      await database.remove();
       rmSync(directory, { recursive: true });
     },
   };
   const first = await stage.start();
   await first.stop();
-  const database = new Database(join(directory, 'records.db'));
-  for (const sql of rows) database.exec(sql);
-  database.close();
+  await filling[database.kind](database, rows);
   return stage;
 }
+
+/** The tests' databases allow a small pool; a deployment has the default one. */
+function asDeployed(url: string): string {
+  if (databaseKind === 'sqlite') return url;
+  const deployed = new URL(url);
+  deployed.searchParams.delete('pool');
+  return deployed.href;
+}
+
+const filling: Readonly<Record<DatabaseKind, (database: TestDatabase, rows: readonly string[]) => Promise<void>>> = {
+  sqlite: async (place, rows) => {
+    const database = new Database(fileOf(place));
+    database.function('repeat', (text: string, count: number) => text.repeat(count));
+    database.function('md5', (text: string) => createHash('md5').update(text).digest('hex'));
+    for (const sql of rows) database.exec(sql);
+    database.close();
+  },
+  postgres: async ({ url }, rows) => {
+    const client = await connectTo(url);
+    for (const sql of rows) await client.query(sql);
+    await client.query('analyze');
+    await client.end();
+  },
+};
 
 async function start(compiled: Compiled, environment: Environment): Promise<Victim> {
   const command = [...pinned(0), process.execPath, HEAP, join(compiled.directory, 'server.js')];

@@ -28,7 +28,7 @@ export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'post
 export const databaseKinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
 
 /** A file on this disk, which goes with it. */
-export const onDisk = ({ directory }: SmallDisk): TestDatabase => ({
+export const onDisk = ({ directory }: Pick<SmallDisk, 'directory'>): TestDatabase => ({
   kind: 'sqlite',
   url: `sqlite:${join(directory, 'records.db')}`,
   remove: async () => undefined,
