@@ -23,7 +23,8 @@ export async function compileBench(): Promise<Bench> {
     directory,
     run: async (args) => {
       const program = join(directory, 'dist', 'bench', 'bench.js');
-      const { stdout } = await execute(process.execPath, [program, ...args], { maxBuffer: 10_000_000 });
+      const env = { ...process.env, NODE_PATH: resolve('bench/node_modules') };
+      const { stdout } = await execute(process.execPath, [program, ...args], { env, maxBuffer: 10_000_000 });
       return stdout;
     },
     remove: () => rm(directory, { recursive: true }),
