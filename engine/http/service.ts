@@ -1,9 +1,10 @@
 /** All that the operations of one record type need, put together at boot. */
 import type { Body } from './body.ts';
 import type { RecordType } from '../model/model.ts';
-import { type Fault, faultyRequest } from '../problem.ts';
+import { faultyRequest } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, WriteRequest } from '../storage/store.ts';
+import { disagreementsKnowing } from '../validation/agreement.ts';
 import { asksStored } from '../validation/mentions.ts';
 import type { TypeValidators, Validator } from '../validation/validators.ts';
 import type { BodyLimits } from './body-limits.ts';
@@ -30,8 +31,8 @@ export function faultsIn(
   validator: Validator,
   { body, raw }: Pick<Body, 'body' | 'raw'>,
   identifier?: number,
-): readonly Fault[] {
+): Required<Pick<WriteRequest, 'faults' | 'disagreements'>> {
   const faults = validator(body, identifier, raw);
   if (faults.length > 0 && !asksStored(type, body, identifier)) throw faultyRequest('invalid-body', faults);
-  return faults;
+  return { faults, disagreements: disagreementsKnowing(type, body, identifier, raw) };
 }

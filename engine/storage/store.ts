@@ -1,6 +1,7 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../caller.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { OwnChildOf } from '../model/identifier-in.ts';
 import type { RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
@@ -35,6 +36,8 @@ export interface WriteRequest {
   readonly raw?: RawValues;
   /** What the type's validator finds wrong with it. Where there is a fault, only the other faults are looked for. */
   readonly faults?: readonly Fault[];
+  /** Where the body contradicts itself, once it is known which child an owner has that the body does not name. */
+  readonly disagreements?: (ownChildOf: OwnChildOf) => readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** What of the written record is answered. */

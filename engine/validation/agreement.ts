@@ -1,9 +1,10 @@
 /** A body gives each key, each set and each link of a record one value, in however many places it speaks of that record. */
-import { escapeStep, type JsonValue } from '../json.ts';
-import type { JoinTable, Reference } from '../model/model.ts';
+import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
+import type { OwnChildOf } from '../model/identifier-in.ts';
+import type { JoinTable, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
-import type { Mention, Mentions, Said, Subject } from './mentions.ts';
+import { isUnknown, type Mention, type Mentions, mentionsIn, type Said, type Subject } from './mentions.ts';
 
 interface ValueClaim {
   readonly value: JsonValue;
@@ -26,8 +27,8 @@ interface SetClaim {
   readonly members: ReadonlySet<Subject>;
   readonly pointer: string;
   /** Which kinds of records are among the members. */
-  readonly hasOwnChild: boolean;
-  readonly hasNamed: boolean;
+  readonly hasUnknown: boolean;
+  readonly hasStored: boolean;
 }
 
 /** The first claim of each thing; those that follow are compared with it. */
@@ -51,6 +52,12 @@ export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_
   for (const sides of claims.pairs.values()) compareSides(claims, [...sides.values()]);
   return claims.faults;
 }
+
+/** What `disagreements` could not know: which child an owner has that the body does not name. */
+export const disagreementsKnowing =
+  (type: RecordType, body: JsonObject, identifier: number | undefined, raw: RawValues) =>
+  (ownChildOf: OwnChildOf): readonly Fault[] =>
+    disagreements(mentionsIn(type, body, identifier, ownChildOf), raw);
 
 /** Compared as they are written: that is how they are answered. */
 function claimValues(
@@ -90,8 +97,8 @@ function claimRelation(claims: Claims, { subject, via }: Mention, { relation, it
   const claim: SetClaim = {
     members,
     pointer,
-    hasOwnChild: kinds.some(({ isOwnChild }) => isOwnChild),
-    hasNamed: kinds.some(({ identifier }) => identifier !== undefined),
+    hasUnknown: kinds.some(isUnknown),
+    hasStored: kinds.some(({ mayBeStored }) => mayBeStored),
   };
   if (link.at === 'join')
     return claimSet(claims, within(within(claims.pairs, link.table), link.sourceColumn), subject, claim);
@@ -141,17 +148,23 @@ function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Su
       }
 }
 
-/** Whether two are one record, or may be: of a record's own child only the database knows the identifier. */
+/** Whether two are one record, or may be: of the child that a stored record owns only the database knows the identifier. */
 function mayBeSame(a: Subject | undefined, b: Subject | undefined): boolean {
   if (a === b || !a || !b) return a === b;
-  return (a.isOwnChild && b.identifier !== undefined) || (b.isOwnChild && a.identifier !== undefined);
+  return a.mayBeStored && b.mayBeStored && (isUnknown(a) || isUnknown(b));
 }
 
-const mayHold = ({ members, hasOwnChild, hasNamed }: SetClaim, subject: Subject): boolean =>
-  members.has(subject) || (subject.isOwnChild ? hasNamed : hasOwnChild && subject.identifier !== undefined);
+const mayHold = ({ members, hasUnknown, hasStored }: SetClaim, subject: Subject): boolean =>
+  members.has(subject) || (isUnknown(subject) ? hasStored : hasUnknown && subject.mayBeStored);
 
-const sameMembers = (a: SetClaim, b: SetClaim): boolean =>
-  a.members.size === b.members.size && [...a.members].every((member) => mayHold(b, member));
+/** One that is unknown may be another member: then the sizes say nothing. */
+function sameMembers(a: SetClaim, b: SetClaim): boolean {
+  const sizesTell = !a.hasUnknown && !b.hasUnknown;
+  if (sizesTell && a.members.size !== b.members.size) return false;
+  const isHeld = (one: SetClaim, other: SetClaim): boolean =>
+    [...one.members].every((member) => mayHold(other, member));
+  return isHeld(a, b) && (sizesTell || isHeld(b, a));
+}
 
 interface Placed {
   readonly pointer: string;

@@ -1,6 +1,6 @@
 /** Every record that a body speaks of, and each place where it does: one record may be reached in several ways. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { identifierIn } from '../model/identifier-in.ts';
+import { identifierIn, type OwnChildOf } from '../model/identifier-in.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 
@@ -8,8 +8,10 @@ export interface Subject {
   readonly type: RecordType;
   /** undefined where the body does not say it. */
   readonly identifier: number | undefined;
-  /** The one child that a record owns, without its identifier: only the database knows which one it is, or whether it is new. */
+  /** The one child that a record owns, without its identifier. */
   readonly isOwnChild: boolean;
+  /** False where it is certainly new, as is everything that a new record owns. */
+  readonly mayBeStored: boolean;
   readonly ownChildren: Map<Relation, Subject>;
   /** In how many places the body speaks of it. */
   places: number;
@@ -45,13 +47,24 @@ export interface Mentions {
 
 interface Walk extends Mentions {
   readonly named: Map<RecordType, Map<number, Subject>>;
+  readonly ownChildOf: OwnChildOf;
 }
 
+const notAsked: OwnChildOf = () => undefined;
+
 /** `identifier`: that of the record which is addressed; undefined where one is to be made. The body may be malformed. */
-export function mentionsIn(type: RecordType, body: JsonObject, identifier: number | undefined): Mentions {
-  const walk: Walk = { all: [], faults: [], mayDiffer: false, named: new Map() };
+export function mentionsIn(
+  type: RecordType,
+  body: JsonObject,
+  identifier: number | undefined,
+  ownChildOf: OwnChildOf = notAsked,
+): Mentions {
+  const walk: Walk = { all: [], faults: [], mayDiffer: false, named: new Map(), ownChildOf };
   const root = identifier ?? identifierIn(body, type);
-  const subject = root === undefined ? newSubject(type, undefined, false) : named(walk, type, root);
+  const subject =
+    root === undefined
+      ? newSubject(type, undefined)
+      : named(walk, type, root, { mayBeStored: identifier !== undefined });
   visit(walk, subject, body, '', undefined);
   return walk;
 }
@@ -67,18 +80,28 @@ export function otherIdentifier(
   return [{ pointer: `/${escapeStep(name)}`, code: 'read-only', message }];
 }
 
-const newSubject = (type: RecordType, identifier: number | undefined, isOwnChild: boolean): Subject => ({
+const newSubject = (
+  type: RecordType,
+  identifier: number | undefined,
+  { isOwnChild = false, mayBeStored = false } = {},
+): Subject => ({
   type,
   identifier,
   isOwnChild,
+  mayBeStored,
   ownChildren: new Map(),
   places: 0,
 });
 
-function named({ named: known }: Walk, type: RecordType, identifier: number): Subject {
+function named(
+  { named: known }: Walk,
+  type: RecordType,
+  identifier: number,
+  { mayBeStored }: Pick<Subject, 'mayBeStored'> = { mayBeStored: true },
+): Subject {
   const subjects = known.get(type) ?? new Map<number, Subject>();
   known.set(type, subjects);
-  const subject = subjects.get(identifier) ?? newSubject(type, identifier, false);
+  const subject = subjects.get(identifier) ?? newSubject(type, identifier, { mayBeStored });
   subjects.set(identifier, subject);
   return subject;
 }
@@ -125,21 +148,35 @@ function subjectOf(walk: Walk, parent: Subject, relation: Relation, body: JsonOb
   const { target, owned, toMany } = relation;
   const identifier = identifierIn(body, target);
   if (identifier !== undefined) return named(walk, target, identifier);
-  if (!owned || toMany) return newSubject(target, undefined, false);
-  const child = parent.ownChildren.get(relation) ?? newSubject(target, undefined, true);
+  if (!owned || toMany) return newSubject(target, undefined);
+  const known = parent.ownChildren.get(relation);
+  if (known) return known;
+  const stored = isStored(parent) ? walk.ownChildOf(relation, parent.identifier) : undefined;
+  const mayBeStored = parent.mayBeStored && stored === undefined;
+  const child =
+    typeof stored === 'number'
+      ? named(walk, target, stored)
+      : newSubject(target, undefined, { isOwnChild: true, mayBeStored });
   parent.ownChildren.set(relation, child);
   return child;
 }
 
+const isStored = (subject: Subject): subject is Subject & { readonly identifier: number } =>
+  subject.mayBeStored && subject.identifier !== undefined;
+
+/** Whether only the database knows which record this is, or whether it is new. */
+export const isUnknown = ({ mayBeStored, identifier }: Subject): boolean => mayBeStored && identifier === undefined;
+
 /**
- * Whether only the database knows all faults of a body: what a field that is read-only holds, and whether a record has
- * the child that a body without identifier would change or else make.
+ * Whether only the database knows all faults of a body: what a field that is read-only holds, and which child a record
+ * has that a body without identifier would change or else make.
  */
 export function asksStored(type: RecordType, body: JsonObject, identifier: number | undefined): boolean {
   return mentionsIn(type, body, identifier).all.some(({ subject, body: said, via }) => {
     const { fields, relations } = subject.type;
     const isMissing = ({ name, required }: { readonly name: string; readonly required: boolean }): boolean =>
       required && !Object.hasOwn(said, name) && name !== via?.relation.inverse?.name;
+    if (isUnknown(subject)) return true;
     if (subject.isOwnChild && ([...fields.values()].some(isMissing) || [...relations.values()].some(isMissing)))
       return true;
     return Object.keys(said).some((key) => fields.get(key)?.readOnly);

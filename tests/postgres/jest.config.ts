@@ -20,6 +20,7 @@ const both = [
   'migration-safety',
   'model-based',
   'nested-bodies',
+  'own-child',
   'page-bytes',
   'paging',
   'raw-values',

@@ -17,9 +17,9 @@ export function create(service: Service): Operation {
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
-    const faults = faultsIn(service, validators.create(view.variant), { body, raw });
+    const { faults, disagreements } = faultsIn(service, validators.create(view.variant), { body, raw });
     const precondition = (): void => refuseIfMatch(request);
-    const wanted = { type, body, raw, faults, mergePatch: false, view, caller, precondition };
+    const wanted = { type, body, raw, faults, disagreements, mergePatch: false, view, caller, precondition };
     if (once !== undefined && faults.length === 0)
       return store.createOnce(wanted, once, (written) => created(service, exchange, written));
     return created(service, exchange, await store.create(wanted));

@@ -18,7 +18,7 @@ export function update(service: Service, method: string): Operation {
     const identifier = parseIdentifier(text);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
-    const faults = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
+    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
     const precondition = preconditionOf(request, type.preconditions);
     const written = await store.update({
       type,
@@ -26,6 +26,7 @@ export function update(service: Service, method: string): Operation {
       body,
       raw,
       faults,
+      disagreements,
       mergePatch,
       view,
       caller,

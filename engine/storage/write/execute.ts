@@ -8,16 +8,19 @@ import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
 import { countRows, type Released, runReleased, settleReleased } from './release.ts';
+import { type Asked, findDisagreements } from './own-children.ts';
 import { openKeysOf } from './resolve-record.ts';
-import { type Node, type Pair, refuse, type Session, storedValue, throwRefused } from './session.ts';
+import { type Node, type Pair, refuse, type Session, storedValue, throwRefused, withdraw } from './session.ts';
 
 type Change = readonly [column: string, value: SqlValue | Node];
 
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
-export function checkBody(session: Session): void {
+export async function checkBody(session: Session, asked: Asked): Promise<void> {
   for (const node of session.made) checkComplete(session, node);
   throwRefused(session, 'forbidden');
-  throwRefused(session, 'invalid-body', session.faults);
+  const told = await findDisagreements(session, asked);
+  if (told.length > 0) withdraw(session, 'contradiction');
+  throwRefused(session, 'invalid-body', [...session.faults, ...told]);
 }
 
 export async function execute(session: Session): Promise<void> {

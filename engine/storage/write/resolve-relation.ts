@@ -3,6 +3,7 @@ import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../jso
 import { identifierIn } from '../../model/identifier-in.ts';
 import type { Link, Relation } from '../../model/model.ts';
 import { assign, contradiction, linkedAs, linkedOnly } from './assign.ts';
+import { noteOwnChild } from './own-children.ts';
 import { livesWith } from './owners.ts';
 import { isUnpaired, pair, pairedWith, pairKey, unpair } from './pairs.ts';
 import { idOf, make, type Node, type Place, refuse, type Session, storedValue, touch } from './session.ts';
@@ -33,6 +34,7 @@ export async function resolveRelation(
   const bodies = (relation.toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
   const current = isAt(relation, 'target') ? await childrenOf(session, node, relation, most) : [];
+  noteOwnChild(session, node, relation, value, current);
   const targets: Target[] = [];
   for (const [index, body] of bodies.entries()) {
     const pointer = relation.toMany ? `${place.pointer}/${index}` : place.pointer;

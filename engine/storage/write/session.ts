@@ -87,6 +87,8 @@ export interface Session {
   readonly raw: RawValues;
   /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
   readonly existing: Map<RecordType, Map<number, Node>>;
+  /** By relation and owner: the child that is stored, null where there is none. */
+  readonly ownChildren: Map<Relation, Map<number, number | null>>;
   readonly agenda: Item[];
   readonly made: Node[];
   readonly deleted: Map<Node, string>;
@@ -124,6 +126,7 @@ export function createSession(
 ): Session {
   const maps = {
     existing: new Map(),
+    ownChildren: new Map(),
     deleted: new Map(),
     named: new Map(),
     paired: new Map(),
@@ -197,6 +200,11 @@ export function storedValue({ stored, table }: Node, column: string): SqlValue |
 
 export function refuse(session: Session, code: ProblemCode, pointer: string, word: string, message: string): void {
   session.refusals.push({ code, fault: { pointer, code: word, message } });
+}
+
+/** Takes back what was refused in this word: all of it is told in another way. */
+export function withdraw({ refusals }: Session, word: string): void {
+  refusals.splice(0, refusals.length, ...refusals.filter(({ fault }) => fault.code !== word));
 }
 
 /** Throws what was refused for this reason, all of it at once, and with it what was known before. */

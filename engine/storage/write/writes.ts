@@ -17,7 +17,8 @@ import { requireFewRows } from './release.ts';
 import { createOnce } from './once.ts';
 import { createTables } from './tables.ts';
 
-type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults'> & Pick<CreateRequest, 'precondition'>;
+type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements'> &
+  Pick<CreateRequest, 'precondition'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
   /** A create inside a transaction that the caller has begun; answers the identifier. */
@@ -37,7 +38,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
 
   async function insert(
     writer: Writer,
-    { type, body, raw, faults, precondition }: NewRecord,
+    { type, body, raw, faults, disagreements, precondition }: NewRecord,
     rules: Rules,
   ): Promise<number> {
     const session = createSession(writer, tables, dialect, rules, {
@@ -49,7 +50,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     await lockNamed(session, type, undefined, body);
     const node = make(session, type, identifierIn(body, type), '');
     await resolveBody(session, node);
-    checkBody(session);
+    await checkBody(session, { type, identifier: undefined, disagreements });
     precondition?.();
     await execute(session);
     return made(node);
@@ -79,7 +80,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     create: (request) => driver.write((writer) => create(writer, request), request.caller),
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
-    update: ({ type, body, raw, faults, mergePatch, view, identifier, precondition, caller }) =>
+    update: ({ type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller }) =>
       driver.write(async (writer) => {
         const session = createSession(
           writer,
@@ -91,7 +92,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
         await lockNamed(session, type, identifier, body);
         const node = await touch(session, type, identifier, '');
         if (node) await resolveBody(session, node);
-        checkBody(session);
+        await checkBody(session, { type, identifier, disagreements });
         if (!node) throw notFound(view, identifier);
         if (precondition) await current(writer, view, identifier, precondition, caller);
         await execute(session);

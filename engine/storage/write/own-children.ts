@@ -1,0 +1,76 @@
+/** Which child an owner has where the body does not name it: known while the body is worked out, or asked for. */
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { identifierIn } from '../../model/identifier-in.ts';
+import type { RecordType, Relation } from '../../model/model.ts';
+import type { Fault } from '../../problem.ts';
+import type { WriteRequest } from '../store.ts';
+import type { Node, Session } from './session.ts';
+
+/** `current`: the identifiers of the children that the owner has. */
+export function noteOwnChild(
+  session: Session,
+  { identifier, stored }: Node,
+  relation: Relation,
+  value: JsonValue,
+  [current]: readonly number[],
+): void {
+  if (!relation.owned || relation.toMany || !stored || identifier === undefined) return;
+  if (isObject(value) && identifierIn(value, relation.target) === undefined)
+    known(session, relation).set(identifier, current ?? null);
+}
+
+function known({ ownChildren }: Session, relation: Relation): Map<number, number | null> {
+  const children = ownChildren.get(relation) ?? new Map<number, number | null>();
+  ownChildren.set(relation, children);
+  return children;
+}
+
+/** The body's own part of a write; `identifier` is that of the record which is addressed. */
+export type Asked = Pick<WriteRequest, 'type'> & {
+  readonly identifier: number | undefined;
+  readonly disagreements: WriteRequest['disagreements'];
+};
+
+/** Where the body contradicts itself, as far as that follows from what is stored. */
+export async function findDisagreements(
+  session: Session,
+  { type, identifier, disagreements }: Asked,
+): Promise<readonly Fault[]> {
+  // Where the body has no fault, all of it has been worked out: every child that is not named has been met.
+  if (!disagreements || (session.ownChildren.size === 0 && session.faults.length === 0)) return [];
+  await askIn(session, type, identifier, session.body);
+  return session.ownChildren.size === 0
+    ? []
+    : disagreements((relation, owner) => session.ownChildren.get(relation)?.get(owner));
+}
+
+/** Asks for the children in places that were not worked out, because they are faulty, or stand in one that is. */
+async function askIn(
+  session: Session,
+  type: RecordType,
+  identifier: number | undefined,
+  body: JsonObject,
+): Promise<void> {
+  for (const [key, value] of Object.entries(body)) {
+    const relation = type.relations.get(key);
+    if (!relation) continue;
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (!isObject(item)) continue;
+      const named = identifierIn(item, relation.target);
+      const own = named ?? (await ownChild(session, relation, identifier));
+      await askIn(session, relation.target, own, item);
+    }
+  }
+}
+
+async function ownChild(session: Session, relation: Relation, owner: number | undefined): Promise<number | undefined> {
+  const { owned, toMany, link, target } = relation;
+  if (owner === undefined || !owned || toMany || link.at !== 'target') return undefined;
+  const asked = known(session, relation);
+  const found = asked.get(owner);
+  if (found !== undefined) return found ?? undefined;
+  const { children } = session.tables.of(target);
+  const [child] = (await session.writer.column(children(link.reference.column), [owner, 1])) as readonly number[];
+  asked.set(owner, child ?? null);
+  return child;
+}
