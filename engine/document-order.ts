@@ -14,6 +14,12 @@ export function inDocumentOrder(faults: readonly Fault[], body: JsonValue): read
   return [...byPlace.values()].toSorted((a, b) => compare(a.rank, b.rank)).map(({ fault }) => fault);
 }
 
+/** Of two places in a body the one that comes first. */
+export function firstPlace(a: string, b: string, body: JsonValue): string {
+  const rankOf = ranking(body);
+  return compare(rankOf(a), rankOf(b)) <= 0 ? a : b;
+}
+
 /** Where each step of a pointer stands among its neighbours. */
 function ranking(body: JsonValue): (pointer: string) => readonly number[] {
   const known = new Map<object, ReadonlyMap<string, number>>();

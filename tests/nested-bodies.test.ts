@@ -269,6 +269,34 @@ describe('everything that is wrong with a body', () => {
     expect(refusal(await send(`PUT /api/owners/${bare}`, { lid: {} })).pointers).toEqual(['/lid/color']);
   });
 
+  it('is told below a place that another contradicts, and of a record that stands twice in a set', async () => {
+    const { a, b, thing } = await cast();
+    const owner = { id: a, name: 'z', level: 4 };
+    const bodies: readonly (readonly [object, readonly string[]])[] = [
+      [
+        { friend: { id: b, level: 4 }, things: [{ id: thing, owner: { id: a, friend: null } }] },
+        ['/friend', '/friend/level', '/things/0/owner/friend'],
+      ],
+      [{ name: 'y', things: [{ id: thing, owner }] }, ['/name', '/things/0/owner/name', '/things/0/owner/level']],
+      [{ things: [{ id: thing }, { id: thing, owner }] }, ['/things/1', '/things/1/owner/level']],
+      [
+        { things: [{ id: thing, owner: { id: b, level: 4 } }] },
+        ['/things/0', '/things/0/owner', '/things/0/owner/level'],
+      ],
+    ];
+    for (const [body, told] of bodies)
+      expect(refusal(await send(`PUT /api/owners/${a}`, body))).toMatchObject({ status: 422, pointers: told });
+  });
+
+  it('is told of a child that would be made where the body first speaks of it', async () => {
+    const [bare, thing] = [await make('owners'), await make('things')];
+    const body = { things: [{ id: thing, owner: { id: bare, lid: {} } }], lid: {} };
+    expect(refusal(await send(`PUT /api/owners/${bare}`, body))).toMatchObject({
+      status: 422,
+      pointers: ['/things/0/owner/lid/color'],
+    });
+  });
+
   it('and of a record that is made', async () => {
     const body = { secret: 'x', name: 1, level: 3, rank: 'y', lid: {} };
     const told = refusal(await send('POST /api/owners', body));

@@ -18,9 +18,9 @@ type Change = readonly [column: string, value: SqlValue | Node];
 export async function checkBody(session: Session, asked: Asked): Promise<void> {
   for (const node of session.made) checkComplete(session, node);
   throwRefused(session, 'forbidden');
-  const told = await findDisagreements(session, asked);
-  if (told.length > 0) withdraw(session, 'contradiction');
-  throwRefused(session, 'invalid-body', [...session.faults, ...told]);
+  const known = [...session.faults, ...(await findDisagreements(session, asked))];
+  if (known.some(({ code }) => code === 'contradiction')) withdraw(session, 'contradiction');
+  throwRefused(session, 'invalid-body', known);
 }
 
 export async function execute(session: Session): Promise<void> {

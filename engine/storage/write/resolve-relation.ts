@@ -1,4 +1,5 @@
 /** Relations of a body -> links, records to make, records to let go. One function for each place a link is kept in. */
+import { firstPlace } from '../../document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn } from '../../model/identifier-in.ts';
 import type { Link, Relation } from '../../model/model.ts';
@@ -39,10 +40,15 @@ export async function resolveRelation(
   for (const [index, body] of bodies.entries()) {
     const pointer = relation.toMany ? `${place.pointer}/${index}` : place.pointer;
     if (!isObject(body) || session.faulty.has(pointer)) continue;
-    const target = ownChildOf(node, relation, body) ?? (await nested(session, relation, body, pointer, current));
+    const target =
+      ownChildOf(session, node, relation, body, pointer) ?? (await nested(session, relation, body, pointer, current));
     if (target) targets.push({ node: target, body, pointer });
   }
-  if (differs(session, node, relation, targets, place)) return;
+  if (differs(session, node, relation, targets, place)) {
+    for (const target of targets)
+      later(session, relation, node, target.node, target.body, { ...place, pointer: target.pointer });
+    return;
+  }
   if (isAt(relation, 'source')) await resolveParent(session, node, relation, value, targets, place);
   else if (isAt(relation, 'join')) await resolvePairs(session, node, relation, targets, place);
   else if (isAt(relation, 'target')) await resolveChildren(session, node, relation, current, value, targets, place);
@@ -87,7 +93,9 @@ async function namesParent(
       ? 'be left out'
       : `be left out or name ${relation.target.name} ${parent.identifier}`;
   const message = `"${relation.name}" must ${who}: the record is nested in it`;
-  return refuse(session, 'invalid-body', place.pointer, 'contradiction', message);
+  refuse(session, 'invalid-body', place.pointer, 'contradiction', message);
+  const other = isObject(value) ? await nested(session, relation, value, place.pointer, []) : undefined;
+  if (other && isObject(value)) later(session, relation, node, other, value, place);
 }
 
 /** What a nested body says of its own record is worked out after what stands beside it. */
@@ -97,9 +105,17 @@ function later(session: Session, relation: Relation, parent: Node, node: Node, b
 }
 
 /** The one child of its owner that another place of the body makes. */
-function ownChildOf({ related }: Node, relation: Relation, body: JsonObject): Node | undefined {
+function ownChildOf(
+  session: Session,
+  { related }: Node,
+  relation: Relation,
+  body: JsonObject,
+  pointer: string,
+): Node | undefined {
   if (relation.toMany || !relation.owned || identifierIn(body, relation.target) !== undefined) return undefined;
-  return [...(related.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
+  const child = [...(related.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
+  if (child) child.pointer = firstPlace(child.pointer, pointer, session.body);
+  return child;
 }
 
 /** The record that a nested body names, or one that is to be made; undefined where it names one that is not there. */

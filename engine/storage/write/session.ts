@@ -17,7 +17,8 @@ export interface Node {
   identifier: number | undefined;
   /** The row as it is; undefined for a record that is to be made. */
   readonly stored: Row | undefined;
-  readonly pointer: string;
+  /** Where the body speaks of it first. */
+  pointer: string;
   /** By column: what the body says. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
   /** What the body says each relation leads to: said twice, it must be the same. */
@@ -77,7 +78,7 @@ export interface Session {
   readonly body: JsonObject;
   /** What is wrong with the body already. With a fault, it is worked out only to find the others: nothing is written. */
   readonly faults: readonly Fault[];
-  /** Their places. What stands there is not looked at. */
+  /** Places of values that do not fit their type. What stands there is not looked at. */
   readonly faulty: ReadonlySet<string>;
   readonly writer: Writer;
   readonly tables: Tables;
@@ -133,7 +134,8 @@ export function createSession(
     unpaired: new Map(),
     kept: new Set<string>(),
   };
-  const faulty = new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
+  const misfits = faults.filter(({ code }) => code !== 'contradiction' && code !== 'duplicate');
+  const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
   return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, ...lists, ...maps };
 }
