@@ -10,6 +10,7 @@ import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createAwaitReader } from './http/await-reader.ts';
 import { contentReader } from './http/content.ts';
+import { createLargeTurns } from './http/turns.ts';
 import { createHandler, type Handler, type HandlerOptions } from './http/handler.ts';
 import { createOutside, type Outside } from './http/outside.ts';
 import type { RateLimit } from './http/rate-limit.ts';
@@ -67,7 +68,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const onStatement = statementObserver(settings, log, metrics);
   const opened = await openStorage(model, settings.databaseUrl, settings, { onStatement, onFit: fitReporter(log) });
   const store = limitStreams(opened, settings.maxStreams);
-  const readContent = contentReader(settings.bodyLimit, budget);
+  const largeTurn = createLargeTurns();
+  const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;
   const entrance = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): Entrance => {
     const queriesOf = createQueryResolver(seen, settings);
@@ -77,6 +79,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       path: ROOT + encodeURIComponent(type.path),
       store,
       readContent,
+      largeTurn,
       scope,
       limits: settings,
       idempotencyHours,

@@ -17,3 +17,6 @@ export function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: Body
 
 const tooMuch = (what: string, limit: number): Problem =>
   new Problem('content-too-large', `The body has ${what}; at most ${limit} are taken`);
+
+/** Of a body that is refused before all of it is there. */
+export const tooManyKeys = (limit: number): Problem => tooMuch(`more than ${limit} keys`, limit);

@@ -6,7 +6,10 @@ import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, requireBodyType } from './negotiation.ts';
+import { tooManyKeys } from './body-limits.ts';
+import { createTally } from './json-tally.ts';
 import { hasBody } from './linger.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler has left it. */
 export type Content = Buffer | { readonly parsed: unknown };
@@ -26,38 +29,26 @@ const MAX_EXCESS = 16 * 1024;
 
 /** Bytes of a body that takes long to parse and to validate: milliseconds, or tens of them. */
 const LARGE = 64 * 1024;
-/** Turns of the event loop that belong to others after one with a large body: Node takes one new connection in each. */
-const TURNS_BETWEEN = 4;
+/** Large bodies of which a piece is read in one turn: the pieces of hundreds take as long as a large body does. */
+const READ_AT_ONCE = 4;
 
 /** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
 
-/** Large bodies take turns, so that small requests are answered between them. */
-function createTurns(): () => Promise<void> {
-  const waiting: (() => void)[] = [];
-  let pause = 0;
-  const next = (): void => {
-    if (pause > 0) pause -= 1;
-    else {
-      waiting.shift()?.();
-      pause = TURNS_BETWEEN;
-    }
-    if (waiting.length > 0 || pause > 0) setImmediate(next);
-    else isRunning = false;
-  };
-  let isRunning = false;
-  return () =>
-    new Promise((resolve) => {
-      waiting.push(resolve);
-      if (isRunning) return;
-      isRunning = true;
-      next();
-    });
+export const isLarge = (content: Content): boolean => Buffer.isBuffer(content) && content.length > LARGE;
+
+export interface ContentLimits {
+  /** Bytes. */
+  readonly bodyLimit: number;
+  /** Keys, at all levels. */
+  readonly bodyKeys: number;
 }
 
-export function contentReader(limit: number, budget: Budget): ReadContent {
+/** `largeTurn`: large bodies are worked on in turns. */
+export function contentReader(limits: ContentLimits, budget: Budget, largeTurn: Turns): ReadContent {
+  const limit = limits.bodyLimit;
   refuseImpossible(limit, budget);
-  const turn = createTurns();
+  const readTurn = createTurns({ atOnce: READ_AT_ONCE, between: 0 });
   return async (exchange, types) => {
     const { request } = exchange;
     if (!hasBody(request)) return EMPTY;
@@ -65,8 +56,9 @@ export function contentReader(limit: number, budget: Budget): ReadContent {
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    const bytes = await collect(request, limit, exchange.caller, budget.limit);
-    if (bytes.length > LARGE) await turn();
+    const body = createGrowing(limits, exchange.caller, budget.limit);
+    const bytes = await collect(request, body, readTurn);
+    if (isLarge(bytes)) await largeTurn();
     return bytes;
   };
 }
@@ -89,15 +81,22 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? EMPTY : { parsed: body };
 }
 
-function collect(request: IncomingMessage, limit: number, caller: Caller, most: number): Promise<Buffer> {
+function collect(request: IncomingMessage, body: Growing, readTurn: Turns): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const body = createGrowing(limit, caller, most);
+    let unpaused = 0;
     const onData = (chunk: Buffer): void => {
       try {
         body.add(chunk);
+        unpaused += chunk.length;
+        if (unpaused >= LARGE) pause();
       } catch (error) {
         settle(() => reject(error));
       }
+    };
+    const pause = (): void => {
+      unpaused = 0;
+      request.pause();
+      void readTurn().then(() => request.resume());
     };
     const onEnd = (): void =>
       settle(() => {
@@ -116,8 +115,15 @@ function collect(request: IncomingMessage, limit: number, caller: Caller, most: 
   });
 }
 
+interface Growing {
+  add(chunk: Buffer): void;
+  /** What it takes to parse it is drawn as well. */
+  whole(): Buffer;
+}
+
 /** One buffer, however many pieces there are: each of them is an object that takes more memory than a few bytes. */
-function createGrowing(limit: number, caller: Caller, most: number) {
+function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Caller, most: number): Growing {
+  const tally = createTally();
   let held: Buffer = EMPTY;
   let size = 0;
   let excess = 0;
@@ -129,7 +135,7 @@ function createGrowing(limit: number, caller: Caller, most: number) {
     held = larger;
   };
   return {
-    add: (chunk: Buffer): void => {
+    add: (chunk) => {
       const needed = size + chunk.length;
       if (needed > limit) throw tooLarge(limit);
       excess = Math.max(0, excess + CHUNK_BYTES - 2 * chunk.length);
@@ -143,25 +149,17 @@ function createGrowing(limit: number, caller: Caller, most: number) {
         chunk.copy(held, size);
       }
       size = needed;
+      // A body with too many keys is not worth parsing. In a small one the parser counts them.
+      if (size > LARGE && tally.count(held, size).keys > bodyKeys) throw tooManyKeys(bodyKeys);
     },
-    /** What it takes to parse it is drawn as well. */
-    whole: (): Buffer => {
+    whole: () => {
       const whole = held.subarray(0, size);
-      const cost = BYTE_COST * size + BRACKET_COST * brackets(whole);
+      const cost = BYTE_COST * size + BRACKET_COST * tally.count(held, size).brackets;
       if (held.length + cost > most) throw tooNested();
       caller.take(cost);
       return whole;
     },
   };
-}
-
-const OPEN_ARRAY = 0x5b;
-const OPEN_OBJECT = 0x7b;
-
-function brackets(bytes: Buffer): number {
-  let count = 0;
-  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === OPEN_ARRAY || bytes[at] === OPEN_OBJECT) count += 1;
-  return count;
 }
 
 const tooNested = (): Problem =>

@@ -9,6 +9,7 @@ import { asksStored } from '../validation/mentions.ts';
 import type { TypeValidators, Validator } from '../validation/validators.ts';
 import type { BodyLimits } from './body-limits.ts';
 import type { ReadContent } from './content.ts';
+import type { Turns } from './turns.ts';
 
 export interface Service {
   readonly type: RecordType;
@@ -18,6 +19,8 @@ export interface Service {
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
   readonly readContent: ReadContent;
+  /** Large bodies are worked on in turns: one to parse them, one to validate them. */
+  readonly largeTurn: Turns;
   readonly limits: BodyLimits;
   /** Whose keys of creates these are: clients with other rights have others. */
   readonly scope: string;

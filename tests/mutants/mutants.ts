@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     'if (!mayDiffer) return [];',
     'if (mayDiffer || !mayDiffer) return [];',
   ),
-  mutant('faults in any order', 'document-order.ts', 'return rank - other;', 'return other - rank;'),
+  mutant('faults in any order', 'document-order.ts', 'for (const key of keys)', 'for (const key of keys.toReversed())'),
   mutant(
     'an update that resets what was left out',
     'storage/write/writes.ts',

@@ -1,5 +1,6 @@
 /** POST of a new record; under an Idempotency-Key once, however often it is sent. */
 import { bodyParser } from '../body.ts';
+import { isLarge } from '../content.ts';
 import type { Exchange, Operation } from '../exchange.ts';
 import { onceOf } from '../idempotency.ts';
 import { RECORD_BODY } from '../negotiation.ts';
@@ -9,7 +10,7 @@ import { faultsIn, type Service } from '../service.ts';
 import type { Written } from '../../storage/store.ts';
 
 export function create(service: Service): Operation {
-  const { type, store, queries, validators, readContent, limits } = service;
+  const { type, store, queries, validators, readContent, largeTurn, limits } = service;
   const parse = bodyParser(type, limits);
   return async (exchange) => {
     const { request, caller, target } = exchange;
@@ -17,6 +18,7 @@ export function create(service: Service): Operation {
     const once = onceOf(exchange, content, service);
     const view = queries.view(target.query);
     const { body, raw } = parse(content);
+    if (isLarge(content)) await largeTurn();
     const { faults, disagreements } = faultsIn(service, validators.create(view.variant), { body, raw });
     const precondition = (): void => refuseIfMatch(request);
     const wanted = { type, body, raw, faults, disagreements, mergePatch: false, view, caller, precondition };
