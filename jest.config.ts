@@ -7,7 +7,7 @@ const config: Config = {
   maxWorkers: '100%',
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
   // Tools that others made have packages of their own, and replaying the whole document takes as long: `npm run test:tools`.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/tools/', '<rootDir>/tests/openapi-replay'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/tools/'],
   transform: {
     '\\.ts$': [
       '@swc/jest',

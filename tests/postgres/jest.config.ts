@@ -6,35 +6,35 @@ import base from '../../jest.config.ts';
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [
-  'delete-tree',
-  'entity-tags',
-  'formats',
-  'http',
-  'http-steps',
-  'idempotency-table',
-  'import',
-  'interface',
-  'like',
-  'migration',
-  'migration-random',
-  'migration-safety',
-  'model-based',
-  'nested-bodies',
-  'own-child',
-  'page-bytes',
-  'paging',
-  'raw-values',
-  'relations',
-  'sets',
-  'storage',
-  'suite',
-  'suite-fixtures',
-  'transfer',
-  'two-versions',
+  'commands/delete-tree',
+  'commands/import',
+  'commands/transfer',
+  'http/entity-tags',
+  'http/formats',
+  'http/http.slow',
+  'http/steps',
+  'interface/interface',
+  'migration/migration',
+  'migration/random.slow',
+  'migration/safety.slow',
+  'model-based.slow',
+  'query/like',
+  'query/paging',
+  'storage/idempotency-table',
+  'storage/nested-bodies',
+  'storage/own-child',
+  'storage/page-bytes',
+  'storage/raw-values',
+  'storage/relations',
+  'storage/sets',
+  'storage/storage',
+  'storage/two-versions.slow',
+  'suite/fixtures.slow',
+  'suite/suite.slow',
 ];
 
 /** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */
-const pooled = ['http', 'postgres/instances'];
+const pooled = ['http/http.slow', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
 const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };

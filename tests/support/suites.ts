@@ -6,7 +6,7 @@ import { suiteOf } from '../../engine/suite/suite.ts';
 import { loadModel } from './model.ts';
 import { openTwins, type Twins } from './twins.ts';
 
-/** What needs more than requests stands in suite-deployments.test.ts. */
+/** What needs more than requests stands in tests/suite/deployments. */
 export const plainCases = (model: Model, type: RecordType): readonly Case[] =>
   suiteOf(model, type).filter((one) => conditionsOf(one).length === 0);
 

@@ -5,6 +5,6 @@ import base from '../../jest.config.ts';
 export default {
   ...base,
   rootDir: '../..',
-  testMatch: ['<rootDir>/tests/tools/**/*.test.ts', '<rootDir>/tests/openapi-replay.test.ts'],
+  testMatch: ['<rootDir>/tests/tools/**/*.test.ts', '<rootDir>/tests/openapi/replay.tools.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
 };

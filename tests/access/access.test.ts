@@ -1,0 +1,512 @@
+/** Tokens: who may do what, what nobody learns of the rest, and how tokens are made and exchanged. */
+import { execFileSync, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { chmodSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createToken, parseGrants, parseTypes, tokenLine, type Types } from '../../engine/access/tokens.ts';
+import { openAccess } from '../../engine/access/access.ts';
+import { token as tokenCommand } from '../../engine/commands/token.ts';
+import { serveReloading } from '../../engine/commands/reloading.ts';
+import { serve } from '../../engine/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SCHEMA = 'tests/fixtures/access';
+
+/** Rights by the name of the token: types to read, types to write. */
+const RIGHTS = {
+  root: ['', '*'],
+  reader: ['*', ''],
+  purchases: ['Customer', 'Purchase'],
+  sales: ['Customer,Memo,Sticker', 'Purchase'],
+  crm: ['', 'Customer'],
+  billing: ['', 'Invoice'],
+} as const;
+type Name = keyof typeof RIGHTS;
+
+const typesOf = (text: string): Types => (text === '' ? new Set() : parseTypes(text));
+const names = Object.keys(RIGHTS) as Name[];
+const tokens = Object.fromEntries(names.map((name) => [name, createToken()])) as Record<Name, string>;
+const lineOf = (name: Name): string =>
+  tokenLine({ name, read: typesOf(RIGHTS[name][0]), write: typesOf(RIGHTS[name][1]) }, tokens[name]);
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: names.map(lineOf).join(';') } });
+  expect(
+    (await ask('root', 'POST /api/purchases', { code: 'A', customer: { id: 1 }, baskets: [{ amount: 1 }] })).status,
+  ).toBe(201);
+  expect((await ask('root', 'POST /api/memos', { text: 'n', purchase: { id: 1 } })).status).toBe(201);
+  expect((await ask('root', 'POST /api/invoices', { payer: { id: 1 } })).status).toBe(201);
+});
+afterAll(() => server.close());
+
+function ask(name: Name | 'nobody' | 'stranger', title: string, body?: object): Promise<Exchanged> {
+  const token = name === 'stranger' ? createToken() : name === 'nobody' ? undefined : tokens[name];
+  const headers = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  return exchange(server.url, title, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+}
+
+const codeOf = ({ headers, text }: Exchanged): string =>
+  headers['content-type'] === 'application/problem+json'
+    ? String(JSON.parse(text).type).slice('urn:problem:'.length)
+    : '';
+
+test.each([
+  ['nobody', 'GET /api/purchases', undefined, 401, 'unauthorized'],
+  ['nobody', 'GET /api/nothing', undefined, 401, 'unauthorized'],
+  ['nobody', 'OPTIONS /api/purchases', undefined, 401, 'unauthorized'],
+  ['nobody', 'DELETE /api/purchases/1', undefined, 401, 'unauthorized'],
+  ['stranger', 'GET /api/purchases', undefined, 401, 'unauthorized'],
+  ['reader', 'GET /api/purchases', undefined, 200, ''],
+  ['reader', 'GET /api/purchases/1', undefined, 200, ''],
+  ['reader', 'POST /api/purchases', {}, 403, 'forbidden'],
+  ['reader', 'PATCH /api/purchases/1', {}, 403, 'forbidden'],
+  ['reader', 'DELETE /api/purchases/1', undefined, 403, 'forbidden'],
+  ['reader', 'PUT /api/purchases', {}, 405, 'method-not-allowed'],
+  ['reader', 'GET /api/nothing', undefined, 404, 'path-not-found'],
+  ['purchases', 'GET /api/memos', undefined, 404, 'path-not-found'],
+  ['purchases', 'GET /api/customers', undefined, 200, ''],
+  ['purchases', 'PUT /api/customers/1', { name: 'x' }, 403, 'forbidden'],
+  ['purchases', 'GET /api/purchases?include=memos', undefined, 400, 'invalid-query'],
+  ['purchases', 'GET /api/purchases?fields=memos.text', undefined, 400, 'invalid-query'],
+  ['purchases', 'GET /api/customers?include=secret', undefined, 200, ''],
+  ['crm', 'GET /api/customers?_cnd[secret.word]=x', undefined, 200, ''],
+  ['crm', 'GET /api/customers?include=purchases', undefined, 400, 'invalid-query'],
+  ['purchases', 'PUT /api/purchases/1', { memos: [] }, 422, 'invalid-body'],
+  ['purchases', 'PUT /api/purchases/1', { baskets: [{ amount: 3 }] }, 200, ''],
+  ['purchases', 'PUT /api/purchases/1', { customer: { id: 1 } }, 200, ''],
+  ['purchases', 'PUT /api/purchases/1', { customer: { id: 1, name: 'changed' } }, 409, 'link-conflict'],
+  ['purchases', 'PUT /api/purchases/1', { customer: { name: 'made' } }, 422, 'invalid-body'],
+  ['root', 'PUT /api/purchases/1', { customer: { id: 1, name: 'Ada' } }, 200, ''],
+  ['sales', 'PUT /api/purchases/1', { memos: [{ id: 1 }] }, 403, 'forbidden'],
+  ['sales', 'PUT /api/purchases/1', { memos: [] }, 403, 'forbidden'],
+  ['sales', 'PUT /api/purchases/1', { stickers: [{ word: 'made' }] }, 422, 'invalid-body'],
+  ['crm', 'PUT /api/customers/1', { secret: { word: 'x' } }, 200, ''],
+  ['billing', 'GET /api/invoices/1', undefined, 200, ''],
+  ['billing', 'POST /api/invoices', { total: '1' }, 403, 'forbidden'],
+  ['billing', 'PUT /api/invoices/1', { total: '2' }, 200, ''],
+] as const)('%s: %s %j', async (name, title, body, status, code) => {
+  const answer = await ask(name, title, body);
+  expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+  const challenge = answer.headers['www-authenticate'];
+  if (status === 401) expect(challenge).toBe(name === 'nobody' ? 'Bearer' : 'Bearer error="invalid_token"');
+});
+
+test('a conflict names no relation that the token may not know', async () => {
+  for (const number of [7, 8])
+    expect((await ask('root', 'POST /api/invoices', { number, payer: { id: 1 } })).status).toBe(201);
+  const { text: list } = await ask('root', 'GET /api/invoices?_cnd[number]=8');
+  const [{ id }] = JSON.parse(list) as [{ id: number }];
+  const known = await ask('root', `PUT /api/invoices/${id}`, { number: 7 });
+  expect([known.status, JSON.parse(known.text).errors.length]).toEqual([409, 2]);
+  const answer = await ask('billing', `PUT /api/invoices/${id}`, { number: 7 });
+  expect([answer.status, codeOf(answer)]).toEqual([409, 'unique-conflict']);
+  expect(JSON.parse(answer.text).errors).toEqual([
+    {
+      pointer: '/number',
+      code: 'unique',
+      message: expect.stringMatching(/has this value of "number" already, together/),
+    },
+  ]);
+  expect(answer.text).not.toMatch(/payer|customer/i);
+});
+
+test('a page of another origin may ask whether it may send a token', async () => {
+  const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+  const { status, headers: answered } = await exchange(server.url, 'OPTIONS /api/purchases', { headers });
+  expect([status, answered.allow]).toEqual([204, undefined]);
+});
+
+/** Whatever an answer may say, it must not name these. */
+const HIDDEN: Readonly<Record<'crm' | 'billing' | 'nobody', readonly string[]>> = {
+  crm: ['Purchase', 'Memo', 'Sticker', 'Invoice', 'Basket'],
+  billing: ['Purchase', 'Memo', 'Sticker', 'Customer', 'Secret', 'Basket', 'payer'],
+  nobody: ['Purchase', 'Memo', 'Sticker', 'Customer', 'Secret', 'Basket', 'Invoice', 'payer'],
+};
+
+describe.each(Object.entries(HIDDEN))('%s does not learn', (name, words) => {
+  test.each([
+    'GET /',
+    'GET /openapi.json',
+    'GET /openapi.yaml',
+    'GET /api/nothing',
+    'GET /api/purchas',
+    'OPTIONS /api/customers',
+    'GET /api/customers',
+    'GET /api/customers?include=purchses',
+    'GET /api/customers?_cnd[purchse]=1',
+    'GET /api/invoices?_cnd[paye]=1',
+    'DELETE /api/customers/1',
+    'OPTIONS /api/invoices',
+    'GET /api/invoices/1',
+  ])('from %s', async (title) => {
+    const { status, text, headers } = await ask(name as keyof typeof HIDDEN, title);
+    expect(status).not.toBe(500);
+    const said = JSON.stringify(headers) + text;
+    expect(
+      words.filter((word) =>
+        new RegExp(`\\b${word}s?\\b`, title.includes('paye') ? '' : 'i').test(
+          said.replaceAll(/instance[^,]*|There is nothing at [^;]*/g, ''),
+        ),
+      ),
+    ).toEqual([]);
+  });
+});
+
+test('OpenAPI says that a token is needed', async () => {
+  const document = JSON.parse((await ask('crm', 'GET /openapi.json')).text);
+  expect(document.security).toEqual([{ token: [] }]);
+  expect(Object.keys(document.paths)).toContain('/api/customers');
+  expect(JSON.parse((await ask('nobody', 'GET /openapi.json')).text).paths).toEqual({});
+  expect(Object.keys(JSON.parse((await ask('reader', 'GET /openapi.json')).text).paths['/api/purchases'])).toEqual([
+    'get',
+  ]);
+});
+
+test('without a token the pages say that one is needed, and have a place to enter it', async () => {
+  const start = (await ask('nobody', 'GET /')).text;
+  expect(start).toMatch(/<main data-by-token data-locked>/);
+  expect(start).not.toContain('0 record types');
+  for (const page of [start, (await ask('nobody', 'GET /docs')).text]) {
+    expect(page).toContain('<form class="access" id="access" hidden>');
+    expect(page).toContain('<script src="docs/token.js" defer></script>');
+  }
+  expect((await ask('nobody', 'GET /docs/token.js')).status).toBe(200);
+  expect((await ask('crm', 'GET /')).text).toContain('<h3>Customer</h3>');
+});
+
+test.each(['/', '/openapi.json', '/openapi.yaml', '/docs'])('caches keep %s apart by token', async (path) => {
+  const { headers } = await ask('crm', `GET ${path}`);
+  expect(headers['vary']).toBe('Accept-Encoding, Authorization');
+  const again = await exchange(server.url, `GET ${path}`, {
+    headers: { authorization: `Bearer ${tokens.crm}`, 'if-none-match': String(headers.etag) },
+  });
+  expect([again.status, again.headers['vary']]).toEqual([304, 'Accept-Encoding, Authorization']);
+});
+
+test('the same Idempotency-Key of two tokens means two requests', async () => {
+  const send = (name: Name): Promise<Exchanged> =>
+    exchange(server.url, 'POST /api/customers', {
+      headers: { authorization: `Bearer ${tokens[name]}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
+      body: '{"name":"x"}',
+    });
+  const [first, again, other] = [await send('root'), await send('root'), await send('crm')];
+  expect(again.text).toBe(first.text);
+  expect(other.status).toBe(201);
+  expect(other.headers.location).not.toBe(first.headers.location);
+});
+
+test('lines are written and read back', () => {
+  const { grants, faults } = parseGrants({ name: 'f', text: `# people\n\n${names.map(lineOf).join('\n')}` });
+  expect(faults).toEqual([]);
+  expect(grants.map(({ name, read, write }) => ({ name, read, write }))).toEqual(
+    names.map((name) => ({ name, read: typesOf(RIGHTS[name][0]), write: typesOf(RIGHTS[name][1]) })),
+  );
+  expect(names.map(lineOf).join().includes(tokens.root)).toBe(false);
+});
+
+test.each(['x', 'x read=*', 'x sha256=00', `read=* sha256=${'0'.repeat(64)}`, `${lineOf('root')}\n${lineOf('root')}`])(
+  'refused as tokens: %s',
+  (text) => {
+    expect(parseGrants({ name: 'f', text }).faults).toHaveLength(1);
+  },
+);
+
+const ENTRY = lineOf('root');
+const hashPart = (name: Name): string => lineOf(name).split(' ').at(-1) ?? '';
+
+test.each([
+  ['a malformed line', `${ENTRY}\nnonsense`, ['root'], ['f: line 2: expected NAME']],
+  ['malformed entries in one line', `${ENTRY};x;${lineOf('crm')};y`, ['root', 'crm'], ['entry 2: ', 'entry 4: ']],
+  ['a right twice', `a read=Memo read=* ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
+  ['a line twice', `${ENTRY}\n${ENTRY}`, ['root'], ['f: line 2: repeats f: line 1']],
+  ['a name twice', `${ENTRY}\nroot read=* ${hashPart('crm')}`, [], ['f: line 1 and f: line 2: several tokens are']],
+  ['a hash twice', `${ENTRY}\nother read=* ${hashPart('root')}`, [], ['f: line 1 and f: line 2: the hash is the same']],
+  ['less for the same token', `${ENTRY}\nroot read=Memo ${hashPart('root')}`, [], ['line 2: several tokens']],
+  ['two entries behind #', `${ENTRY}\n# ${lineOf('crm')};${lineOf('sales')}`, ['root'], []],
+  ['lines of Windows, and a BOM', `\uFEFF${ENTRY}\r\n${lineOf('crm')}\r\n`, ['root', 'crm'], []],
+])('lines that give access: %s', (_, text, expected, faults) => {
+  const parsed = parseGrants({ name: 'f', text });
+  expect(parsed.grants.map(({ name }) => name)).toEqual(expected);
+  expect(parsed.faults).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+});
+
+test('a name of TOKENS that the file has as well belongs to neither', () => {
+  const other = `root read=* ${hashPart('crm')}`;
+  const { grants, faults } = parseGrants({ name: 'f', text: ENTRY }, { name: 'TOKENS', text: other });
+  expect([grants, faults]).toEqual([[], ['f: line 1 and TOKENS: line 1: several tokens are called "root"']]);
+});
+
+describe('a file of tokens', () => {
+  const root = mkdtempSync(join(tmpdir(), 'tokens-'));
+  let folder: string;
+  let file: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(root, 'own-'));
+    file = join(folder, 'tokens');
+  });
+  afterAll(() => rmSync(root, { recursive: true }));
+
+  /** The file as a service follows it; `next` answers who has access after the next change. */
+  function following(text: string, others = '') {
+    writeFileSync(file, text);
+    const events = new EventEmitter();
+    const refused: string[] = [];
+    const access = openAccess(
+      { tokensFile: file, tokens: others },
+      {
+        changed: (grants) =>
+          void setImmediate(() =>
+            events.emit(
+              'changed',
+              grants.map(({ name }) => name),
+            ),
+          ),
+        refused: (faults) => void refused.push(...faults),
+      },
+    );
+    const may = (name: Name): boolean => {
+      try {
+        return (
+          access.grantOf({ headers: { authorization: `Bearer ${tokens[name]}` } } as IncomingMessage).name === name
+        );
+      } catch {
+        return false;
+      }
+    };
+    const next = async (): Promise<readonly string[]> => (await once(events, 'changed'))[0];
+    return { may, next, refused, close: () => access.close() };
+  }
+  const all = `${lineOf('reader')}\n${lineOf('root')}`;
+
+  test.each<[what: string, change: () => void, left: readonly Name[], said: readonly string[]]>([
+    ['a line beside a malformed one', () => writeFileSync(file, `nonsense\n${ENTRY}`), ['root'], ['tokens: line 1: ']],
+    ['a line, in steps of an editor', () => execFileSync('sed', ['-i', '/^reader/d', file]), ['root'], []],
+    ['every line', () => truncateSync(file), [], []],
+    ['the file', () => rmSync(file), [], ['which cannot be read: ']],
+    ['the folder', () => renameSync(folder, `${folder}-away`), [], ['which cannot be read: ']],
+    ['the text', () => writeFileSync(file, Buffer.alloc(300, 0xff)), [], ['tokens: line 1: ']],
+    ...(process.getuid?.() === 0
+      ? []
+      : [
+          ['the right to read it', () => chmodSync(file, 0), [], ['which cannot be read: ']] as [
+            string,
+            () => void,
+            readonly Name[],
+            readonly string[],
+          ],
+        ]),
+  ])('what is removed gives no access: %s', async (_, change, left, said) => {
+    const { may, next, refused, close } = following(all, lineOf('crm'));
+    expect([may('reader'), may('root'), may('crm')]).toEqual([true, true, true]);
+    change();
+    expect(await next()).toEqual([...left, 'crm']);
+    expect([may('reader'), may('root'), may('crm')]).toEqual([false, left.includes('root'), true]);
+    await new Promise(setImmediate);
+    expect(refused).toEqual(said.map((fault) => expect.stringContaining(fault)));
+    expect(refused.join()).not.toContain('nonsense');
+    close();
+  });
+
+  test('comes back: what was gone counts again when it is there', async () => {
+    const { may, next, close } = following(all);
+    rmSync(file);
+    expect(await next()).toEqual([]);
+    writeFileSync(file, lineOf('reader'));
+    expect(await next()).toEqual(['reader']);
+    expect([may('reader'), may('root')]).toEqual([true, false]);
+    close();
+  });
+
+  test('that an editor empties before it writes it locks nobody out', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const { may, close } = following(all);
+    const look = async (): Promise<void> => {
+      await jest.advanceTimersByTimeAsync(500);
+      // The file is read by a thread.
+      while (jest.getTimerCount() === 0) await new Promise(setImmediate);
+    };
+    await look();
+    truncateSync(file);
+    await look();
+    expect([may('reader'), may('root')]).toEqual([true, true]);
+    writeFileSync(file, lineOf('root'));
+    await look();
+    await look();
+    expect([may('reader'), may('root')]).toEqual([false, true]);
+    truncateSync(file);
+    for (let looks = 0; looks < 2; looks += 1) await look();
+    expect([may('reader'), may('root')]).toEqual([false, false]);
+    close();
+    jest.useRealTimers();
+  });
+
+  test('that never stays the same is taken after three looks', async () => {
+    const { next, close } = following(all);
+    let written = 0;
+    const rewrite = (): void => {
+      writeFileSync(`${file}~`, `${ENTRY}\n# ${(written += 1)}`);
+      renameSync(`${file}~`, file);
+    };
+    const writing = setInterval(rewrite, 20);
+    try {
+      expect(await next()).toEqual(['root']);
+    } finally {
+      clearInterval(writing);
+    }
+    close();
+  });
+
+  test('that is a pipe is read once', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    spawn('sh', ['-c', `printf '%s' '${ENTRY}' > '${pipe}'`], { stdio: 'ignore' });
+    const access = openAccess(
+      { tokensFile: pipe, tokens: '' },
+      { changed: () => expect('read again').toBe('read once'), refused: () => undefined },
+    );
+    const request = { headers: { authorization: `Bearer ${tokens.root}` } } as IncomingMessage;
+    expect(access.grantOf(request).name).toBe('root');
+    access.close();
+  });
+
+  test('is followed by a service, without a restart', async () => {
+    writeFileSync(file, lineOf('reader'));
+    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
+    const status = async (name: Name): Promise<number> =>
+      (await exchange(own.url, 'GET /api/purchases', { headers: { authorization: `Bearer ${tokens[name]}` } })).status;
+    expect([await status('reader'), await status('root')]).toEqual([200, 401]);
+    writeFileSync(file, `${lineOf('root')}\nnonsense`);
+    for (let waited = 0; waited < 200 && (await status('root')) !== 200; waited += 1) await sleep(50);
+    expect([await status('reader'), await status('root')]).toEqual([401, 200]);
+    await own.close();
+  });
+
+  test('with a fault is refused at start, with its line', async () => {
+    writeFileSync(file, `${lineOf('root')}\nnonsense`);
+    const start = (tokensFile: string): Promise<TestServer> =>
+      startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile } });
+    await expect(start(file)).rejects.toThrow('tokens: line 2: expected');
+    await expect(start(`${file}-missing`)).rejects.toThrow('-missing", which cannot be read');
+  });
+});
+
+test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens is refused', async (host) => {
+  const settings = { ...readSettings({}), host, port: 0, schemaDirectory: SCHEMA };
+  await expect(serve(settings)).rejects.toThrow(/^HOST is ".+", which other machines reach, and there are no tokens/);
+});
+
+test('records dev on HOST 0.0.0.0 without tokens is refused as well', async () => {
+  const settings = { ...readSettings({}), host: '0.0.0.0', port: 0, schemaDirectory: SCHEMA };
+  await expect(serveReloading(settings)).rejects.toThrow(/^HOST is "0.0.0.0", which other machines reach/);
+});
+
+/** A name that somebody else's name server lets lead to this machine. */
+const REBOUND = 'rebound.example:3000';
+
+describe('a request for another host', () => {
+  const status = async (url: string, host: string, title = 'GET /api/memos'): Promise<number> =>
+    (await exchange(url, title, { headers: { host } })).status;
+
+  test.each([
+    ['localhost', 200],
+    ['localhost:3000', 200],
+    ['LocalHost.:3000', 200],
+    ['records.localhost', 200],
+    ['127.0.0.1:3000', 200],
+    ['[::1]:3000', 200],
+    ['192.168.0.7', 200],
+    [REBOUND, 421],
+    ['localhost.rebound.example', 421],
+    ['127.0.0.1.rebound.example', 421],
+    ['127.0.0.1@rebound.example', 400],
+    ['xlocalhost', 421],
+  ])('is refused without tokens: %s', async (host, expected) => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA });
+    expect(await status(own.url, host)).toBe(expected);
+    await own.close();
+  });
+
+  test('is refused at every path, and nothing is carried out', async () => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA });
+    for (const path of ['/', '/docs', '/openapi.json', '/metrics', '/api/memos', '/nothing'])
+      expect([path, await status(own.url, REBOUND, `GET ${path}`)]).toEqual([path, 421]);
+    const headers = { host: REBOUND, 'content-type': 'application/json' };
+    const answer = await exchange(own.url, 'POST /api/memos', { headers, body: '{}' });
+    expect(codeOf(answer)).toBe('misdirected-request');
+    expect((await exchange(own.url, 'GET /api/memos')).text).toBe('[]');
+    await own.close();
+  });
+
+  test('is taken under the names of ALLOWED_HOSTS, and with tokens under any', async () => {
+    const named = await startTestServer({ schemaDirectory: SCHEMA, settings: { allowedHosts: ['rebound.example'] } });
+    expect([await status(named.url, REBOUND), await status(named.url, 'other.example')]).toEqual([200, 421]);
+    await named.close();
+    expect(await status(server.url, REBOUND)).toBe(401);
+  });
+});
+
+test('records token makes one that works', async () => {
+  const print = jest.spyOn(console, 'log').mockImplementation();
+  process.env['SCHEMA_DIR'] = SCHEMA;
+  await tokenCommand.run(['made', '--write', 'Purchase', '--json']);
+  await expect(tokenCommand.run(['made', '--write', 'Purchse'])).rejects.toThrow('did you mean "Purchase"');
+  delete process.env['SCHEMA_DIR'];
+  const { token, line } = JSON.parse(String(print.mock.calls[0]?.[0]));
+  print.mockRestore();
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: line } });
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await exchange(own.url, 'GET /api/purchases', { headers })).status).toBe(200);
+  expect((await exchange(own.url, 'GET /api/customers', { headers })).status).toBe(404);
+  await own.close();
+});
+
+test('a record that needs what the token may not know cannot be made inside another, and nothing is said of it', async () => {
+  const [all, some] = [createToken(), createToken()];
+  const lines = [
+    tokenLine({ name: 'all', read: new Set(), write: parseTypes('*') }, all),
+    tokenLine({ name: 'some', read: new Set(), write: parseTypes('Shop') }, some),
+  ];
+  const shops = await startTestServer({
+    schemaDirectory: 'tests/fixtures/hidden-relation',
+    settings: { tokens: lines.join(';') },
+  });
+  const sendAs = (token: string, title: string, body: object): Promise<Exchanged> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return exchange(shops.url, title, { headers, body: JSON.stringify(body) });
+  };
+  const whole = { tills: [{ label: 'a', strongbox: { id: 1 } }], safe: { strongbox: { id: 1 } } };
+  const made = JSON.parse((await sendAs(all, 'POST /api/shops', whole)).text);
+  await sendAs(all, 'POST /api/shops', {});
+  const path = `PUT /api/shops/${made.id}`;
+  const till = { id: made.tills[0].id, label: 'b' };
+  const answers = [
+    await sendAs(some, path, { tills: [till, { label: 'c' }] }),
+    await sendAs(some, path, { tills: [till, {}], name: 1 }),
+    await sendAs(some, 'POST /api/shops', { tills: [{ label: 'c' }] }),
+    await sendAs(some, 'POST /api/shops', { safe: {} }),
+    await sendAs(some, `PUT /api/shops/${made.id + 1}`, { safe: { label: 'x' } }),
+    await sendAs(some, 'POST /api/tills', { label: 'x' }),
+    await sendAs(some, path, { tills: [till], safe: { label: 'x' } }),
+  ];
+  await shops.close();
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403, 200]);
+  expect(answers.map(({ text }) => JSON.parse(text).errors?.[0]?.pointer)).toEqual([
+    '/tills/1',
+    '/tills/1',
+    '/tills/0',
+    '/safe',
+    '/safe',
+    undefined,
+    undefined,
+  ]);
+  for (const { text } of answers) expect(text).not.toMatch(/strongbox/i);
+});

@@ -1,0 +1,180 @@
+/** Backups while clients write, and what restores them. */
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { StartError } from '../../engine/start-error.ts';
+import { backUp, restore, verify } from '../../engine/storage/sqlite/backup.ts';
+import { fileOf } from '../support/databases.ts';
+import { exchange } from '../support/exchange.ts';
+import { createProject, type Project, runCommand } from '../support/project.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { type Assembly, WriteLoad } from '../support/write-load.ts';
+
+const SCHEMA = 'tests/fixtures/durability';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'backup-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const at = (name: string): string => join(directory, name);
+
+const startOn = (name: string): Promise<TestServer> =>
+  startTestServer({ schemaDirectory: SCHEMA, settings: { databaseUrl: `sqlite:${at(name)}` } });
+
+const recordsOf = async (server: TestServer): Promise<readonly Assembly[]> =>
+  JSON.parse((await exchange(server.url, 'GET /api/assemblies')).text) as Assembly[];
+
+test('a backup under load is one state of the database: restored, no record is there in part', async () => {
+  const server = await startOn('live.db');
+  const load = new WriteLoad();
+  const running = load.run(server.url, 6);
+  await sleep(200);
+  const acknowledged = [...load.known].filter(([, { acknowledged: state }]) => state !== 'gone').map(([id]) => id);
+  const { rows } = await backUp(at('live.db'), at('copy.db'));
+  expect(rows).toBeGreaterThan(0);
+  await sleep(100);
+  await server.close();
+  await running;
+  const restored = await restore(at('copy.db'), at('live.db'));
+  expect(existsSync(restored.former ?? '')).toBe(true);
+  const again = await startOn('live.db');
+  const records = await recordsOf(again);
+  expect(
+    records.filter(
+      ({ stamp, parts, box }) => parts.length !== 3 || [...parts, box].some((one) => one?.stamp !== stamp),
+    ),
+  ).toEqual([]);
+  const there = new Set(records.map(({ id }) => id));
+  const stillThere = acknowledged.filter((id) => load.known.get(id)?.acknowledged !== 'gone');
+  expect(stillThere.filter((id) => !there.has(id))).toEqual([]);
+  await again.close();
+});
+
+describe('nothing is replaced', () => {
+  let contents: Buffer;
+  beforeAll(async () => {
+    const server = await startOn('kept.db');
+    await exchange(server.url, 'POST /api/boxes', {
+      headers: { 'content-type': 'application/json' },
+      body: '{"stamp":1}',
+    });
+    await server.close();
+    contents = readFileSync(at('kept.db'));
+    await backUp(at('kept.db'), at('good.db'));
+    writeFileSync(at('text'), 'no database at all, but long enough to be looked at as one'.repeat(20));
+    const other = new Database(at('foreign.db'));
+    other.exec('create table other (a)');
+    other.close();
+    copyFileSync(at('good.db'), at('damaged.db'));
+    const bytes = readFileSync(at('good.db'));
+    bytes.fill(0xff, 4096 * 2, 4096 * 5);
+    writeFileSync(at('damaged.db'), bytes);
+  });
+
+  test.each([
+    ['missing', /There is no file/],
+    ['text', /cannot be read as an SQLite database/],
+    ['foreign.db', /not a database of this engine/],
+    ['damaged.db', /is damaged|cannot be read/],
+  ])('by %s', async (name, message) => {
+    await expect(restore(at(name), at('kept.db'))).rejects.toThrow(message);
+    expect(readFileSync(at('kept.db')).equals(contents)).toBe(true);
+  });
+
+  test('while the service runs', async () => {
+    const server = await startOn('kept.db');
+    await expect(restore(at('good.db'), at('kept.db'))).rejects.toThrow('is in use');
+    await server.close();
+  });
+
+  test('by a copy on its way: it has a name of its own, and files of others are left alone', async () => {
+    for (const name of ['kept.db.restoring', 'kept.db.partial', 'live.partial']) copyFileSync(at('good.db'), at(name));
+    symlinkSync(at('victim'), at('other.db.partial'));
+    await backUp(at('live.partial'), at('live.copy'));
+    await backUp(at('kept.db'), at('other.db'));
+    await restore(at('kept.db.restoring'), at('kept.db'));
+    for (const name of ['kept.db.restoring', 'kept.db.partial', 'live.partial'])
+      expect(verify(at(name)).rows).toBeGreaterThan(0);
+    expect(existsSync(at('victim'))).toBe(false);
+    expect(readdirSync(directory).filter((name) => /[0-9a-f]{12}\.partial/.test(name))).toEqual([]);
+  });
+
+  test.each([
+    ['good.db', 'nowhere/copy.db', /cannot be written: .*ENOENT/],
+    ['text', 'unmade.db', /cannot be copied to .+ not a database/],
+  ])('by a backup of %s to %s, which says why', async (from, to, message) => {
+    await expect(backUp(at(from), at(to))).rejects.toThrow(message);
+    await expect(backUp(at(from), at(to))).rejects.toBeInstanceOf(StartError);
+    expect(existsSync(at(to))).toBe(false);
+  });
+
+  test('by a backup onto a file that is there', async () => {
+    await expect(backUp(at('kept.db'), at('text'))).rejects.toThrow('is there already');
+    expect(verify(at('good.db')).rows).toBeGreaterThan(0);
+  });
+});
+
+test('a damaged database is replaced, and kept', async () => {
+  writeFileSync(at('broken.db'), 'x'.repeat(5000));
+  const { former } = await restore(at('good.db'), at('broken.db'));
+  expect(readFileSync(former ?? '', 'utf8')).toBe('x'.repeat(5000));
+  expect(verify(at('broken.db')).rows).toBeGreaterThan(0);
+});
+
+describe('the command', () => {
+  const SHELF = 'type: Shelf\nfields: { label: { type: string, required: true }, height: { type: integer } }\n';
+  let project: Project;
+  beforeAll(async () => {
+    project = await createProject({ 'shelf.yaml': SHELF }, undefined, 'sqlite');
+    await project.serving(async (url) => {
+      const headers = { 'content-type': 'application/json' };
+      await exchange(url, 'POST /api/shelves', { headers, body: '{"label":"A","height":3}' });
+    });
+    expect(await project.run('backup', at('shelves.db'))).toMatchObject({ code: 0, err: '' });
+  });
+  afterAll(() => project.remove());
+
+  const restored = () => project.run('restore', at('shelves.db'));
+
+  test('says which steps the next start makes, where the descriptors only have more', async () => {
+    project.write({ 'shelf.yaml': `${SHELF}`.replace(' } }', ' }, wood: { type: string } }') });
+    const { code, out } = await restored();
+    expect([code, out]).toEqual([0, expect.stringMatching(/other descriptors\. The next start.*"?wood"?.* verified/s)]);
+  });
+
+  test('refuses what the service would not start with, and changes nothing, unless it is to be put back anyway', async () => {
+    project.write({ 'shelf.yaml': SHELF.replace(', height: { type: integer }', '') });
+    const before = readdirSync(directoryOf(project));
+    const { code, err } = await restored();
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/would not start.*--allow drop-field:Shelf\.height.*Nothing was changed/s),
+    ]);
+    expect(readdirSync(directoryOf(project))).toEqual(before);
+    expect(await project.run('restore', at('shelves.db'), '--force')).toMatchObject({ code: 0, err: '' });
+  });
+
+  test.each(['backup', 'restore'] as const)('%s says what does it with PostgreSQL', async (command) => {
+    const environment = { DATABASE_URL: 'postgres://nobody@127.0.0.1/nothing' };
+    const { code, err } = await runCommand(command, ['file'], environment);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/PostgreSQL has a program of its own for it: pg_(dump|restore) /),
+    ]);
+  });
+});
+
+const directoryOf = ({ database }: Project): string => dirname(fileOf(database));

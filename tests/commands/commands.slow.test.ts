@@ -1,0 +1,593 @@
+/** The commands that maintainers use, on the command line: check, diff, new, describe, dev; and the manual's way from nothing. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { changeKinds } from '../../engine/diff/change.ts';
+import { stepRisks } from '../../engine/storage/plan/step.ts';
+import { until } from '../support/leaving.ts';
+import { ask } from '../support/ask.ts';
+import type { Running } from '../support/compiled.ts';
+import { readBlocks, readExamples, replay } from '../support/examples.ts';
+import { codeRows, section } from '../support/markdown.ts';
+import { type Files, type Project, runCommand } from '../support/project.ts';
+import { fixtureSchemas } from '../support/schemas.ts';
+import { shellCommands } from '../support/shell.ts';
+import { useCompiled, useProjects } from '../support/using.ts';
+
+const manual = readFileSync('schema/README.md', 'utf8');
+
+const compiled = useCompiled();
+const projectOf = useProjects();
+
+/** Where a service says that it serves. */
+async function served(running: Running): Promise<string> {
+  for (let left = 400; left > 0 && running.child.exitCode === null; left--) {
+    const [, url] = /(http:\/\/\S+?)\/api\//.exec(running.out()) ?? [];
+    if (url !== undefined) return url;
+    await sleep(25);
+  }
+  throw new Error(`did not start: ${running.err()}`);
+}
+
+describe('check', () => {
+  const FAULTY = {
+    'a.yaml': 'type: A\nfeilds: {}\nopen: maybe\n',
+    'b.yaml': 'type: B\nrelations: { a: { kind: belongsTo, type: AA } }\n',
+  };
+
+  test('prints every diagnostic of every file, and ends with 1', async () => {
+    const project = await projectOf(FAULTY);
+    const { code, out } = await project.run('check');
+    expect(code).toBe(1);
+    const places = [...out.matchAll(/([ab])\.yaml:(\d+:\d+) error (\S+)/g)].map(([, ...found]) => found);
+    expect(places).toEqual([
+      ['a', '2:1', 'unknown-key'],
+      ['a', '3:7', 'wrong-type'],
+      ['b', '2:42', 'unknown-type'],
+    ]);
+  });
+
+  test('--json', async () => {
+    const project = await projectOf(FAULTY);
+    const { code, out } = await project.run('check', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toHaveLength(3);
+    expect(JSON.parse(out)[0]).toMatchObject({ code: 'unknown-key', severity: 'error', line: 2, column: 1 });
+  });
+});
+
+describe('the manual', () => {
+  test('lists the steps of plans, and marks those that have to be allowed', () => {
+    const rows = codeRows(section(manual, '### Steps')).map(({ name, cells }) => [name, cells.at(-1) === '`!`']);
+    const marked = Object.entries(stepRisks).map(([code, risk]) => [code, risk !== 'safe']);
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(marked));
+  });
+
+  test('lists what diff tells, and marks what breaks', () => {
+    const rows = codeRows(section(manual, '### What clients notice')).map(({ name, cells }) => [name, cells.at(-1)]);
+    const marked = Object.entries(changeKinds).map(([kind, { breaking }]) => [kind, breaking ? 'breaking' : '']);
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(marked));
+  });
+});
+
+describe('diff', () => {
+  const book = (fields: string, rest = ''): string => `type: Book\nfields: { ${fields} }\n${rest}`;
+  const author = (books: string, rest = ''): string =>
+    `type: Author\n${rest}relations: { books: { kind: hasMany, type: Book${books} } }\n`;
+  const A = 'a: { type: string, maxLength: 9 }';
+
+  test.each<[string, Record<string, string>, Record<string, string>]>([
+    ['', { b: book(A) }, { b: book(`${A.replace(' }', ', description: x, examples: [y] }')}`, 'table: volumes') }],
+    ['type-added', { b: book(A) }, { b: book(A), c: 'type: C' }],
+    ['breaking type-removed', { b: book(A), c: 'type: C' }, { b: book(A) }],
+    [
+      '',
+      { b: book(A) },
+      { b: 'type: Volume\nrenamedFrom: Book\npath: books\nfields: { a: { type: string, maxLength: 9 } }' },
+    ],
+    ['breaking path-changed', { b: book(A) }, { b: book(A, 'path: volumes') }],
+    ['breaking operation-removed', { b: book(A) }, { b: book(A, 'operations: [list, get, create, update]') }],
+    ['operation-added', { b: book(A, 'operations: [list]') }, { b: book(A, 'operations: [list, get]') }],
+    ['breaking identifier-renamed', { b: book(A) }, { b: book(A, 'identifier: { name: key }') }],
+    ['breaking identifier-hidden', { b: book(A) }, { b: book(A, 'identifier: { inRecord: false }') }],
+    ['identifier-shown', { b: book(A, 'identifier: { inRecord: false }') }, { b: book(A) }],
+    ['breaking order-changed', { b: book(A, 'order: [a]') }, { b: book(A, 'order: [a desc]') }],
+    ['', { b: book(A) }, { b: book(A, 'order: [id]') }],
+    ['breaking limit-lowered', { b: book(A) }, { b: book(A, 'list: { maxLimit: 10 }') }],
+    ['limit-raised', { b: book(A) }, { b: book(A, 'list: { maxLimit: 2000 }') }],
+    ['opened', { b: book(A) }, { b: book(A, 'open: true') }],
+    ['breaking closed', { b: book(A, 'open: true') }, { b: book(A) }],
+    ['breaking precondition-required', { b: book(A) }, { b: book(A, 'preconditions: required') }],
+    ['precondition-relaxed', { b: book(A, 'preconditions: required') }, { b: book(A) }],
+    ['breaking unique-added', { b: book(A) }, { b: book(A, 'unique: [[a]]') }],
+    ['unique-removed', { b: book('a: { type: string, unique: true }') }, { b: book('a: { type: string }') }],
+    ['field-added', { b: book(A) }, { b: book(`${A}, b: { type: any }`) }],
+    ['breaking required-field-added', { b: book(A) }, { b: book(`${A}, b: { type: any, required: true }`) }],
+    [
+      'required-field-added',
+      { b: book(A, 'operations: [list]') },
+      { b: book(`${A}, b: { type: any, required: true }`, 'operations: [list]') },
+    ],
+    ['breaking field-removed', { b: book(`${A}, b: { type: any }`) }, { b: book(A) }],
+    ['breaking field-renamed', { b: book(A) }, { b: book('z: { type: string, maxLength: 9, renamedFrom: a }') }],
+    ['breaking field-type-changed', { b: book('a: { type: integer }') }, { b: book('a: { type: decimal }') }],
+    ['breaking field-narrowed', { b: book(A) }, { b: book(A.replace('9', '8')) }],
+    ['field-narrowed', { b: book(A, 'operations: [get]') }, { b: book(A.replace('9', '8'), 'operations: [get]') }],
+    ['field-widened', { b: book(A) }, { b: book(A.replace('9', '10')) }],
+    [
+      'breaking field-required',
+      { b: book('a: { type: string, nullable: true }') },
+      { b: book('a: { type: string, nullable: true, required: true }') },
+    ],
+    [
+      'field-optional',
+      { b: book('a: { type: string, nullable: true, required: true }') },
+      { b: book('a: { type: string, nullable: true }') },
+    ],
+    [
+      'breaking null-refused',
+      { b: book('a: { type: string, default: x, nullable: true }') },
+      { b: book('a: { type: string, default: x }') },
+    ],
+    [
+      'breaking null-answered',
+      { b: book('a: { type: string, default: x }') },
+      { b: book('a: { type: string, default: x, nullable: true }') },
+    ],
+    ['breaking field-read-only', { b: book(A) }, { b: book(A.replace('}', ', readOnly: true }')) }],
+    ['field-writable', { b: book(A.replace('}', ', readOnly: true }')) }, { b: book(A) }],
+    [
+      'default-changed',
+      { b: book('a: { type: integer, default: 0 }') },
+      { b: book('a: { type: integer, default: 1 }') },
+    ],
+    [
+      'variant-added',
+      { b: book(A, 'variants: { default: x, omit: { x: [] } }') },
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
+    ],
+    [
+      'breaking variant-removed',
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
+      { b: book(A, 'variants: { default: x, omit: { x: [] } }') },
+    ],
+    [
+      'breaking default-variant-changed',
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
+      { b: book(A, 'variants: { default: y, omit: { x: [], y: [a] } }') },
+    ],
+    [
+      'breaking variant-lacks-field',
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [] } }') },
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
+    ],
+    [
+      'variant-has-field',
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
+      { b: book(A, 'variants: { default: x, omit: { x: [], y: [] } }') },
+    ],
+    ['relation-added', { b: book(A), a: 'type: Author' }, { b: book(A), a: author('') }],
+    ['breaking relation-removed', { b: book(A), a: author('') }, { b: book(A), a: 'type: Author' }],
+    [
+      'breaking relation-renamed',
+      { b: book(A), a: author('') },
+      { b: book(A), a: author(', renamedFrom: books').replace('books: { kind', 'works: { kind') },
+    ],
+    [
+      'breaking relation-kind-changed',
+      { b: book(A), a: author('') },
+      { b: book(A), a: author('').replace('hasMany', 'hasOne') },
+    ],
+    [
+      'breaking relation-type-changed',
+      { b: book(A), a: author(''), c: 'type: C' },
+      { b: book(A), a: author('').replace('Book', 'C'), c: 'type: C' },
+    ],
+    [
+      '',
+      { b: book(A), a: author('') },
+      { b: book(A).replace('Book', 'Volume\nrenamedFrom: Book\npath: books'), a: author('').replace('Book', 'Volume') },
+    ],
+    ['breaking relation-link-only', { b: book(A), a: author(', nested: write') }, { b: book(A), a: author('') }],
+    ['relation-writable', { b: book(A), a: author('') }, { b: book(A), a: author(', nested: write') }],
+    ['breaking relation-shows-less', { b: book(A), a: author('') }, { b: book(A), a: author(', fields: []') }],
+    ['relation-shows-more', { b: book(A), a: author(', fields: []') }, { b: book(A), a: author('') }],
+    ['breaking relation-not-shown', { b: book(A), a: author('') }, { b: book(A), a: author(', shown: false') }],
+    ['relation-shown', { b: book(A), a: author(', shown: false') }, { b: book(A), a: author('') }],
+    [
+      'breaking ownership-changed',
+      { b: book(A), a: author(', nested: write') },
+      { b: book(A), a: author(', owned: true') },
+    ],
+    ...(
+      [
+        ['breaking required-relation-added', '', 'b: { kind: belongsTo, type: Book, required: true }'],
+        [
+          'breaking relation-required',
+          'b: { kind: belongsTo, type: Book }',
+          'b: { kind: belongsTo, type: Book, required: true }',
+        ],
+        [
+          'breaking relation-optional',
+          'b: { kind: belongsTo, type: Book, required: true }',
+          'b: { kind: belongsTo, type: Book }',
+        ],
+        [
+          'breaking deletion-changed',
+          'b: { kind: belongsTo, type: Book }',
+          'b: { kind: belongsTo, type: Book, onDelete: cascade }',
+        ],
+      ] as const
+    ).map(([told, was, is]): [string, Record<string, string>, Record<string, string>] => [
+      told,
+      { b: book(A), a: `type: Author\nrelations: { ${was} }` },
+      { b: book(A), a: `type: Author\nrelations: { ${is} }` },
+    ]),
+  ])('%s', async (told, before, after) => {
+    const files = (schema: Record<string, string>, folder: string): Files =>
+      Object.fromEntries(Object.entries(schema).map(([name, text]) => [`${folder}/${name}.yaml`, text]));
+    const project = await projectOf({ ...files(before, 'old'), ...files(after, 'new') });
+    const folders = [join(project.directory, 'old'), join(project.directory, 'new')];
+    const { code, out, err } = await project.run('diff', ...folders, '--json');
+    expect(err).toBe('');
+    const changes: readonly { kind: string; breaking: boolean }[] = JSON.parse(out);
+    expect(changes.map(({ kind, breaking }) => (breaking ? `breaking ${kind}` : kind))).toEqual(
+      told === '' ? [] : [told],
+    );
+    expect(code).toBe(told.startsWith('breaking') ? 3 : 0);
+  });
+
+  test('is a table for people, what breaks first', async () => {
+    const project = await projectOf({
+      'old/b.yaml': book(A),
+      'new/b.yaml': book(`${A.replace('9', '8')}, b: { type: any }`, 'path: x'),
+    });
+    const { code, out } = await project.run('diff', join(project.directory, 'old'), join(project.directory, 'new'));
+    expect(code).toBe(3);
+    expect(out).toBe(`breaking  Book    path-changed    was /api/books, is /api/x
+breaking  Book.a  field-narrowed  now only a string of at most 8 characters
+          Book.b  field-added     new
+
+2 of 3 break clients.
+`);
+  });
+
+  test.each([
+    [['schema'], 'Two schema directories are needed'],
+    [['schema', 'no/such/folder'], 'the schema directory cannot be read'],
+  ])('%j is refused', async (words, message) => {
+    const project = await projectOf({});
+    expect(await project.run('diff', ...words)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+  });
+});
+
+describe('new', () => {
+  test('writes a descriptor that has no fault, nor when its comments are no comments any more', async () => {
+    const project = await projectOf({ 'author.yaml': 'type: Author' });
+    expect(await project.run('new', 'GiftCard')).toMatchObject({ code: 0, err: '' });
+    const file = join(project.directory, 'gift-card.yaml');
+    expect((await project.run('check')).code).toBe(0);
+    const text = readFileSync(file, 'utf8');
+    const uncommented = text.replaceAll(/^( *)# (?=[ -]|[a-z]\w*:)/gm, '$1');
+    expect(uncommented.split('\n').length - uncommented.split('#').length).toBeGreaterThan(20);
+    writeFileSync(file, uncommented);
+    expect(await project.run('check')).toMatchObject({ code: 0, out: expect.stringContaining('2 record types') });
+    const created = await project.serving((url) =>
+      ask(url, 'POST /api/gift-cards', { name: 'x', price: '1.5', parent: { id: 1 } }),
+    );
+    expect(created.status).toBe(422);
+    const { body } = await project.serving((url) => ask(url, 'GET /api/gift-cards'));
+    expect(body).toEqual([{ id: 1, name: 'First', price: '0', code: null, state: 'draft', parent: null }]);
+  });
+
+  test('points at the grammar', async () => {
+    const project = await projectOf({});
+    await project.run('new', 'Thing');
+    const [first = ''] = readFileSync(join(project.directory, 'thing.yaml'), 'utf8').split('\n');
+    const [, path = ''] = /^# yaml-language-server: \$schema=(\S+)$/.exec(first) ?? [];
+    expect(resolve(project.directory, path)).toBe(resolve('engine/descriptor/descriptor.schema.json'));
+  });
+
+  test.each([
+    ['author', 'The type Author is there already, in '],
+    ['gift card', '"gift card" is no name'],
+    ['limit', '"limit" has a meaning of its own'],
+    ['', 'no name'],
+  ])('%j is refused', async (name, message) => {
+    const project = await projectOf({ 'author.yaml': 'type: Author' });
+    expect(await project.run('new', name)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+  });
+
+  test('never writes over a file', async () => {
+    const project = await projectOf({ 'gift-card.yaml': 'type: Card' });
+    expect(await project.run('new', 'GiftCard')).toMatchObject({ code: 1, err: expect.stringContaining('EEXIST') });
+    expect(readFileSync(join(project.directory, 'gift-card.yaml'), 'utf8')).toBe('type: Card');
+  });
+});
+
+describe('describe', () => {
+  const schemas = [{ name: 'the shipped schema', directory: 'schema' }, ...fixtureSchemas];
+
+  test.each(schemas)('of $name is a schema that means the same', async ({ directory }) => {
+    const project = await projectOf({}, directory);
+    const { out } = await project.run('describe');
+    const files = out.split(/^---\n/m).map((text, index) => [`${String(index).padStart(3, '0')}.yaml`, text]);
+    const described = await projectOf(Object.fromEntries(files));
+    const again = await described.run('describe');
+    expect(again).toEqual({ code: 0, out, err: '' });
+    expect(await described.run('diff', directory, described.directory)).toMatchObject({
+      code: 0,
+      out: 'Nothing changes for clients.\n',
+    });
+    await project.serving(async () => undefined);
+    const environment = { ...project.environment, SCHEMA_DIR: described.directory };
+    expect(await runCommand('plan', [], environment)).toMatchObject({ code: 0 });
+  });
+
+  test('fills in every default', async () => {
+    const project = await projectOf({ 'a.yaml': 'type: TaxClass\nfields: { rate: { type: decimal } }' });
+    const { out } = await project.run('describe', 'TaxClass', '--json');
+    expect(JSON.parse(out)).toEqual([
+      {
+        type: 'TaxClass',
+        description: '',
+        path: 'tax-classes',
+        table: 'tax_classes',
+        operations: ['list', 'get', 'create', 'update', 'delete'],
+        identifier: { name: 'id', description: 'Unique identifier of the record', inRecord: true },
+        order: ['id'],
+        fields: {
+          rate: {
+            type: 'decimal',
+            description: '',
+            required: false,
+            nullable: true,
+            default: null,
+            readOnly: false,
+            sensitive: false,
+            unique: false,
+            index: false,
+            precision: 15,
+            scale: 0,
+            examples: [],
+          },
+        },
+        relations: {},
+        unique: [],
+        indexes: [],
+        list: { maxLimit: 1000 },
+        open: false,
+        preconditions: 'optional',
+        seed: [],
+      },
+    ]);
+  });
+
+  test('a name that is not there', async () => {
+    const project = await projectOf({ 'a.yaml': 'type: Author' });
+    expect(await project.run('describe', 'Autor')).toMatchObject({
+      code: 1,
+      err: 'There is no type "Autor"; did you mean "Author"?',
+    });
+  });
+
+  test('--diagram', async () => {
+    const project = await projectOf({
+      'book.yaml': `type: Book
+fields: { title: { type: string, unique: true, description: 'A "title"' } }
+relations:
+  author: { kind: belongsTo, type: Author, required: true }
+  cover: { kind: hasOne, type: Cover }
+  genres: { kind: manyToMany, type: Größe }`,
+      'author.yaml': 'type: Author',
+      'cover.yaml': 'type: Cover',
+      'size.yaml': 'type: Größe\npath: sizes',
+    });
+    const { out } = await project.run('describe', '--diagram');
+    expect(out).toBe(`erDiagram
+  Author {
+    integer id PK "Unique identifier of the record"
+  }
+  Book {
+    integer id PK "Unique identifier of the record"
+    string title UK "A title"
+    integer author_id FK "Author"
+  }
+  Cover {
+    integer id PK "Unique identifier of the record"
+    integer book_cover_id FK "Book"
+  }
+  "Größe" {
+    integer id PK "Unique identifier of the record"
+  }
+  Author ||--o{ Book : "author"
+  Book |o--o| Cover : "book_cover_id"
+  Book }o--o{ "Größe" : "books_genres"
+`);
+  });
+});
+
+describe('dev', () => {
+  const BOOK = 'type: Book\nfields:\n  title: { type: string }\n';
+
+  async function developing(work: (project: Project, url: string, running: Running) => Promise<void>): Promise<void> {
+    const project = await projectOf({ 'book.yaml': BOOK });
+    const running = compiled.run('engine/cli.js', ['dev'], project.environment);
+    try {
+      const url = await served(running);
+      await ask(url, 'POST /api/books', { title: 'One' });
+      await work(project, url, running);
+    } finally {
+      running.child.kill('SIGTERM');
+      expect(await running.ended).toBe(0);
+    }
+  }
+
+  const first = async (url: string): Promise<unknown> => (await ask(url, 'GET /api/books/1')).body;
+
+  test('serves what was saved', () =>
+    developing(async (project, url) => {
+      let text = BOOK;
+      for (const name of ['isbn', 'pages', 'note']) {
+        text += `  ${name}: { type: string, default: x }\n`;
+        project.write({ 'book.yaml': text });
+        await until(async () => Object.hasOwn((await first(url)) as object, name));
+      }
+      expect(await first(url)).toEqual({ id: 1, title: 'One', isbn: 'x', pages: 'x', note: 'x' });
+    }));
+
+  test('follows files that editors put in the place of others, and new ones', () =>
+    developing(async (project, url) => {
+      writeFileSync(join(project.directory, '.book.yaml.tmp'), `${BOOK}  isbn: { type: string }\n`);
+      renameSync(join(project.directory, '.book.yaml.tmp'), join(project.directory, 'book.yaml'));
+      await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
+      project.write({ 'related/shelf.yaml': 'type: Shelf' });
+      await until(async () => (await ask(url, 'GET /api/shelves')).status === 200);
+    }));
+
+  const withField = (name: string): string => `${BOOK}  ${name}: { type: string }\n`;
+  const serves = (url: string, name: string) => async (): Promise<boolean> =>
+    Object.hasOwn((await first(url)) as object, name);
+
+  test('goes on following after each way to save, again and again', () =>
+    developing(async (project, url) => {
+      const file = join(project.directory, 'book.yaml');
+      const ways: readonly ((text: string) => void)[] = [
+        (text) => {
+          writeFileSync(`${file}~`, text);
+          renameSync(`${file}~`, file);
+        },
+        (text) => {
+          const last = text.trimEnd().split('\n').at(-1) ?? '';
+          execFileSync('sed', ['-i', `$a\\${last}`, file]);
+        },
+        (text) => {
+          rmSync(file);
+          writeFileSync(file, text);
+        },
+        (text) => {
+          truncateSync(file);
+          writeFileSync(file, text);
+        },
+      ];
+      let text = BOOK;
+      for (const [index, save] of [...ways, ...ways].entries()) {
+        text += `  f${index}: { type: string }\n`;
+        save(text);
+        await until(serves(url, `f${index}`));
+      }
+    }));
+
+  test('follows folders that come, go and are renamed', () =>
+    developing(async (project, url) => {
+      const at = (name: string): string => join(project.directory, name);
+      const shelves = (status: number) => async (): Promise<boolean> =>
+        (await ask(url, 'GET /api/shelves')).status === status;
+      project.write({ 'new/deep/shelf.yaml': 'type: Shelf' });
+      await until(shelves(200));
+      renameSync(at('new'), at('.away'));
+      project.write({ 'book.yaml': withField('a') });
+      await until(serves(url, 'a'));
+      await until(shelves(404));
+      renameSync(at('.away'), at('other'));
+      await until(shelves(200));
+      project.write({ 'other/deep/shelf.yaml': 'type: Shelf\npath: boards' });
+      await until(shelves(404));
+    }));
+
+  test('follows a schema that is replaced as a whole, and what links lead to', () =>
+    developing(async (project, url, running) => {
+      const { directory } = project;
+      const other = `${directory}-other`;
+      mkdirSync(other);
+      writeFileSync(join(other, 'book.yaml'), withField('a'));
+      renameSync(directory, `${directory}-away`);
+      await until(() => running.err().includes('cannot be read') && running.err().includes('goes on being served'));
+      expect(await first(url)).toEqual({ id: 1, title: 'One' });
+      symlinkSync(other, directory);
+      await until(serves(url, 'a'));
+      writeFileSync(join(other, 'book.yaml'), `${withField('a')}  b: { type: string }\n`);
+      await until(serves(url, 'b'));
+      const third = `${directory}-third.yaml`;
+      writeFileSync(third, `${withField('a')}  b: { type: string }\n  c: { type: string }\n`);
+      rmSync(join(other, 'book.yaml'));
+      symlinkSync(third, join(other, 'book.yaml'));
+      await until(serves(url, 'c'));
+      rmSync(directory);
+      renameSync(`${directory}-away`, directory);
+      for (const path of [other, third]) rmSync(path, { recursive: true });
+    }));
+
+  test('a faulty save leaves the old one serving, and says what is wrong', () =>
+    developing(async (project, url, running) => {
+      project.write({ 'book.yaml': `${BOOK}  isbn: { type: strnig }\n` });
+      await until(() => running.err().includes('unknown-value') && running.err().includes('goes on being served'));
+      expect(await first(url)).toEqual({ id: 1, title: 'One' });
+      project.write({ 'book.yaml': `${BOOK}  isbn: { type: string }\n` });
+      await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
+    }));
+
+  test('what records would lose something by is not done, but told', () =>
+    developing(async (project, url, running) => {
+      project.write({ 'book.yaml': 'type: Book\n' });
+      await until(() => running.err().includes('--allow drop-field:Book.title'));
+      expect(await first(url)).toEqual({ id: 1, title: 'One' });
+    }));
+
+  test('no request is lost while schemas change', () =>
+    developing(async (project, url) => {
+      const over = new AbortController();
+      const statuses = new Map<number, number>();
+      const asking = (async () => {
+        while (!over.signal.aborted) {
+          const { status } = await ask(url, 'GET /api/books');
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      })();
+      for (const name of ['a', 'b', 'c']) {
+        project.write({
+          'book.yaml': `${BOOK}  a: { type: string }\n  ${name === 'a' ? '' : `b: { type: string, description: ${name} }`}\n`,
+        });
+        await sleep(400);
+      }
+      over.abort();
+      await asking;
+      expect([...statuses.keys()]).toEqual([200]);
+    }));
+});
+
+describe('from nothing to a served type, by the manual', () => {
+  const chapter = section(manual, '## From nothing to a served type');
+  const blocks = readBlocks(chapter);
+  const words = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => shellCommands(text));
+  const files = blocks.filter(({ language }) => language === 'yaml').map(({ text }) => text);
+
+  test('each command does what it says, beside the shipped schema', async () => {
+    const project = await projectOf({});
+    cpSync('schema', project.directory, { recursive: true });
+    await project.serving(async () => undefined);
+    const commands = words.filter(([program]) => program === 'npm').map((all) => all.slice(1));
+    expect(commands.map((all) => all.filter((word) => word !== 'run').join(' '))).toEqual([
+      'new -- Campaign',
+      'new -- Voucher',
+      'check',
+      'plan',
+      'start',
+    ]);
+    for (const [, , , type = ''] of commands.slice(0, 2)) {
+      expect(await project.run('new', type)).toMatchObject({ code: 0 });
+      const text = files.find((one) => one.startsWith(`type: ${type}\n`)) ?? '';
+      const file = join(project.directory, `${type.toLowerCase()}.yaml`);
+      expect(readFileSync(file, 'utf8')).toContain(`\ntype: ${type}\n`);
+      writeFileSync(file, text);
+    }
+    expect(await project.run('check')).toMatchObject({ code: 0 });
+    const shown = blocks.find(({ language }) => language === 'text')?.text;
+    expect(await project.run('plan')).toMatchObject({ code: 2, out: shown });
+    await project.serving(async (url) => {
+      for (const example of readExamples(chapter, 'the manual'))
+        expect([example.title, (await replay(url, example)).body]).toEqual([example.title, example.answer]);
+    });
+  });
+});

@@ -1,0 +1,258 @@
+/** What commands write: for the owner only, over nothing, whole or not at all; and what a terminal shows of it. */
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { newFile } from '../../engine/files.ts';
+import { printable } from '../../engine/terminal.ts';
+import { ask } from '../support/ask.ts';
+import { fileOf } from '../support/databases.ts';
+import { createProject, type Project } from '../support/project.ts';
+import { mountSmall } from '../support/small-disk.ts';
+
+const BOOK = 'type: Book\nfields: { title: { type: string }, data: { type: any } }\n';
+
+let directory: string;
+let project: Project;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'files-'));
+  project = await createProject({ 'book.yaml': BOOK }, undefined, 'sqlite');
+  await project.serving(async (url) => {
+    for (let id = 1; id <= 50; id += 1) await ask(url, 'POST /api/books', { title: `t${id}`, data: { id } });
+  });
+});
+afterEach(async () => {
+  await project.remove();
+  rmSync(directory, { recursive: true });
+});
+const at = (name: string): string => join(directory, name);
+const database = (): string => fileOf(project.database);
+const modeOf = (file: string): number => statSync(file).mode & 0o777;
+
+describe('every file with records is for its owner only', () => {
+  it('the database and what SQLite keeps beside it, exports, backups, what a restore makes, copies before a change', async () => {
+    await project.serving(async (url) => {
+      await ask(url, 'POST /api/books', { title: 'open' });
+      for (const suffix of ['', '-wal', '-shm']) expect([suffix, modeOf(database() + suffix)]).toEqual([suffix, 0o600]);
+    });
+    expect(await project.run('export', at('records'))).toMatchObject({ code: 0 });
+    expect(await project.run('backup', at('copy.db'))).toMatchObject({ code: 0 });
+    expect([modeOf(at('records')), modeOf(at('copy.db'))]).toEqual([0o600, 0o600]);
+    rmSync(database());
+    expect(await project.run('restore', at('copy.db'))).toMatchObject({ code: 0 });
+    expect(modeOf(database())).toBe(0o600);
+    project.write({ 'book.yaml': 'type: Book\nfields: { title: { type: string } }\n' });
+    expect(await project.run('apply', '--allow', 'drop-field:Book.data')).toMatchObject({ code: 0 });
+    const copy = readdirSync(dirname(database())).find((name) => name.includes('.backup-')) ?? '';
+    expect(modeOf(join(dirname(database()), copy))).toBe(0o600);
+  });
+
+  it('a mode that somebody has chosen stays', async () => {
+    chmodSync(database(), 0o640);
+    await project.run('backup', at('copy.db'));
+    expect(await project.run('restore', at('copy.db'))).toMatchObject({ code: 0 });
+    await project.serving(async () => expect(modeOf(database())).toBe(0o640));
+  });
+});
+
+describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
+  const whole = (file: string): boolean =>
+    /^(\{"format":1|SQLite format 3)/.test(readFileSync(file, 'utf8').slice(0, 20));
+
+  it('replaces a file with --force alone', async () => {
+    writeFileSync(at('out'), 'precious');
+    const { code, err } = await project.run(command, at('out'));
+    expect([code, err, readFileSync(at('out'), 'utf8')]).toEqual([
+      1,
+      expect.stringContaining('is there already; choose another name, or replace it with --force'),
+      'precious',
+    ]);
+    expect(await project.run(command, at('out'), '--force')).toMatchObject({ code: 0 });
+    expect([whole(at('out')), modeOf(at('out')), readdirSync(directory)]).toEqual([true, 0o600, ['out']]);
+  });
+
+  it('writes through no link, and leaves files of others alone', async () => {
+    writeFileSync(at('victim'), 'precious');
+    symlinkSync(at('victim'), at('out.partial'));
+    symlinkSync(at('nowhere'), at('dangling'));
+    symlinkSync(at('victim'), at('link'));
+    expect(await project.run(command, at('out'))).toMatchObject({ code: 0 });
+    expect(await project.run(command, at('dangling'))).toMatchObject({ code: 1 });
+    expect(await project.run(command, at('link'))).toMatchObject({ code: 1 });
+    expect(await project.run(command, at('link'), '--force')).toMatchObject({ code: 0 });
+    expect(readFileSync(at('victim'), 'utf8')).toBe('precious');
+    expect(readdirSync(directory).toSorted()).toEqual(['dangling', 'link', 'out', 'out.partial', 'victim']);
+  });
+
+  it('never takes the place of the database, by whatever name', async () => {
+    const before = readFileSync(database());
+    linkSync(database(), join(dirname(database()), 'hard'));
+    symlinkSync(database(), at('soft'));
+    symlinkSync(dirname(database()), at('folder'));
+    const names = [
+      database(),
+      ...['-wal', '-shm', '-journal'].map((suffix) => database() + suffix),
+      join(dirname(database()), 'hard'),
+      at('soft'),
+      join(at('folder'), basename(database())),
+      join(dirname(database()), '.', `${basename(database())}-wal`),
+    ];
+    for (const name of names)
+      expect([name, await project.run(command, name, '--force')]).toEqual([
+        name,
+        { code: 1, out: '', err: expect.stringContaining('is the database itself, or belongs to it') },
+      ]);
+    expect(readFileSync(database()).equals(before)).toBe(true);
+  });
+
+  it('a folder that is missing, or is a file: one line says so', async () => {
+    mkdirSync(at('folder'));
+    for (const name of ['missing/out', 'folder'])
+      expect([name, await project.run(command, at(name), '--force')]).toEqual([
+        name,
+        { code: 1, out: '', err: expect.stringMatching(/^\S+ (cannot be written|cannot be copied)[^\n]*$/) },
+      ]);
+  });
+});
+
+const small = mountSmall(1);
+afterAll(() => small?.remove());
+
+(small ? it : it.skip)('a full disk: one line says so, and nothing is left', async () => {
+  const on = small?.directory ?? '';
+  await project.serving(async (url) => {
+    for (let id = 1; id <= 20; id += 1) await ask(url, 'POST /api/books', { title: 'x'.repeat(100_000) });
+  });
+  for (const command of ['export', 'backup'] as const) {
+    const { code, out, err } = await project.run(command, join(on, 'out'));
+    expect([command, code, out, err]).toEqual([
+      command,
+      1,
+      '',
+      expect.stringMatching(/^[^\n]*(ENOSPC|is full)[^\n]*$/),
+    ]);
+    expect(readdirSync(on)).toEqual([]);
+  }
+});
+
+it('a name that is taken while the file is written is not replaced', () => {
+  const file = newFile(at('out'), { force: false, database: undefined });
+  writeFileSync(at('out'), 'first');
+  expect(() => file.finish()).toThrow('is there already');
+  file.discard();
+  expect([readFileSync(at('out'), 'utf8'), readdirSync(directory)]).toEqual(['first', ['out']]);
+});
+
+describe('restore', () => {
+  const FOREIGN = {
+    'trigger "t" of "books"': 'create trigger t after insert on books begin delete from books; end',
+    'view "v"': 'create view v as select * from books',
+    'table "mine"': 'create table mine (a)',
+    'index "i" of "books"': 'create index i on books (title)',
+    'virtual table "f"': 'create virtual table f using fts5(a)',
+  };
+
+  it('--anyway is called --force', async () => {
+    await project.run('backup', at('copy.db'));
+    expect(await project.run('restore', at('copy.db'), '--anyway')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--anyway is called --force'),
+    });
+  });
+
+  it.each(Object.entries(FOREIGN))('%s is refused by its name, and restored with --force', async (name, sql) => {
+    await project.run('backup', at('copy.db'));
+    const file = new Database(at('copy.db'));
+    file.exec(sql);
+    file.close();
+    const { code, err } = await project.run('restore', at('copy.db'));
+    expect([code, err]).toEqual([1, expect.stringContaining(`holds what this engine did not make: ${name}`)]);
+    expect(readdirSync(dirname(database()))).toEqual([basename(database())]);
+    expect(await project.run('restore', at('copy.db'), '--force')).toMatchObject({ code: 0 });
+    expect(await project.run('backup', at('again.db'))).toMatchObject({ code: 0, err: expect.stringContaining(name) });
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['null', 'null'],
+    ['an array', '[]'],
+    ['types that are null', '{"format":1,"types":{"Book":null},"joins":[]}'],
+    ['no types', '{"format":1}'],
+    ['a type without fields', '{"format":1,"types":{"Book":{"table":"books","definition":{"indexes":{}}}},"joins":[]}'],
+    ['another format', '{"format":99,"types":{},"joins":[]}'],
+    ['a deep text', `{"format":1,"types":${'['.repeat(100_000)}${']'.repeat(100_000)},"joins":[]}`],
+  ])('a file that remembers %s is refused in a line', async (_, applied) => {
+    await project.run('backup', at('copy.db'));
+    const file = new Database(at('copy.db'));
+    file.prepare('update _records_model set applied = ?').run(applied);
+    file.close();
+    const { code, out, err } = await project.run('restore', at('copy.db'));
+    expect([code, out, err]).toEqual([1, '', expect.stringMatching(/^.+$/s)]);
+    expect(err).not.toMatch(/\n\s+at /);
+    expect(await project.serving(async (url) => (await ask(url, 'GET /api/books/1')).status)).toBe(200);
+  });
+
+  it.each([
+    ['random bytes', Buffer.from(Array.from({ length: 20_000 }, (_, index) => (index * 7919) % 251))],
+    ['a header alone', Buffer.from('SQLite format 3\0')],
+    ['a header and random bytes', Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(50_000, 0xa5)])],
+    ['an export', Buffer.from('{"format":1,"lines":0}\n')],
+    ['nothing', Buffer.alloc(0)],
+  ])('%s is refused in a line', async (_, bytes) => {
+    writeFileSync(at('in'), bytes);
+    const { code, out, err } = await project.run('restore', at('in'));
+    expect([code, out, err]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/^\S+ (cannot be read|is not a database|is damaged)[^\n]*$/),
+    ]);
+  });
+
+  it('a definition that the file remembers is not run where it does more than create', async () => {
+    await project.run('backup', at('copy.db'));
+    const file = new Database(at('copy.db'));
+    file.exec(
+      `update _records_model set applied = replace(applied, '"create":"create table', '"create":"attach ''${at('made.db')}'' as x; create table x.t (a); create table')`,
+    );
+    file.close();
+    project.write({ 'book.yaml': BOOK.replace(' } }', ' }, more: { type: string, unique: true } }') });
+    const { code, err } = await project.run('restore', at('copy.db'), '--force');
+    expect([code, err]).toEqual([0, '']);
+    expect(await project.run('plan')).toMatchObject({ code: 1, err: expect.stringContaining('has not made') });
+    expect(readdirSync(directory)).toEqual(['copy.db']);
+  });
+});
+
+describe('a terminal', () => {
+  it.each([
+    ['\u001B[2J', '\\u001b[2J'],
+    ['\u009B31m', '\\u009b31m'],
+    ['a\rb', 'a\\u000db'],
+    ['\u202Etxt.exe', '\\u202etxt.exe'],
+    ['\u2066\u2069\u061C\u200F', '\\u2066\\u2069\\u061c\\u200f'],
+    ['\u0007\u0000\u007F\b', '\\u0007\\u0000\\u007f\\u0008'],
+    ['\ttab\nline é 漢 😀', '\ttab\nline é 漢 😀'],
+  ])('%j is shown as %s', (text, shown) => expect(printable(text)).toBe(shown));
+
+  it('names in a database cannot move its cursor', async () => {
+    const file = new Database(database());
+    file.exec('create index "\u001B[2J\u202E" on books (title)');
+    file.close();
+    const { out } = await project.run('plan', '--sql');
+    expect(out).toContain('index \\u001b[2J\\u202e');
+    // oxlint-disable-next-line no-control-regex
+    expect(out).not.toMatch(/[\u001B\u202E]/);
+  });
+});

@@ -1,0 +1,311 @@
+/** Every fault of a descriptor is found, once, where a person would look for it. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { frame } from '../../engine/descriptor/frame.ts';
+import { grammar } from '../../engine/descriptor/grammar.ts';
+import { loadDescriptors } from '../../engine/descriptor/load.ts';
+import { formatDiagnostics } from '../../engine/descriptor/report.ts';
+import { diagnose } from '../../engine/descriptor/source.ts';
+import { type Diagnostic, diagnosticCodes } from '../../engine/diagnostic.ts';
+
+const FAULTY = 'tests/fixtures/faulty';
+
+interface Expected {
+  readonly code: string;
+  readonly place: string;
+  readonly text: string;
+}
+
+/**
+ * What the comments of a fixture expect: `^` stands below the place in the last line that is no such comment, `#<`
+ * below the place itself; then the code and a part of the message.
+ */
+function expectations(file: string): readonly Expected[] {
+  let line = 0;
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((text, index) => {
+      const [, start = '', code, , part = ''] = /^(\s*#(?:<|\s*\^)) ([a-z-]+)(: (.*))?$/.exec(text) ?? [];
+      if (code === undefined) line = index + 1;
+      const column = start.endsWith('<') ? start.length - 1 : start.length;
+      return code === undefined ? [] : [{ code, place: `${file}:${line}:${column}`, text: part }];
+    });
+}
+
+const placed = ({ code, file, line, column }: Diagnostic): string => `${file}:${line}:${column} ${code}`;
+
+const filesOf = (directory: string): readonly string[] => readdirSync(directory).map((name) => join(directory, name));
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'descriptors-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(files: Readonly<Record<string, string | Uint8Array>>): string {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+
+/** The faults of one file, as `line:column code`. */
+const faultsOf = (content: string | Uint8Array): readonly string[] =>
+  loadDescriptors(write({ 'one.yaml': content })).diagnostics.map(
+    ({ line, column, code }) => `${line}:${column} ${code}`,
+  );
+
+describe('faulty schemas: each fault at its place, and no other', () => {
+  test.each(readdirSync(FAULTY))('%s', (name) => {
+    const directory = join(FAULTY, name);
+    const { diagnostics } = loadDescriptors(directory);
+    const expected = filesOf(directory).flatMap(expectations);
+    expect(diagnostics.map(placed).toSorted()).toEqual(
+      expected.map(({ code, place }) => `${place} ${code}`).toSorted(),
+    );
+    for (const { code, place, text } of expected) {
+      const said = diagnostics.filter((one) => placed(one) === `${place} ${code}`).map(({ message }) => message);
+      expect(said).toContainEqual(expect.stringContaining(text));
+    }
+  });
+
+  test('a descriptor broken in five places has five diagnostics, in the order of the lines', () => {
+    const report = formatDiagnostics(loadDescriptors(join(FAULTY, 'five-places')).diagnostics);
+    expect(report).toMatchSnapshot();
+  });
+});
+
+const MANY = 10_000;
+const anyField = 'fields: { name: { type: any, default: ';
+
+/** Files that no person wrote: what each gives, at once. */
+const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly string[]]>> = {
+  'an empty file': ['', ['1:1 empty-file']],
+  'nothing but comments': ['# one\n# two\n', ['1:1 empty-file']],
+  'nothing but a null': ['~\n', ['1:1 wrong-type']],
+  text: ['hello', ['1:1 wrong-type']],
+  'bytes that are no UTF-8': [Uint8Array.of(0x74, 0xff, 0xfe, 0x00), ['1:1 not-text']],
+  'U+0000': ['type: A\0', ['1:1 not-text']],
+  'UTF-16': [Buffer.from('\uFEFFtype: A\n', 'utf16le'), ['1:1 not-text']],
+  'a byte order mark': ['\uFEFFtypo: A\n', ['1:1 unknown-key']],
+  'line ends of Windows': ['type: A\r\nfeilds: {}\r\n', ['2:1 unknown-key']],
+  '5 MB': ['# comment\n'.repeat(500_000), ['1:1 file-too-large']],
+  'a key __proto__': ['type: A\n__proto__: { type: B }\n', ['2:1 unknown-key']],
+  'a default with a key __proto__': [`type: A\n${anyField}{ __proto__: { a: 1 } } } }`, []],
+  'a key twice, many times': [
+    `type: A\n${'fields: {}\n'.repeat(MANY)}`,
+    Array.from({ length: 100 }, (_, index) => `${index + 3}:1 duplicate-key`),
+  ],
+  'an alias to itself': ['type: A\nseed: &a [*a]\n', ['2:11 too-many-aliases']],
+  'deep lists that are closed': [`type: A\n${anyField}${'['.repeat(200)}${']'.repeat(200)} } }`, ['2:136 not-json']],
+  'deep mappings in lines': [
+    `type: A\nseed:\n- id: 1\nopen: true\nlist:\n${Array.from({ length: 300 }, (_, index) => `${'  '.repeat(index + 1)}a:`).join('\n')}`,
+    ['105:201 not-json', '6:3 unknown-key'],
+  ],
+  'a broken file with a long line': [`type:${' '.repeat(400_000)}"x\na: [\n`, ['3:1 yaml-syntax']],
+  'many unknown keys': [
+    `type: A\n${Array.from({ length: MANY }, (_, index) => `key${index}: 1`).join('\n')}`,
+    [...Array.from({ length: 100 }, (_, index) => `${index + 2}:1 unknown-key`), '102:1 too-many-faults'],
+  ],
+  'many fields': [
+    `type: A\nfields:\n${Array.from({ length: MANY }, (_, index) => ` field${index}: { type: string }`).join('\n')}\norder: [fild]\n`,
+    ['2:1 bad-value'],
+  ],
+  'a long order': [
+    `type: A\norder: [${Array.from({ length: MANY }, (_, index) => `field${index}`).join()}]\n`,
+    ['2:8 bad-value'],
+  ],
+  'a name of 100,000 letters': [`type: ${'a'.repeat(100_000)}\n`, ['1:7 bad-name']],
+  'YAML 1.1 and its merge keys': ['%YAML 1.1\n---\ntype: A\n<<: { open: yes }\n', ['4:1 unknown-key']],
+  'a tag of a programming language': ["type: A\ndescription: !!js/function 'function () {}'\n", ['2:14 yaml-warning']],
+  'controls of a terminal': ['type: "\\e[31mred"\n', ['1:7 bad-name']],
+};
+
+describe('hostile files', () => {
+  test.each(Object.entries(hostile))('%s', (_name, [content, expected]) => {
+    expect(faultsOf(content)).toEqual(expected);
+  });
+
+  test('deep lists that are not closed', () => {
+    // The place depends on the room that the stack leaves.
+    expect(faultsOf(`type: A\n${anyField}${'['.repeat(MANY)}`)).toEqual([expect.stringMatching(/^2:\d+ yaml-syntax$/)]);
+  });
+
+  test('a pipe, a folder and a link to nothing that are called like descriptors', () => {
+    write({ 'folder.yaml/inner.yaml': 'type: Inner\n', '.hidden.yaml': 'no' });
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'link.yaml'));
+    symlinkSync(folder, join(folder, 'itself'));
+    const { files, diagnostics } = loadDescriptors(folder);
+    expect(files.map(({ descriptor }) => descriptor.type)).toEqual(['Inner']);
+    expect(diagnostics.map(({ code }) => code)).toEqual(['unreadable-file']);
+  });
+
+  test.each([
+    ['that is not there', 'nowhere'],
+    ['without descriptors', '.'],
+    ['that is a file', 'readme.txt'],
+  ])('a schema directory %s', (_name, directory) => {
+    write({ 'readme.txt': '' });
+    const { diagnostics } = loadDescriptors(join(folder, directory));
+    expect(diagnostics.map(({ code, line, column }) => ({ code, line, column }))).toEqual([
+      { code: 'no-schema', line: 1, column: 1 },
+    ]);
+  });
+});
+
+test('every code of the catalogue is raised by some fixture, and no other', () => {
+  const ofFixtures = readdirSync(FAULTY).flatMap((name) => loadDescriptors(join(FAULTY, name)).diagnostics);
+  const ofHostile = Object.values(hostile).flatMap(([, expected]) => expected.map((one) => one.split(' ')[1]));
+  // Raised above by directories and links, and by the stage that has the validators.
+  const elsewhere = ['no-schema', 'unreadable-file', 'invalid-seed'];
+  const raised = new Set([...ofFixtures.map(({ code }) => code), ...ofHostile, ...elsewhere]);
+  expect([...raised].toSorted()).toEqual(Object.keys(diagnosticCodes).toSorted());
+  for (const { code, severity } of ofFixtures) expect(severity).toBe(diagnosticCodes[code]);
+});
+
+describe('sound schemas have no fault', () => {
+  test('the shipped one', () => {
+    const { files, diagnostics } = loadDescriptors('schema');
+    expect(diagnostics).toEqual([]);
+    expect(files.map(({ file }) => file)).toContain('schema/tax-class.yaml');
+  });
+
+  test.each(
+    Object.entries({
+      'nothing but a type': { 'a.yml': 'type: A\n' },
+      'nearly names of Object.prototype': {
+        'a.yaml': 'type: Constructor\nfields: { tostring: { type: any }, hasOwn: { type: string } }\norder: [hasOwn]\n',
+      },
+      'words of SQL and Unicode': {
+        'a.yaml':
+          'type: Größe\npath: groessen\nfields: { select: { type: string }, 名前: { type: string } }\nunique: [[select, 名前]]\n',
+      },
+      'one side of a pair says it': {
+        'a.yaml': 'type: A\nrelations:\n  bs: { kind: hasMany, type: B, inverse: a }\n',
+        'b.yaml': 'type: B\nrelations:\n  a: { kind: belongsTo, type: A }\n',
+      },
+      'two relations to the same type': {
+        'a.yaml':
+          'type: A\nrelations:\n  sent: { kind: hasMany, type: B, inverse: from }\n  got: { kind: hasMany, type: B, inverse: to }\n',
+        'b.yaml': 'type: B\nrelations:\n  from: { kind: belongsTo, type: A }\n  to: { kind: belongsTo, type: A }\n',
+      },
+      'many to many with itself, both sides named': {
+        'a.yaml':
+          'type: A\nrelations:\n  uses: { kind: manyToMany, type: A, inverse: used_by }\n  used_by: { kind: manyToMany, type: A }\n',
+      },
+      'a tree': {
+        'a.yaml':
+          'type: A\nrelations:\n  parent: { kind: belongsTo, type: A }\n  children: { kind: hasMany, type: A, inverse: parent }\n',
+      },
+      'a cycle that can begin': {
+        'a.yaml': 'type: A\nrelations:\n  b: { kind: belongsTo, type: B, required: true }\n',
+        'b.yaml': 'type: B\nrelations:\n  a: { kind: belongsTo, type: A }\n',
+      },
+      'aliases for what fields share': {
+        'a.yaml':
+          'type: A\nfields:\n  one: &price { type: decimal, precision: 14, scale: 2, default: "0" }\n  two: *price\n',
+      },
+    }),
+  )('%s', (_name, files) => {
+    expect(loadDescriptors(write(files)).diagnostics).toEqual([]);
+  });
+});
+
+test('later stages point into the YAML', () => {
+  const { files } = loadDescriptors(
+    write({ 'a.yaml': 'type: A\nfields: { name: { type: string } }\nseed:\n  - { id: 1, name: 5 }\n' }),
+  );
+  const found = files.map((file) =>
+    diagnose(file, 'invalid-seed', ['seed', 0, 'name'], 'value', '"name" must be a string'),
+  );
+  expect(found).toMatchObject([
+    {
+      code: 'invalid-seed',
+      severity: 'error',
+      line: 4,
+      column: 20,
+      frame: '4 |   - { id: 1, name: 5 }\n  |                    ^',
+    },
+  ]);
+});
+
+describe('frames', () => {
+  const long = `${'x'.repeat(200)} here ${'y'.repeat(200)}`;
+  test.each([
+    ['a word', 'type: strng', 7, 5, ['3 | type: strng', '  |       ^^^^^']],
+    ['nothing after the end', 'fields:', 8, 0, ['3 | fields:', '  |        ^']],
+    ['a word after tabs', '\tname:\tx', 8, 1, ['3 | \tname:\tx', '  | \t     \t^']],
+    ['a word after wide characters', '日本 😀: x', 8, 1, ['3 | 日本 😀: x', '  |          ^']],
+    ['a family, which is one character', '👨‍👩‍👧: x', 11, 1, ['3 | 👨‍👩‍👧: x', '  |     ^']],
+    ['wide characters', 'a: 日本', 4, 2, ['3 | a: 日本', '  |    ^^^^']],
+    ['a combining mark', 'e\u0301: x', 5, 1, ['3 | e\u0301: x', '  |    ^']],
+    ['a control character', 'a\u001B: x', 5, 1, ['3 | a\uFFFD: x', '  |     ^']],
+    ['a word beyond the end of the line', 'a: bc', 4, 99, ['3 | a: bc', '  |    ^^']],
+    [
+      'a word in a long line',
+      long,
+      202,
+      4,
+      [`3 | …${'x'.repeat(39)} here ${'y'.repeat(55)}…`, `  | ${' '.repeat(41)}^^^^`],
+    ],
+  ])('%s', (_name, line, column, length, expected) => {
+    expect(frame(line, 3, column, length).split('\n')).toEqual(expected);
+  });
+});
+
+describe('the report', () => {
+  const at = (file: string, line: number, column: number, code: Diagnostic['code'] = 'unknown-key'): Diagnostic => ({
+    code,
+    severity: diagnosticCodes[code],
+    file,
+    line,
+    column,
+    message: `message ${line}`,
+    frame: '',
+  });
+
+  test('is sorted by file, line, column, and counts', () => {
+    const report = formatDiagnostics([
+      at('b.yaml', 1, 1),
+      at('a.yaml', 10, 2),
+      at('a.yaml', 10, 1, 'yaml-warning'),
+      at('a.yaml', 9, 3),
+    ]);
+    expect(report.split('\n\n')).toEqual([
+      'a.yaml:9:3 error unknown-key\n  message 9',
+      'a.yaml:10:1 warning yaml-warning\n  message 10',
+      'a.yaml:10:2 error unknown-key\n  message 10',
+      'b.yaml:1:1 error unknown-key\n  message 1',
+      '3 errors, 1 warning in 2 files',
+    ]);
+  });
+
+  test('says so where there is nothing to say', () => {
+    expect(formatDiagnostics([])).toBe('No faults found.');
+  });
+});
+
+test('the published grammar is that of the code; `npm run grammar` writes it', () => {
+  const published: unknown = JSON.parse(readFileSync('engine/descriptor/descriptor.schema.json', 'utf8'));
+  expect(published).toEqual(JSON.parse(JSON.stringify(grammar)));
+});
+
+test('500 files, each with relations to the next', () => {
+  const descriptor = (index: number) => `type: Type${index}
+operations: [list, get, create, update, delete]
+order: [field0 desc]
+fields:
+${Array.from({ length: 12 }, (_, field) => `  field${field}: { type: string, maxLength: ${index + field + 1}, default: "", description: Field ${field} of type ${index} }`).join('\n')}
+relations:
+  next: { kind: belongsTo, type: Type${(index + 1) % 500}, inverse: previous }
+  previous: { kind: hasMany, type: Type${(index + 499) % 500} }
+`;
+  write(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`type-${index}.yaml`, descriptor(index)])));
+  const { files, diagnostics } = loadDescriptors(folder);
+  expect(diagnostics).toEqual([]);
+  expect(files.length).toBe(500);
+});

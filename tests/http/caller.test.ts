@@ -1,0 +1,87 @@
+/** Whether the client of a request is still there: whatever way it leaves. */
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { createBudget } from '../../engine/budget.ts';
+import { HttpCaller } from '../../engine/http/http-caller.ts';
+import { until } from '../support/leaving.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** Each request waits for its client to leave, or to be answered; `gone` counts those whose clients have left. */
+async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Promise<T> {
+  const state: State = { began: 0, gone: 0, answer: () => undefined };
+  const serve: RequestListener = (request, response) => {
+    const stop = new HttpCaller(request, response, createBudget(1024)).onGone(() => (state.gone += 1));
+    state.began += 1;
+    state.answer = () => {
+      stop();
+      response.end('answer');
+    };
+  };
+  const server = createServer(serve).listen(0, '127.0.0.1');
+  // As the service does.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  try {
+    return await use(socket, state);
+  } finally {
+    socket.destroy();
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+interface State {
+  began: number;
+  gone: number;
+  /** The last request. */
+  answer: () => void;
+}
+
+test.each([
+  ['with a reset', (socket: Socket) => void socket.resetAndDestroy()],
+  ['without one', (socket: Socket) => void socket.destroy()],
+])('a client that leaves %s', (_, leave) =>
+  waiting(async (socket, state) => {
+    socket.write(GET);
+    await until(() => state.began === 1);
+    leave(socket);
+    await until(() => state.gone === 1);
+  }),
+);
+
+test('a client that leaves many requests on one connection', () =>
+  waiting(async (socket, state) => {
+    socket.write(GET.repeat(30));
+    await until(() => state.began === 30);
+    socket.destroy();
+    await until(() => state.gone === 30);
+  }));
+
+test('a client that has ended its side, and waits, is answered', () =>
+  waiting(async (socket, state) => {
+    let received = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => (received += piece));
+    socket.end(GET);
+    // Interim responses find out that it is there.
+    await until(() => received.includes('HTTP/1.1 102 Processing\r\n\r\n'));
+    expect(state.gone).toBe(0);
+    state.answer();
+    await once(socket, 'end');
+    expect(received).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*answer/);
+  }));
+
+test('a client of HTTP/1.0 is sent no interim responses', () =>
+  waiting(async (socket, state) => {
+    let received = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => (received += piece));
+    socket.end('GET / HTTP/1.0\r\n\r\n');
+    await until(() => state.began === 1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    state.answer();
+    await once(socket, 'end');
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK/);
+  }));

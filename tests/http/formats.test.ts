@@ -1,0 +1,273 @@
+/** Lists as NDJSON and CSV, and what goes over the wire: compressed or not, never a part that looks whole. */
+import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { csvHead, csvLine } from '../../engine/http/csv.ts';
+import { createBudget } from '../../engine/budget.ts';
+import { createAwaitReader } from '../../engine/http/await-reader.ts';
+import { createEnvelopes } from '../../engine/http/envelope.ts';
+import { recordTexts, splitRecords } from '../../engine/http/record-texts.ts';
+import { send } from '../../engine/http/send.ts';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const JSON_BODY = { 'content-type': 'application/json' };
+
+describe('records out of the text of a list', () => {
+  const objects = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 6 });
+
+  test('are found as they stand, however the text is cut', async () => {
+    const property = fc.asyncProperty(objects, fc.array(fc.nat(200)), async (all, cuts) => {
+      const texts = all.map((one) => JSON.stringify(one));
+      const list = `[${texts.join(',')}]`;
+      const places = [0, ...cuts.filter((cut) => cut < list.length), list.length].toSorted((a, b) => a - b);
+      const pieces = places.slice(1).map((end, index) => list.slice(places[index], end));
+      const found: string[] = [];
+      for await (const records of recordTexts(
+        (async function* () {
+          yield* pieces;
+        })(),
+      ))
+        found.push(...records);
+      expect(found).toEqual(texts);
+      expect(splitRecords(list)).toEqual({ records: texts, rest: '' });
+    });
+    await fc.assert(property, { numRuns: 300 });
+  });
+});
+
+/** As RFC 4180 says it; null for a cell without quotes that is empty. */
+function readCsv(text: string): readonly (readonly (string | null)[])[] {
+  const rows: (string | null)[][] = [];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
+  let row: (string | null)[] = [];
+  for (const [, quoted, plain = '', end] of text.matchAll(cell)) {
+    row.push(quoted === undefined ? plain || null : quoted.replaceAll('""', '"'));
+    if (end === '\r\n') row = (rows.push(row), []);
+  }
+  return rows;
+}
+
+describe('a line of CSV', () => {
+  test.each([
+    [{ a: 1, b: null }, '1,\r\n'],
+    [{ a: '', b: 'x y' }, '"",x y\r\n'],
+    [{ a: 'x,y', b: 'say "x"' }, '"x,y","say ""x"""\r\n'],
+    [{ a: ' x', b: 'two\nlines' }, '" x","two\nlines"\r\n'],
+    [{ a: true, b: '0.10' }, 'true,0.10\r\n'],
+    [{ a: [1, 'x'], b: { c: null } }, '"[1,""x""]","{""c"":null}"\r\n'],
+    [{ c: 1 }, ',\r\n'],
+  ])('of %j is %j', (record, line) => {
+    expect(csvLine(JSON.stringify(record), ['a', 'b'])).toBe(line);
+  });
+
+  test('has names that may need quotes', () => expect(csvHead(['a', 'b,c'])).toBe('a,"b,c"\r\n'));
+
+  test('is read back as it was, whatever the text', () => {
+    const value = fc.option(fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()));
+    fc.assert(
+      fc.property(value, value, (a, b) => {
+        expect(readCsv(csvLine(JSON.stringify({ a, b }), ['a', 'b']))).toEqual([[a, b]]);
+      }),
+    );
+  });
+});
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
+  const bodies = [{ name: 'one' }, { name: 'a "b", c', weight: 2 }, { name: '', notes: { x: [1, null] } }];
+  for (const body of bodies)
+    await exchange(server.url, 'POST /api/gadgets', { headers: JSON_BODY, body: JSON.stringify(body) });
+});
+afterAll(() => server.close());
+
+describe('a list', () => {
+  test('as NDJSON has the records of the JSON, one on each line', async () => {
+    const json = await exchange(server.url, 'GET /api/gadgets');
+    const { headers, text } = await exchange(server.url, 'GET /api/gadgets', {
+      headers: { accept: 'application/x-ndjson' },
+    });
+    expect(headers).toMatchObject({ 'content-type': 'application/x-ndjson', 'x-total-count': '3' });
+    expect(text).toBe(
+      JSON.parse(json.text)
+        .map((one: unknown) => `${JSON.stringify(one)}\n`)
+        .join(''),
+    );
+    expect(headers.etag).not.toBe(json.headers.etag);
+  });
+
+  test('as CSV has a line of names, and own fields', async () => {
+    const { headers, text } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept: 'text/csv' } });
+    expect(headers).toMatchObject({ 'content-type': 'text/csv; charset=utf-8; header=present', 'x-total-count': '3' });
+    expect(text).toBe('id,name,weight,notes\r\n1,one,0,\r\n2,"a ""b"", c",2,\r\n3,"",0,"{""x"":[1,null]}"\r\n');
+  });
+
+  test.each([
+    ['application/x-ndjson', '{"id":2,"name":"a \\"b\\", c"}\n'],
+    ['text/csv', 'id,name\r\n2,"a ""b"", c"\r\n'],
+  ])('as %s has pages and links', async (accept, page) => {
+    const title = 'GET /api/gadgets?_cnd[limit]=1&_cnd[limit]=1&fields=name';
+    const { headers, text } = await exchange(server.url, title, { headers: { accept } });
+    expect(text).toBe(page);
+    expect(String(headers['link'])).toMatch(/rel="first".*rel="next".*rel="prev"/);
+    const again = await exchange(server.url, title, { headers: { accept, 'if-none-match': String(headers.etag) } });
+    expect(again.status).toBe(304);
+  });
+
+  test('that is empty is a line of names, or nothing', async () => {
+    const path = 'GET /api/gadgets?_cnd[name]=none';
+    expect((await exchange(server.url, path, { headers: { accept: 'text/csv' } })).text).toBe(
+      'id,name,weight,notes\r\n',
+    );
+    expect((await exchange(server.url, path, { headers: { accept: 'application/x-ndjson' } })).text).toBe('');
+  });
+
+  test.each([
+    ['*/*', 'application/json'],
+    ['application/*', 'application/json'],
+    ['text/*', 'text/csv'],
+    ['text/html, application/x-ndjson', 'application/x-ndjson'],
+    ['application/json;q=0.5, text/csv', 'text/csv'],
+    ['application/json;q=0, */*', 'application/x-ndjson'],
+    ['text/csv;q=0.1, */*;q=0.2', 'application/json'],
+  ])('of who takes %s is %s', async (accept, type) => {
+    const { headers } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
+    expect(headers['content-type']?.split(';')[0]).toBe(type);
+  });
+
+  test.each(['text/html', 'application/json;q=0', '*/*;q=0'])(
+    'of who takes %s is 406, with what there is',
+    async (accept) => {
+      const { status, text } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
+      expect(status).toBe(406);
+      expect(JSON.parse(text).detail).toContain('application/json, application/x-ndjson, text/csv');
+    },
+  );
+
+  test.each(['include=zone', 'fields=zone.zone_name', 'include=zone&fields=markup_flat,zone'])(
+    'as CSV refuses ?%s',
+    async (query) => {
+      const shop = await startTestServer();
+      const ask = (accept: string) => exchange(shop.url, `GET /api/shipping-markups?${query}`, { headers: { accept } });
+      const { status, text } = await ask('text/csv');
+      expect([status, JSON.parse(text).errors[0].code]).toEqual([400, 'relation-in-table']);
+      expect((await ask('application/x-ndjson')).status).toBe(200);
+      await shop.close();
+    },
+  );
+});
+
+/** The bytes as they come. */
+function bytes(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ headers: IncomingHttpHeaders; body: Buffer; complete: boolean }> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response: IncomingMessage) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', () => undefined);
+      response.on('close', () =>
+        resolve({ headers: response.headers, body: Buffer.concat(chunks), complete: response.complete }),
+      );
+    }).on('error', reject);
+  });
+}
+
+describe('compression', () => {
+  beforeAll(async () => {
+    const body = JSON.stringify({ notes: 'x'.repeat(30_000) });
+    for (let made = 0; made < 10; made += 1)
+      await exchange(server.url, 'POST /api/gadgets', { headers: JSON_BODY, body });
+  });
+
+  const plainly = async (path: string): Promise<string> => (await exchange(server.url, `GET ${path}`)).text;
+
+  test.each([
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['gzip, deflate, br', 'br'],
+    ['gzip;q=1.0, br;q=0.5', 'gzip'],
+    ['*', 'br'],
+    ['x-gzip', 'gzip'],
+    ['deflate', undefined],
+    ['identity', undefined],
+    ['gzip;q=0', undefined],
+    ['identity;q=1, gzip;q=0.5', undefined],
+  ])('Accept-Encoding: %s brings %s', async (accepted, coding) => {
+    const path = '/api/gadgets/4';
+    const { headers, body } = await bytes(server.url + path, { 'accept-encoding': accepted });
+    const decoded = coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body;
+    expect(headers['content-encoding']).toBe(coding);
+    expect(headers['vary']).toContain('Accept-Encoding');
+    expect(decoded.toString()).toBe(await plainly(path));
+    expect(Number(headers['content-length'])).toBe(body.length);
+    const tag = String((await exchange(server.url, `GET ${path}`)).headers.etag);
+    expect(headers.etag).toBe(coding === undefined ? tag : tag.replace(/"$/, `-${coding}"`));
+  });
+
+  test('leaves what is small as it is', async () => {
+    const { headers } = await bytes(`${server.url}/api/gadgets/1`, { 'accept-encoding': 'gzip' });
+    expect(headers['content-encoding']).toBeUndefined();
+  });
+
+  test.each([
+    ['application/json', 'gzip'],
+    ['application/x-ndjson', 'br'],
+    ['text/csv', 'gzip'],
+  ])('of a stream of %s by %s', async (accept, coding) => {
+    const { headers, body, complete } = await bytes(`${server.url}/api/gadgets`, { accept, 'accept-encoding': coding });
+    const plain = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
+    expect(headers['content-length']).toBeUndefined();
+    expect((coding === 'br' ? brotliDecompressSync(body) : gunzipSync(body)).toString()).toBe(plain.text);
+    expect(complete).toBe(true);
+  });
+
+  test('a tag with its coding is a tag like the other', async () => {
+    const path = '/api/gadgets/4';
+    const tag = String((await bytes(server.url + path, { 'accept-encoding': 'br' })).headers.etag);
+    const known = await exchange(server.url, `GET ${path}`, { headers: { 'if-none-match': tag } });
+    expect([known.status, known.headers.etag]).toEqual([304, tag]);
+    const headers = { ...JSON_BODY, 'if-match': tag };
+    const put = () => exchange(server.url, `PUT ${path}`, { headers, body: '{"weight":9}' });
+    expect((await put()).status).toBe(200);
+    expect((await put()).status).toBe(412);
+  });
+});
+
+describe('an error after the first byte', () => {
+  const told = jest.fn();
+  let broken: Server;
+  let url: string;
+  beforeAll(async () => {
+    const envelopeOf = createEnvelopes({ corsOrigins: [] });
+    async function* pieces(): AsyncGenerator<string> {
+      yield `[${'1,'.repeat(100_000)}`;
+      throw new Error('the database is gone');
+    }
+    broken = createServer((request, response) => {
+      const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: pieces() };
+      void send({ request, response, envelope: envelopeOf(request) }, answer, {
+        isDraining: () => false,
+        awaitReader: createAwaitReader(1000, createBudget(Infinity)),
+        log: { debug: told, info: told, warn: told, error: told },
+      });
+    }).listen(0, '127.0.0.1');
+    await new Promise((done) => broken.once('listening', done));
+    url = `http://127.0.0.1:${(broken.address() as AddressInfo).port}/`;
+  });
+  afterAll(() => broken.close());
+
+  test.each(['identity', 'gzip', 'br'])('breaks the connection (%s)', async (coding) => {
+    told.mockClear();
+    // Where a coding had held everything back, not even the status was sent.
+    const outcome = await bytes(url, { 'accept-encoding': coding }).catch(() => ({ complete: false }));
+    expect(outcome.complete).toBe(false);
+    expect(told).toHaveBeenCalledWith(
+      expect.objectContaining({ requestId: expect.any(String), err: expect.any(Error) }),
+      'an answer broke off',
+    );
+  });
+});

@@ -1,0 +1,224 @@
+/** What HTTP asks of every answer, whatever the records: on the real listener, mounted in Express, and as a process. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import express from 'express';
+import supertest from 'supertest';
+import { createEngine, type Engine } from '../../engine/index.ts';
+import { LARGE, type Row, ROWS } from './requests.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SCHEMA = 'tests/fixtures/http';
+const JSON_BODY = { 'content-type': 'application/json' };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { bodyLimit: 1000, slowReaderTimeout: 300 } });
+  await send('POST /api/gadgets', JSON_BODY, '{"name":"first"}');
+  await send('POST /api/locked', JSON_BODY, '{"name":"first"}');
+  await send('POST /api/loose', JSON_BODY, '{"name":"first"}');
+});
+afterAll(() => server.close());
+
+type Headers = Row[1];
+
+const send = (title: string, headers: Headers = {}, body?: string | Buffer): Promise<Exchanged> =>
+  exchange(server.url, title, { headers, ...(body === undefined ? {} : { body }) });
+
+/** The code of a problem, or nothing where the answer is none. */
+function codeOf({ headers, text }: Exchanged): string {
+  return headers['content-type'] === 'application/problem+json'
+    ? String(JSON.parse(text).type).slice('urn:problem:'.length)
+    : '';
+}
+
+const titled = ROWS.map((row): [string, Row] => {
+  const [title, headers, body] = row;
+  const shown = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [[title, ...shown, body === LARGE ? '(1001 bytes)' : body].filter(Boolean).join(' · '), row];
+});
+
+describe('every answer', () => {
+  test.each(titled)('%s', async (_, [title, headers, body, status, code, answered = {}]) => {
+    const answer = await send(title, headers, body);
+    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'no-cache',
+      vary: 'Accept, Accept-Encoding, Prefer',
+      ...answered,
+    });
+    if (status === 204 || status === 304)
+      expect(answer).toMatchObject({ text: '', headers: { date: expect.any(String) } });
+    else expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text));
+  });
+});
+
+describe('a problem', () => {
+  test('says all that it knows, under the path that was asked', async () => {
+    const { text } = await send('PUT /api/gadgets/1?fields=name', JSON_BODY, '{"nme":"x"}');
+    expect(JSON.parse(text)).toEqual({
+      type: 'urn:problem:invalid-body',
+      title: 'The body does not fit the record type',
+      status: 422,
+      detail: expect.stringContaining('"name"'),
+      instance: '/api/gadgets/1',
+      message: JSON.parse(text).detail,
+      errors: [{ pointer: '/nme', code: expect.any(String), message: expect.stringContaining('"name"') }],
+    });
+  });
+
+  test('lists the first hundred faults of a body, and counts the others', async () => {
+    const keys = Array.from({ length: 120 }, (_, index) => (index === 60 ? 'name' : `k${index}`));
+    const body = Object.fromEntries(keys.map((key) => [key, 1]));
+    const { text } = await send('POST /api/gadgets', JSON_BODY, JSON.stringify(body));
+    expect(JSON.parse(text)).toMatchObject({ status: 422, errorCount: 120 });
+    const told: readonly { readonly pointer: string }[] = JSON.parse(text).errors;
+    expect(told.map(({ pointer }) => pointer)).toEqual(keys.slice(0, 100).map((key) => `/${key}`));
+  });
+
+  test.each([
+    ['/api/gadget', '/api/gadgets'],
+    ['/api/GADGETS/7', '/api/gadgets/{id}'],
+    ['/api/gadgets/', '/api/gadgets'],
+    ['/api/nothing-like-it', '/api/fixed, /api/gadgets, /api/locked, /api/loose'],
+  ])('at %s names %s', async (path, named) => {
+    expect(JSON.parse((await send(`GET ${path}`)).text).detail).toContain(named);
+  });
+});
+
+describe('HEAD', () => {
+  test.each([
+    '/api/gadgets/1',
+    '/api/gadgets',
+    '/api/gadgets?_cnd[limit]=0&_cnd[limit]=1',
+    '/api/gadgets/999',
+    '/nothing',
+  ])('%s answers what GET answers, without the body', async (path) => {
+    const [head, get] = [await send(`HEAD ${path}`), await send(`GET ${path}`)];
+    const { date: _, 'x-request-id': __, ...headers } = get.headers;
+    expect(head).toMatchObject({ status: get.status, headers, text: '' });
+  });
+});
+
+describe('entity tags', () => {
+  const tagOf = async (path: string): Promise<string> => String((await send(`GET ${path}`)).headers.etag);
+
+  test('a write answers the tag that GET answers then', async () => {
+    const created = await send('POST /api/gadgets', JSON_BODY, '{"name":"tagged"}');
+    const path = String(created.headers.location);
+    expect(created.headers.etag).toBe(await tagOf(path));
+    const updated = await send(`PATCH ${path}`, JSON_BODY, '{"weight":2}');
+    expect(updated.headers.etag).toBe(await tagOf(path));
+    expect(updated.headers.etag).not.toBe(created.headers.etag);
+    const minimal = await send(`PUT ${path}`, { ...JSON_BODY, prefer: 'return=minimal' }, '{"weight":3}');
+    expect(minimal.headers.etag).toBe(await tagOf(path));
+  });
+
+  test.each([
+    '/api/gadgets/1',
+    '/api/gadgets/1?fields=name',
+    '/api/gadgets',
+    '/api/gadgets?_cnd[limit]=0&_cnd[limit]=1',
+  ])('GET %s is answered 304 to who has it, under any spelling of the tag', async (path) => {
+    const tag = await tagOf(path);
+    for (const known of [tag, `W/${tag}`, `"x", W/"y,z",${tag}`]) {
+      const answer = await send(`GET ${path}`, { 'if-none-match': known });
+      expect(answer).toMatchObject({ status: 304, text: '', headers: { etag: tag } });
+    }
+    expect(await send(`HEAD ${path}`, { 'if-none-match': tag })).toMatchObject({ status: 304 });
+    expect(await send(`GET ${path}`, { 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
+  });
+
+  test('a page has another tag where only the total has changed', async () => {
+    const page = '/api/gadgets?_cnd[limit]=0&_cnd[limit]=1&_cnd[orderBy]=id';
+    const [before, text] = [await tagOf(page), (await send(`GET ${page}`)).text];
+    await send('POST /api/gadgets', JSON_BODY, '{"name":"one more"}');
+    expect((await send(`GET ${page}`)).text).toBe(text);
+    expect(await tagOf(page)).not.toBe(before);
+  });
+
+  test('a write with the tag of the view that it names is done once', async () => {
+    const path = '/api/locked/1?fields=name';
+    const [tag, otherView] = [await tagOf(path), await tagOf('/api/locked/1')];
+    const put = (expected: string): Promise<Exchanged> =>
+      send(`PUT ${path}`, { ...JSON_BODY, 'if-match': expected }, `{"name":"after ${tag.slice(1, 9)}"}`);
+    expect(await put('"x", "y"')).toMatchObject({ status: 412 });
+    expect(await put(`W/${tag}`)).toMatchObject({ status: 412 });
+    expect(await put(`"x", ${tag}`)).toMatchObject({ status: 200 });
+    expect(await put(tag)).toMatchObject({ status: 412 });
+    expect(otherView).toMatch(/^"[\w-]+"$/);
+  });
+
+  test('a record is deleted under its tag, and the answer has none', async () => {
+    const { headers } = await send('POST /api/locked', JSON_BODY, '{"name":"gone"}');
+    const gone = await send(`DELETE ${headers.location}`, { 'if-match': String(headers.etag) });
+    expect([gone.status, gone.headers.etag]).toEqual([200, undefined]);
+  });
+
+  test('a type that goes without has none', async () => {
+    for (const path of ['/api/loose', '/api/loose/1', '/api/loose?_cnd[limit]=0&_cnd[limit]=1']) {
+      expect((await send(`GET ${path}`)).headers.etag).toBeUndefined();
+    }
+  });
+});
+
+describe('pages', () => {
+  const linksOf = ({ headers }: Exchanged): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      [...String(headers.link).matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, url, relation]) => [relation, url]),
+    );
+
+  test('are led through by links, which keep what was asked', async () => {
+    for (const name of ['p1', 'p2', 'p3']) await send('POST /api/gadgets', JSON_BODY, `{"name":"${name}","weight":77}`);
+    const first = await send('GET /api/gadgets?_cnd[weight]=77&fields=name&_cnd[limit][1]=2&_cnd[orderBy]=name');
+    expect(Object.keys(linksOf(first))).toEqual(['first', 'next']);
+    const second = await send(`GET ${linksOf(first)['next']}`);
+    expect(JSON.parse(second.text)).toMatchObject([{ name: 'p3' }]);
+    expect(second.headers['x-total-count']).toBe('3');
+    const back = await send(`GET ${linksOf(second)['prev']}`);
+    expect(back.text).toBe(first.text);
+    expect((await send(`GET ${linksOf(second)['first']}`)).text).toBe(first.text);
+  });
+
+  test('are not counted for who does not want it', async () => {
+    const { headers } = await send('GET /api/gadgets?_cnd[limit]=0&_cnd[limit]=1', { prefer: 'count=none' });
+    expect([headers['x-total-count'], headers.etag]).toEqual([undefined, expect.any(String)]);
+  });
+});
+
+describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
+  let engine: Engine;
+  let app: express.Express;
+  beforeAll(async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'records-'));
+    engine = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: `sqlite:${join(directory, 'records.db')}` });
+    app = express().use(express.json()).use('/elsewhere', engine.handler);
+    app.use((_, response) => void response.status(418).end());
+  });
+  afterAll(() => engine.close());
+
+  test('serves records under its prefix, links included', async () => {
+    const created = await supertest(app).post('/elsewhere/api/gadgets').send({ name: 'mounted' }).expect(201);
+    expect(created.headers['location']).toBe('/elsewhere/api/gadgets/1');
+    const page = await supertest(app)
+      .get('/elsewhere/api/gadgets?_cnd[limit]=0&_cnd[limit]=5')
+      .expect(200, [created.body]);
+    expect(page.headers['link']).toMatch(/^<\/elsewhere\/api\/gadgets\?/);
+    const patch = supertest(app).patch('/elsewhere/api/gadgets/1').type('application/merge-patch+json');
+    await patch.send('{"weight":3}').expect(200, { ...created.body, weight: 3 });
+    await supertest(app).put('/elsewhere/api/gadgets/1').send({ name: '\u0000' }).expect(422);
+    await supertest(app).put('/elsewhere/api/gadgets/1').send([]).expect(422);
+    await supertest(app).put('/elsewhere/api/gadgets/1').type('json').expect(400);
+    const problem = await supertest(app).get('/elsewhere/api/gadgets/999').expect(404);
+    expect(problem.body.instance).toBe('/elsewhere/api/gadgets/999');
+  });
+
+  test.each(['/elsewhere', '/elsewhere/other', '/api/gadgets'])('leaves %s to the host', async (path) => {
+    await supertest(app).get(path).expect(418);
+  });
+
+  test('answers what it lacks within its own paths', async () => {
+    await supertest(app).get('/elsewhere/api/gadget').expect(404).expect('content-type', 'application/problem+json');
+  });
+});

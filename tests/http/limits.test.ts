@@ -1,0 +1,264 @@
+/** What is too much is refused in words, and nothing else suffers. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { patience } from '../../engine/http/await-reader.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { closed } from '../support/closed.ts';
+import { raw, statusesOf } from '../support/raw.ts';
+import { until } from '../support/leaving.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SCHEMA = 'tests/fixtures/limits';
+const HEADERS = { 'content-type': 'application/json' };
+
+let server: TestServer;
+beforeAll(async () => {
+  const body = { bodyLimit: 250_000, bodyKeys: 20, bodyItems: 10, bodyDepth: 5 };
+  const query = { urlLimit: 500, headerLimit: 4096, maxFilters: 3, maxIncludes: 2 };
+  const settings = { ...body, ...query, requestTimeout: 600, maxStreams: 2 };
+  server = await startTestServer({ schemaDirectory: SCHEMA, settings });
+});
+afterAll(() => server.close());
+
+const codeOf = ({ headers, text }: Exchanged): string =>
+  headers['content-type'] === 'application/problem+json'
+    ? String(JSON.parse(text).type).slice('urn:problem:'.length)
+    : '';
+
+const alive = async (url = server.url): Promise<void> =>
+  expect((await exchange(url, 'GET /health/ready')).status).toBe(200);
+
+const list = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+const keys = (count: number): string => JSON.stringify(Object.fromEntries(list(count).map((key) => [`k${key}`, 1])));
+const items = (count: number): string => JSON.stringify({ name: list(count) });
+const levels = (count: number): string => `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`;
+const weighing = (count: number): string => JSON.stringify({ a: 'x'.repeat(count - '{"a":""}'.length) });
+const ofLength = (length: number): string => `/api/gadgets?${'a'.repeat(length - '/api/gadgets?'.length)}`;
+const FILTERS = ['[name]=a', '[name][ne]=b', '[name][like]=*', '[weight]=1'];
+const filters = (count: number): string =>
+  `/api/gadgets?${FILTERS.slice(0, count)
+    .map((filter) => `_cnd${filter}`)
+    .join('&')}`;
+
+/** Each setting: what is still taken at its value, and what is refused beyond it. */
+test.each([
+  ['BODY_LIMIT', 'POST /api/gadgets', weighing(250_000), 422, weighing(250_001), 413, 'content-too-large'],
+  ['BODY_KEYS', 'POST /api/gadgets', keys(20), 422, keys(21), 413, 'content-too-large'],
+  ['BODY_ITEMS', 'POST /api/gadgets', items(10), 422, items(11), 413, 'content-too-large'],
+  ['BODY_DEPTH', 'POST /api/gadgets', levels(5), 422, levels(6), 400, 'invalid-json'],
+] as const)('%s, at it and beyond', async (_, title, at, taken, beyond, refused, code) => {
+  const most = await exchange(server.url, title, { headers: HEADERS, body: at });
+  expect([most.status, codeOf(most)]).toEqual([taken, 'invalid-body']);
+  const more = await exchange(server.url, title, { headers: HEADERS, body: beyond });
+  expect([more.status, codeOf(more)]).toEqual([refused, code]);
+  await alive();
+});
+
+test.each([
+  ['URL_LIMIT', ofLength(500), 400, ofLength(501), 414, 'uri-too-long'],
+  ['MAX_FILTERS', filters(3), 200, filters(4), 400, 'invalid-query'],
+  [
+    'MAX_INCLUDES',
+    '/api/parcels?include=sender,labels',
+    200,
+    '/api/parcels?include=sender.parcels,labels',
+    400,
+    'invalid-query',
+  ],
+] as const)('%s, at it and beyond', async (_, at, taken, beyond, refused, code) => {
+  expect((await exchange(server.url, `GET ${at}`)).status).toBe(taken);
+  const more = await exchange(server.url, `GET ${beyond}`);
+  expect([more.status, codeOf(more)]).toEqual([refused, code]);
+  if (code === 'invalid-query') expect(more.text).toContain('too-many');
+  await alive();
+});
+
+test('HEADER_LIMIT, at it and beyond', async () => {
+  const head = { host: 'localhost', connection: 'close' };
+  const own = '/health/live' + Object.entries(head).join('').replaceAll(',', '');
+  const get = (bytes: number): Promise<Exchanged> =>
+    exchange(server.url, 'GET /health/live', { headers: { ...head, a: 'a'.repeat(bytes - own.length - 1) } });
+  expect((await get(4096)).status).toBe(200);
+  const more = await get(4097);
+  expect([more.status, codeOf(more)]).toEqual([431, 'headers-too-large']);
+});
+
+const POST = 'POST /api/gadgets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+
+test.each([
+  ['no HTTP', 'HELLO\r\n\r\n', 400, 'bad-request'],
+  [
+    'headers of 20 KiB',
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    431,
+    'headers-too-large',
+  ],
+  ['a head that does not end', 'GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\n', 408, 'request-timeout'],
+  ['a body that does not come', `${POST}Content-Length: 10\r\n\r\n{`, 408, 'request-timeout'],
+])('on the wire: %s', async (_, bytes, status, code) => {
+  const text = await raw(server.url, bytes);
+  expect(statusesOf(text)).toEqual([status]);
+  expect(text).toContain(`urn:problem:${code}`);
+  await alive();
+});
+
+test('a thousand idle connections leave the service as it is', async () => {
+  const { hostname, port } = new URL(server.url);
+  const sockets = Array.from({ length: 1000 }, () => connect(Number(port), hostname).on('error', () => undefined));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  await alive();
+  for (const socket of sockets) socket.destroy();
+});
+
+describe('RATE_LIMIT', () => {
+  test('refuses who asks too often, and says when to come again', async () => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 3 } });
+    const answers: Exchanged[] = [];
+    for (let sent = 0; sent < 4; sent += 1) answers.push(await exchange(own.url, 'GET /api/gadgets'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(answers.map(({ headers }) => headers['ratelimit'])).toEqual([
+      expect.stringMatching(/^"minute";r=2;t=(59|60)$/),
+      expect.stringMatching(/^"minute";r=1;t=\d+$/),
+      expect.stringMatching(/^"minute";r=0;t=\d+$/),
+      expect.stringMatching(/^"minute";r=0;t=\d+$/),
+    ]);
+    const last = answers[3];
+    expect([last?.headers['ratelimit-policy'], last && codeOf(last)]).toEqual(['"minute";q=3;w=60', 'rate-limited']);
+    expect(Number(last?.headers['retry-after'])).toBeGreaterThan(50);
+    expect((await exchange(own.url, 'GET /health/ready')).status).toBe(200);
+    await own.close();
+  });
+
+  test.each([
+    ['/openapi.json', 200],
+    ['/', 200],
+    ['/metrics', 200],
+    ['/nothing', 404],
+    ['/health/nothing', 404],
+  ] as const)('counts %s as well', async (path, status) => {
+    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 2, metrics: true } });
+    const get = (): Promise<Exchanged> => exchange(own.url, `GET ${path}`);
+    const answers = [await get(), await get(), await get()];
+    expect(answers.map((answer) => [answer.status, answer.headers['ratelimit']?.slice(0, 12)])).toEqual([
+      [status, '"minute";r=1'],
+      [status, '"minute";r=0'],
+      [429, '"minute";r=0'],
+    ]);
+    const [, , last] = answers;
+    expect(last && [codeOf(last), last.headers['x-content-type-options']]).toEqual(['rate-limited', 'nosniff']);
+    expect(Number(last?.headers['retry-after'])).toBeGreaterThan(50);
+    for (let sent = 0; sent < 4; sent += 1) await alive(own.url);
+    await own.close();
+  });
+});
+
+/** Gadgets of 200 KB each: more of them than the buffers of a connection hold. */
+async function fill(url: string): Promise<void> {
+  const body = JSON.stringify({ notes: 'x'.repeat(200_000) });
+  for (let made = 0; made < 60; made += 1) await exchange(url, 'POST /api/gadgets', { headers: HEADERS, body });
+}
+
+const PAGE = '/api/gadgets?_cnd[limit]=0&_cnd[limit]=60';
+
+test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', async () => {
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 200 } });
+  await fill(own.url);
+  const { hostname, port } = new URL(own.url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  socket.pause();
+  await sleep(2000);
+  let received = 0;
+  socket.on('data', (piece: Buffer) => (received += piece.length)).resume();
+  await closed(socket);
+  expect(received).toBeGreaterThan(0);
+  expect(received).toBeLessThan(60 * 200_000);
+  await own.close();
+});
+
+test('MEMORY_LIMIT: of the clients that do not read, those that have waited longest are cut off', async () => {
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { memoryLimit: 100_000_000 } });
+  await fill(own.url);
+  const { hostname, port } = new URL(own.url);
+  const cut = new Set<number>();
+  const sockets = list(20).map((index) => {
+    const socket = connect(Number(port), hostname).pause();
+    return socket.on('error', () => undefined).on('close', () => cut.add(index));
+  });
+  for (const socket of sockets) {
+    socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await once(socket, 'readable');
+  }
+  for (const socket of sockets) socket.resume();
+  const last = sockets.at(-1);
+  await new Promise<void>((whole) => {
+    let received = 0;
+    last?.on('data', (piece: Buffer) => {
+      received += piece.length;
+      if (received > 60 * 200_000) whole();
+    });
+  });
+  expect([cut.has(0), cut.has(19)]).toEqual([true, false]);
+  for (const socket of sockets) socket.destroy();
+  await own.close();
+});
+
+test.each([
+  [0, 1000, 1000],
+  [32 * 1024, 1000, 2000],
+  [320 * 1024, 1000, 11_000],
+  [2 ** 40, 86_400_000, 2 ** 31 - 1],
+])('%d bytes wait for a reader, with a limit of %d ms, for %d ms', (length, timeout, most) => {
+  expect(patience(length, timeout)).toBe(most);
+});
+
+test('REQUEST_TIMEOUT: who sends nothing is cut off', async () => {
+  expect(await raw(server.url, '')).toContain('urn:problem:request-timeout');
+});
+
+test('more whole lists at a time than MAX_STREAMS are answered 503', async () => {
+  await fill(server.url);
+  const { hostname, port } = new URL(server.url);
+  const readers = [0, 1].map(() => connect(Number(port), hostname));
+  for (const socket of readers) {
+    socket.on('error', () => undefined).write('GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'readable');
+  }
+  // As often as there are connections, and more: one that is refused leaves nothing open behind it.
+  for (let turn = 0; turn < 12; turn += 1) {
+    const refused = await exchange(server.url, 'GET /api/gadgets');
+    expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([503, 'storage-busy', '1']);
+  }
+  for (const socket of readers) socket.destroy();
+  await until(async () => (await exchange(server.url, 'GET /api/gadgets')).status === 200);
+});
+
+test('of more connections than MEMORY_LIMIT has room for, the oldest that has sent no request is closed', async () => {
+  // Room for ten.
+  const own = await startTestServer({
+    schemaDirectory: SCHEMA,
+    settings: { memoryLimit: 10 * 16 * 1024, bodyLimit: 1000 },
+  });
+  const { hostname, port } = new URL(own.url);
+  const open = async (): Promise<Socket> => {
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket.resume();
+  };
+  const keeping = await open();
+  keeping.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(keeping, 'data');
+  const silent: Socket[] = [];
+  for (let opened = 0; opened < 9; opened += 1) silent.push(await open());
+  const [oldest] = silent;
+  const isClosed = oldest && closed(oldest);
+  const late = await open();
+  await isClosed;
+  for (const socket of [keeping, late]) {
+    socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
+  }
+  for (const socket of [keeping, late, ...silent]) socket.destroy();
+  await own.close();
+});

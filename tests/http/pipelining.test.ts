@@ -1,0 +1,112 @@
+/** Requests that come before the answers to earlier ones are read: served as the answers are taken, and within the budget. */
+import { once } from 'node:events';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Budget, createBudget } from '../../engine/budget.ts';
+import { inBatches } from '../../engine/http/batches.ts';
+import { closed as closing } from '../support/closed.ts';
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+/** More than the system buffers of some of them. */
+const LENGTH = 2_000_000;
+const ANSWER = Buffer.alloc(LENGTH, 'x');
+
+interface Piped {
+  readonly socket: Socket;
+  close(): Promise<void>;
+}
+
+/** A connection to a server that answers with `serve`. */
+async function open(serve: RequestListener, budget: Budget): Promise<Piped> {
+  const server = createServer(inBatches(serve, budget)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  return {
+    socket: socket.pause(),
+    close: async () => {
+      socket.destroy();
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!isTrue() && Date.now() < end) await nextTurn();
+  if (!isTrue()) throw new Error('in vain');
+}
+
+test('what is not read holds up the requests behind it, and each is served once the answers before it are read', async () => {
+  const budget = createBudget(2 * 1024 ** 2);
+  let served = 0;
+  const piped = await open((_, response) => {
+    served += 1;
+    response.end(ANSWER);
+  }, budget);
+  piped.socket.write(REQUEST.repeat(60));
+  await until(() => budget.used > 0);
+  // What the system buffers, and one answer more.
+  expect(served).toBeLessThan(20);
+  let received = 0;
+  piped.socket.on('data', (piece: Buffer) => (received += piece.length)).resume();
+  await until(() => received > 60 * LENGTH);
+  expect(served).toBe(60);
+  await until(() => budget.used === 0);
+  await piped.close();
+});
+
+test('requests that wait are cut off, oldest first, when the budget is used up', async () => {
+  const budget = createBudget(2 * 1024 ** 2);
+  const piped = await open((_, response) => void response.end(ANSWER), budget);
+  piped.socket.write(REQUEST.repeat(60));
+  await until(() => budget.used > 0);
+  const share = budget.take((budget.limit * 7) / 8);
+  piped.socket.resume();
+  await closing(piped.socket);
+  expect(budget.used).toBe((budget.limit * 7) / 8);
+  share.release();
+  await piped.close();
+});
+
+test('small answers do not hold anything up', async () => {
+  const responses: ServerResponse[] = [];
+  const piped = await open((_, response) => responses.push(response), createBudget(0));
+  piped.socket.write(REQUEST.repeat(30));
+  await until(() => responses.length === 30);
+  for (const response of responses) response.end('ok');
+  let text = '';
+  piped.socket.on('data', (piece: Buffer) => (text += String(piece))).resume();
+  await until(() => text.split('HTTP/1.1 200').length === 31);
+  await piped.close();
+});
+
+test('at most 32 requests of a connection are served at the same time', async () => {
+  const responses: ServerResponse[] = [];
+  const budget = createBudget(2 * 1024 ** 2);
+  const piped = await open((_, response) => responses.push(response), budget);
+  piped.socket.resume().write(REQUEST.repeat(40));
+  await until(() => budget.used > 0);
+  expect(responses).toHaveLength(32);
+  for (const response of responses) response.end();
+  await until(() => responses.length === 40);
+  await piped.close();
+});
+
+test('a connection that closes gives up every answer, not only the first', async () => {
+  const closed: number[] = [];
+  let served = 0;
+  const budget = createBudget(2 * 1024 ** 2);
+  const piped = await open((_, response) => {
+    const number = (served += 1);
+    response.once('close', () => closed.push(number));
+  }, budget);
+  piped.socket.write(REQUEST.repeat(40));
+  await until(() => budget.used > 0);
+  piped.socket.destroy();
+  await until(() => closed.length === 32);
+  expect([served, budget.used]).toEqual([32, 0]);
+  await piped.close();
+});

@@ -1,0 +1,163 @@
+/** The steps around every operation: request ids, other origins, and requests that are sent again. */
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SCHEMA = 'tests/fixtures/http';
+const JSON_BODY = { 'content-type': 'application/json' };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: SCHEMA });
+});
+afterAll(() => server.close());
+
+const create = (key: string, body: unknown, path = '/api/gadgets', url = server.url): Promise<Exchanged> =>
+  exchange(url, `POST ${path}`, { headers: { ...JSON_BODY, 'idempotency-key': key }, body: JSON.stringify(body) });
+
+const count = async (url = server.url): Promise<number> =>
+  JSON.parse((await exchange(url, 'GET /api/gadgets')).text).length;
+
+describe('a request id', () => {
+  test.each(['GET /api/gadgets', 'GET /api/gadgets/999', 'GET /nowhere', 'OPTIONS /api/gadgets', 'POST /api/gadgets'])(
+    'is made for %s',
+    async (title) => {
+      const [one, other] = [await exchange(server.url, title), await exchange(server.url, title)];
+      expect(one.headers['x-request-id']).toMatch(/^[\w-]{8,}$/);
+      expect(one.headers['x-request-id']).not.toBe(other.headers['x-request-id']);
+    },
+  );
+
+  test.each([
+    ['abc-123', true],
+    ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', true],
+    ['x'.repeat(128), true],
+    ['x'.repeat(129), false],
+    ['a b', false],
+    ['a\tb', false],
+    ['"quoted"', false],
+  ])('%j is taken over: %s', async (sent, taken) => {
+    const { headers } = await exchange(server.url, 'GET /api/gadgets', { headers: { 'x-request-id': sent } });
+    expect(headers['x-request-id'] === sent).toBe(taken);
+  });
+});
+
+describe('CORS', () => {
+  const origin = 'https://shop.example.com';
+  const ask = async (corsOrigins: readonly string[], title: string, headers: Record<string, string>) => {
+    const open = await startTestServer({ schemaDirectory: SCHEMA, settings: { corsOrigins } });
+    const answer = await exchange(open.url, title, { headers });
+    await open.close();
+    const own = Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control'));
+    return { status: answer.status, vary: answer.headers['vary'], own: Object.fromEntries(own) };
+  };
+  const EXPOSED =
+    'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
+
+  test('is off by default', async () => {
+    const { own, vary } = await ask([], 'GET /api/gadgets', { origin });
+    expect([own, vary]).toEqual([{}, 'Accept, Accept-Encoding, Prefer']);
+  });
+
+  test.each(['GET /api/gadgets', 'GET /api/gadgets/999', 'GET /api/none', 'DELETE /api/gadgets'])(
+    'lets a named origin see %s',
+    async (title) => {
+      const { own, vary } = await ask(['http://localhost:8080', origin], title, { origin });
+      expect(own).toEqual({ 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED });
+      expect(vary).toBe('Accept, Accept-Encoding, Prefer, Origin');
+    },
+  );
+
+  test.each(['https://other.example.com', 'null', `${origin}.evil.example`, 'http://shop.example.com'])(
+    'shows %s nothing',
+    async (other) => {
+      const { own, vary } = await ask([origin], 'GET /api/gadgets', { origin: other });
+      expect([own, vary]).toEqual([{}, 'Accept, Accept-Encoding, Prefer, Origin']);
+    },
+  );
+
+  test('of every origin does not vary by it', async () => {
+    const { own, vary } = await ask(['*'], 'GET /api/gadgets', { origin });
+    expect(own).toEqual({ 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED });
+    expect(vary).toBe('Accept, Accept-Encoding, Prefer');
+  });
+
+  test('says beforehand what may be sent', async () => {
+    const { status, own } = await ask([origin], 'OPTIONS /api/gadgets/1', {
+      origin,
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'content-type, if-match',
+    });
+    expect(status).toBe(204);
+    expect(own).toEqual({
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers':
+        'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, X-Request-Id',
+      'access-control-max-age': '7200',
+    });
+  });
+});
+
+describe('Idempotency-Key', () => {
+  test('the same request again is answered as before, and makes nothing', async () => {
+    const before = await count();
+    const answers = [await create('a', { name: 'once' }), await create('a', { name: 'once' })];
+    const seen = answers.map(({ status, text, headers: { location, etag } }) => ({ status, text, location, etag }));
+    expect(seen[0]).toMatchObject({ status: 201, location: expect.stringMatching(/^\/api\/gadgets\/\d+$/) });
+    expect(seen[1]).toEqual(seen[0]);
+    expect(await count()).toBe(before + 1);
+  });
+
+  test('the answer is the one that was given, though the record has changed, or gone', async () => {
+    const first = await create('b', { name: 'first' });
+    const path = String(first.headers.location);
+    await exchange(server.url, `PUT ${path}`, { headers: JSON_BODY, body: '{"name":"second"}' });
+    expect((await create('b', { name: 'first' })).text).toBe(first.text);
+    await exchange(server.url, `DELETE ${path}`);
+    expect((await create('b', { name: 'first' })).text).toBe(first.text);
+    expect((await exchange(server.url, `GET ${path}`)).status).toBe(404);
+  });
+
+  test.each([
+    ['another body', '/api/gadgets', { name: 'y' }],
+    ['another query', '/api/gadgets?fields=name', { name: 'x' }],
+    ['another type', '/api/loose', { name: 'x' }],
+  ])('with %s it is 422', async (what, path, body) => {
+    const key = `c-${what.replaceAll(' ', '-')}`;
+    await create(key, { name: 'x' });
+    const { status, text } = await create(key, body, path);
+    expect([status, JSON.parse(text).type]).toEqual([422, 'urn:problem:idempotency-conflict']);
+    expect(JSON.parse(text).errors).toMatchObject([{ header: 'Idempotency-Key' }]);
+  });
+
+  test('a request that was refused can be corrected under its key', async () => {
+    expect((await create('d', { nme: 'x' })).status).toBe(422);
+    expect((await create('d', { weight: -1 })).status).toBe(422);
+    expect((await create('d', { name: 'x' })).status).toBe(201);
+  });
+
+  test('of many at once one makes the record', async () => {
+    const before = await count();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => create('e', { name: 'race' })));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(await count()).toBe(before + 1);
+  });
+
+  test.each(['', 'a b', 'é', 'x'.repeat(256)])('%j is no key', async (key) => {
+    const { status, text } = await create(Buffer.from(key).toString('latin1'), { name: 'x' });
+    expect([status, JSON.parse(text).type]).toEqual([400, 'urn:problem:invalid-header']);
+  });
+
+  test('keys live on over a restart, and are forgotten after IDEMPOTENCY_HOURS', async () => {
+    const clock = jest.spyOn(Date.prototype, 'getTime');
+    const first = await create('f', { name: 'x' });
+    expect((await create('f', { name: 'x' })).text).toBe(first.text);
+    const HOUR = 3_600_000;
+    const now = Date.now();
+    clock.mockReturnValue(now + 25 * HOUR);
+    const later = await create('f', { name: 'x' });
+    clock.mockRestore();
+    expect(later.status).toBe(201);
+    expect(later.headers.location).not.toBe(first.headers.location);
+  });
+});

@@ -1,0 +1,99 @@
+/** Changes of descriptors over records: what `plan` says, what `apply` does, and that nothing else happens. */
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { fieldScenarios } from './fields.ts';
+import { relationScenarios } from './relations.ts';
+import type { Scenario } from './scenario.ts';
+import { typeScenarios } from './types.ts';
+import { ask } from '../support/ask.ts';
+import { watchDatabase } from '../support/database.ts';
+import { createProject, type Project } from '../support/project.ts';
+
+interface PlanJson {
+  readonly steps: readonly {
+    readonly id: string;
+    readonly state: string;
+    readonly records: readonly { count: number; identifiers: readonly number[]; says: string }[];
+  }[];
+  readonly drift: readonly unknown[];
+}
+
+const projects: Project[] = [];
+afterEach(async () => {
+  for (const project of projects.splice(0)) await project.remove();
+});
+
+async function projectOf(before: Scenario['before'], records: Scenario['records']): Promise<Project> {
+  const project = await createProject(named(before));
+  projects.push(project);
+  await project.serving(async (url) => {
+    for (const [path, body] of records) {
+      const answer = await ask(url, `POST /api/${path}`, body);
+      expect([answer.status, answer.body]).toEqual([201, expect.anything()]);
+    }
+  });
+  return project;
+}
+
+const named = <T>(files: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(files).map(([type, text]) => [`${type}.yaml`, text]));
+
+async function planOf(project: Project): Promise<PlanJson & { readonly code: number }> {
+  const { code, out } = await project.run('plan', '--json');
+  return { code, ...(JSON.parse(out) as PlanJson) };
+}
+
+async function contents({ database }: Project): Promise<string> {
+  const watch = await watchDatabase(database);
+  const text = await watch.contents();
+  await watch.close();
+  return text;
+}
+
+/** `GET /api/books`, or with a body behind it. */
+async function answered(url: string, request: string): Promise<unknown> {
+  const [, head = request, body] = /^(\S+ \S+) (\{.*\})$/.exec(request) ?? [];
+  const answer = await ask(url, head, body === undefined ? undefined : JSON.parse(body));
+  return answer.body;
+}
+
+describe.each([...fieldScenarios, ...relationScenarios, ...typeScenarios])(
+  '$title',
+  ({ before, records, after, steps, says = [], impossible, reads = [] }) => {
+    test('is planned, allowed, applied, and done', async () => {
+      const project = await projectOf(before, records);
+      project.write(named(after));
+      const plan = await planOf(project);
+      const shown = plan.steps.filter(({ id }) => !/^(rebuild-table|widen-field):/.test(id));
+      expect(shown.map(({ state, id }) => `${state} ${id}`)).toEqual(steps);
+      expect(
+        (await project.run('plan')).out
+          .split('\n')
+          .filter((line) => /^ +\d+ records?:/.test(line))
+          .map((line) => line.trim()),
+      ).toEqual(says);
+      const open = plan.steps.filter(({ state }) => state !== 'ready');
+      expect(plan.code).toBe(steps.some((step) => /^(blocked|unclear)/.test(step)) ? 1 : plan.steps.length > 0 ? 2 : 0);
+
+      const untouched = await contents(project);
+      const allowed = open.flatMap(({ id }) => ['--allow', id]);
+      if (open.length > 0) {
+        const refused = await project.run('apply');
+        expect([refused.code, refused.out]).toEqual([1, '']);
+        await expect(project.serving(async () => undefined)).rejects.toThrow('The descriptors differ from the tables');
+        if (impossible) expect(await project.run('apply', ...allowed)).toMatchObject({ code: 1, out: '' });
+        expect(await contents(project)).toBe(untouched);
+        if (impossible) return;
+        expect(await project.run('apply', ...allowed)).toMatchObject({ code: 0, err: '' });
+      }
+      await project.serving(async (url) => {
+        for (const [request, body] of reads)
+          expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
+      });
+      expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
+    });
+  },
+);
+
+/** Lists and records as they are; of problems what is given. */
+const expectation = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null && 'status' in body ? expect.objectContaining(body) : body;

@@ -1,0 +1,416 @@
+/** What a migration leaves behind when it is refused, cut off, repeated or taken back, and what it never touches. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { ask } from '../support/ask.ts';
+import type { Running } from '../support/compiled.ts';
+import { watchDatabase } from '../support/database.ts';
+import { databaseKind, fileOf } from '../support/databases.ts';
+import type { Files, Project } from '../support/project.ts';
+import { fixtureSchemas, manyTypes, wideSchema } from '../support/schemas.ts';
+import { readBlocks } from '../support/examples.ts';
+import { section } from '../support/markdown.ts';
+import { useCompiled, useProjects } from '../support/using.ts';
+
+const compiled = useCompiled();
+const newProject = useProjects();
+
+/** Tests of what only SQLite has: files, and other programs that open them. */
+const onSqlite = databaseKind === 'sqlite' ? test : test.skip;
+
+async function projectOf(
+  files: Files,
+  work: (url: string) => Promise<unknown> = async () => undefined,
+): Promise<Project> {
+  const project = await newProject(files);
+  await project.serving(work);
+  return project;
+}
+
+async function contents({ database }: Project): Promise<string> {
+  const watch = await watchDatabase(database);
+  const text = await watch.contents();
+  await watch.close();
+  return text;
+}
+
+const steps = async (project: Project): Promise<readonly { id: string; state: string; sql: readonly string[] }[]> =>
+  JSON.parse((await project.run('plan', '--json', '--sql')).out).steps;
+
+const BOOKS =
+  'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n  pages: { type: integer, default: 0 }\n';
+const REBUILT = BOOKS.replace('integer, default: 0', 'decimal, default: "0"');
+const LOSSY = 'type: Book\nfields:\n  pages: { type: decimal, default: "0" }\n';
+
+const fill = (url: string) =>
+  Promise.all(['A', 'B', 'C'].map((title) => ask(url, 'POST /api/books', { title, pages: 12 })));
+
+describe('identifiers', () => {
+  test.each([
+    ['a rebuilt table', { 'book.yaml': REBUILT }],
+    ['a renamed type', { 'book.yaml': BOOKS.replace('Book\n', 'Volume\nrenamedFrom: Book\npath: books\n') }],
+    ['both', { 'book.yaml': REBUILT.replace('Book\n', 'Volume\nrenamedFrom: Book\npath: books\n') }],
+  ])('are never used again: %s', async (_, files) => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, async (url) => {
+      await fill(url);
+      await ask(url, 'DELETE /api/books/3');
+    });
+    project.write(files);
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+    const created = await project.serving((url) => ask(url, 'POST /api/books', { title: 'D' }));
+    expect(created.body).toMatchObject({ id: 4 });
+  });
+
+  test('are never used again: a table that was emptied', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, async (url) => {
+      await fill(url);
+      for (const id of [1, 2, 3]) await ask(url, `DELETE /api/books/${id}`);
+    });
+    project.write({ 'book.yaml': REBUILT });
+    const created = await project.serving((url) => ask(url, 'POST /api/books', { title: 'D' }));
+    expect(created.body).toMatchObject({ id: 4 });
+  });
+});
+
+describe('seed', () => {
+  const seeded = (type: string, ...seed: readonly string[]): string =>
+    `${type}\npath: codes\nfields: { code: { type: string } }\nseed:\n${seed.map((one) => `  - ${one}\n`).join('')}`;
+  const [A, B] = ['{ id: 1, code: A }', '{ id: 2, code: B }'];
+
+  test('a record that is added to it is inserted, what was changed and deleted stays so, also under another name', async () => {
+    const project = await projectOf({ 'code.yaml': seeded('type: Code', A, B) }, async (url) => {
+      await ask(url, 'PUT /api/codes/1', { code: 'changed' });
+      await ask(url, 'DELETE /api/codes/2');
+    });
+    project.write({ 'code.yaml': seeded('type: Mark\nrenamedFrom: Code', A, B, '{ id: 7, code: G }') });
+    const { body } = await project.serving((url) => ask(url, 'GET /api/codes'));
+    expect(body).toEqual([
+      { id: 1, code: 'changed' },
+      { id: 7, code: 'G' },
+    ]);
+  });
+
+  test('a type that was dropped and comes again is seeded again', async () => {
+    const project = await projectOf({ 'code.yaml': seeded('type: Code', A), 'book.yaml': BOOKS });
+    project.write({ 'code.yaml': null });
+    expect(await project.run('apply', '--allow', 'drop-type:Code')).toMatchObject({ code: 0 });
+    project.write({ 'code.yaml': seeded('type: Code', A) });
+    const { body } = await project.serving((url) => ask(url, 'GET /api/codes'));
+    expect(body).toEqual([{ id: 1, code: 'A' }]);
+  });
+});
+
+/** Until it serves, or ends. */
+async function started(running: Running): Promise<string> {
+  for (let left = 200; left > 0 && running.child.exitCode === null; left--) {
+    const [, url] = /(http:\/\/\S+?)\/api\//.exec(running.out()) ?? [];
+    if (url !== undefined) return url;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`did not start: ${running.err()}`);
+}
+
+describe('the start', () => {
+  const cli = (project: Project, ...words: readonly string[]) =>
+    compiled.run('engine/cli.js', words, project.environment);
+
+  test('takes safe steps by itself', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string, index: true }\n` });
+    const running = compiled.run('server.js', [], project.environment);
+    const { body } = await ask(await started(running), 'GET /api/books/2');
+    expect(body).toEqual({ id: expect.anything(), title: expect.any(String), pages: 12, isbn: null });
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toBe(0);
+  });
+
+  test('refuses others, prints the plan, and changes nothing; apply makes them, and it starts', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    const before = await contents(project);
+    project.write({ 'book.yaml': LOSSY });
+    const refused = compiled.run('server.js', [], project.environment);
+    expect(await refused.ended).toBe(1);
+    expect(refused.err()).toContain('! Drop field "title" of Book');
+    expect(refused.err()).toContain('3 records: the value of "title" is lost (1, 2, 3)');
+    expect(refused.err()).toContain('npm run apply -- --allow drop-field:Book.title');
+    expect(await contents(project)).toBe(before);
+    const planned = cli(project, 'plan');
+    expect([await planned.ended, planned.out()]).toEqual([2, expect.stringContaining('--allow drop-field:Book.title')]);
+    const applied = cli(project, 'apply', '--allow', 'drop-field:Book.title');
+    expect([await applied.ended, applied.out()]).toEqual([0, expect.stringContaining('steps applied.')]);
+    const again = cli(project, 'apply');
+    expect([await again.ended, again.out()]).toEqual([0, expect.stringContaining('Nothing to do')]);
+    const running = compiled.run('server.js', [], project.environment);
+    const { body } = await ask(await started(running), 'GET /api/books/1');
+    expect(body).toEqual({ id: 1, pages: '12' });
+    running.child.kill('SIGTERM');
+    await running.ended;
+  });
+
+  test('of several processes at once on a database that is not there yet: all serve', async () => {
+    for (let round = 0; round < 2; round++) {
+      const project = await newProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` });
+      const all = [1, 2, 3, 4].map(() => compiled.run('server.js', [], project.environment));
+      const urls = await Promise.all(all.map(started));
+      for (const url of urls) expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ title: 'A' });
+      for (const running of all) running.child.kill('SIGTERM');
+      expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
+    }
+  });
+
+  test('of several processes at once: one changes the tables, all serve', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    project.write({ 'book.yaml': REBUILT });
+    const all = [1, 2, 3].map(() => compiled.run('server.js', [], project.environment));
+    for (const running of all) {
+      const { body } = await ask(await started(running), 'GET /api/books/1');
+      expect(body).toMatchObject({ pages: '12' });
+    }
+    for (const running of all) running.child.kill('SIGTERM');
+    expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0]);
+  });
+});
+
+describe('apply twice is nothing to do', () => {
+  const NOTHING = `${JSON.stringify({ steps: [], drift: [] }, null, 2)}\n`;
+  const schemas = [
+    { name: 'the shipped schema', directory: 'schema' },
+    ...fixtureSchemas,
+    { name: '200 fields', directory: wideSchema() },
+    { name: '300 types', directory: manyTypes() },
+  ];
+
+  test.each(schemas)('$name', async ({ directory }) => {
+    const project = await newProject({}, directory);
+    expect(await project.run('plan')).toMatchObject({ code: 2, out: expect.stringMatching(/^ {2}Add type/) });
+    expect(await project.run('apply')).toMatchObject({ code: 0, out: expect.stringContaining('applied.') });
+    expect(await project.run('plan', '--json')).toMatchObject({ code: 0, out: NOTHING });
+    expect(await project.run('apply')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
+  });
+});
+
+describe('plan', () => {
+  onSqlite('makes no database', async () => {
+    const project = await newProject({ 'book.yaml': BOOKS });
+    expect(await project.run('plan')).toMatchObject({ code: 2, out: '  Add type Book, in table books\n' });
+    expect(existsSync(fileOf(project.database))).toBe(false);
+  });
+
+  test('shows SQL only where it is asked for', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS });
+    project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string }\n` });
+    expect((await project.run('plan')).out).toBe('  Add field "isbn" of Book\n');
+    expect((await project.run('plan', '--sql')).out).toMatch(/^ {2}Add field "isbn" of Book\n {6}alter table \S+ add/);
+    expect(Object.keys(JSON.parse((await project.run('plan', '--json')).out).steps[0])).not.toContain('sql');
+  });
+
+  test('faults of the descriptors come first', async () => {
+    const project = await newProject({ 'book.yaml': 'type: Book\nfeilds: {}\n' });
+    for (const command of ['plan', 'apply'] as const)
+      expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining('unknown-key') });
+  });
+});
+
+describe('apply', () => {
+  test.each([
+    [['--allow', 'drop-field:Book.titel'], 'did you mean "drop-field:Book.title"?'],
+    [['--alow', 'x'], "Unknown option '--alow'"],
+    [['everything'], '"everything" is one word too many'],
+  ])('%j is refused', async (words, message) => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    project.write({ 'book.yaml': LOSSY });
+    const before = await contents(project);
+    expect(await project.run('apply', ...words)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    expect(await contents(project)).toBe(before);
+  });
+
+  onSqlite('a foreign key that leads nowhere takes everything back', async () => {
+    const files = {
+      'book.yaml': BOOKS,
+      'loan.yaml': 'type: Loan\nrelations: { book: { kind: belongsTo, type: Book } }',
+    };
+    const project = await projectOf(files, fill);
+    const database = new Database(fileOf(project.database));
+    database.exec('pragma foreign_keys = off; insert into loans (book_id) values (99)');
+    database.close();
+    const before = await contents(project);
+    project.write({ 'book.yaml': REBUILT });
+    const { code, err } = await project.run('apply');
+    expect([code, err]).toEqual([1, expect.stringContaining('row 1 of loans to books')]);
+    expect(await contents(project)).toBe(before);
+  });
+});
+
+describe('tables that somebody else changed', () => {
+  onSqlite('a view that needs what is dropped', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    const database = new Database(fileOf(project.database));
+    database.exec('create view titles as select title from books');
+    database.close();
+    const before = await contents(project);
+    project.write({ 'book.yaml': 'type: Book\nfields:\n  pages: { type: integer, default: 0 }\n' });
+    const { code, err } = await project.run('apply', '--allow', 'drop-field:Book.title');
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^SQLite refused "alter table .*error in view titles.*Nothing was changed\.$/),
+    ]);
+    expect(await contents(project)).toBe(before);
+  });
+
+  const drifted = [
+    ['alter table books add column shelf text', 'column shelf is there besides'],
+    ['drop index books_title_index', 'index books_title_index is missing'],
+    ['create index mine on books (pages)', 'index mine is there besides'],
+    ['create trigger noted after delete on books begin select 1; end', 'trigger noted is there besides'],
+    ['drop table books', 'it is missing'],
+  ] as const;
+
+  const indexed = BOOKS.replace('maxLength: 100', 'maxLength: 100, index: true');
+
+  onSqlite.each(drifted)('%s', async (sql, says) => {
+    const project = await projectOf({ 'book.yaml': indexed, 'other.yaml': 'type: Other' }, fill);
+    const database = new Database(fileOf(project.database));
+    database.exec(sql);
+    database.close();
+    expect(await project.run('plan')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`Table books is not as the engine left it: ${says}`),
+    });
+
+    project.write({ 'other.yaml': 'type: Other\nfields: { a: { type: string } }' });
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+    if (sql.startsWith('drop table')) return;
+    project.write({ 'book.yaml': `${indexed}  isbn: { type: string }\n` });
+    const before = await contents(project);
+    expect(await project.run('plan')).toMatchObject({ code: 1 });
+    expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    expect(await contents(project)).toBe(before);
+  });
+});
+
+describe('the backup', () => {
+  const copies = ({ database }: Project): readonly string[] => {
+    const file = fileOf(database);
+    const names = readdirSync(dirname(file)).filter((name) => name.startsWith(`${basename(file)}.backup-`));
+    return names.map((name) => join(dirname(file), name));
+  };
+
+  onSqlite('is made before a destructive step, and only then', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    project.write({ 'book.yaml': REBUILT });
+    await project.run('apply');
+    expect(copies(project)).toEqual([]);
+    const before = await contents(project);
+    project.write({ 'book.yaml': LOSSY });
+    const { out } = await project.run('apply', '--allow', 'drop-field:Book.title');
+    const [copy = ''] = copies(project);
+    expect(out).toContain(`The database as it was: ${copy}\n`);
+    expect(await contents({ ...project, database: { ...project.database, url: `sqlite:${copy}` } })).toBe(before);
+  });
+
+  onSqlite('restores by the commands of the manual', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    const before = await contents(project);
+    project.write({ 'book.yaml': LOSSY });
+    await project.run('apply', '--allow', 'drop-field:Book.title');
+    await project.serving((url) => ask(url, 'DELETE /api/books/1'));
+    project.write({ 'book.yaml': BOOKS });
+    const [block] = readBlocks(section(readFileSync('schema/README.md', 'utf8'), '### Backup and restore'));
+    const commands = (block?.text ?? '')
+      .replaceAll(/\S+\.backup-\S+/g, copies(project)[0] ?? '')
+      .replaceAll('data/records.db', fileOf(project.database))
+      .replace('npm start', '');
+    execFileSync('sh', ['-ec', commands]);
+    expect(await contents(project)).toBe(before);
+    const { body } = await project.serving((url) => ask(url, 'GET /api/books/1'));
+    expect(body).toEqual({ id: 1, title: expect.any(String), pages: 12 });
+  });
+});
+
+/** Applies the plan, and dies behind the statement of this number; 0 is before the first one. */
+const KILLED = `
+const [directory, at, ...allowed] = process.argv.slice(2);
+const from = (name) => require(directory + '/engine/' + name + '.js');
+const die = () => process.kill(process.pid, 'SIGKILL');
+(async () => {
+  const model = from('commands/schema').readModel(process.env.SCHEMA_DIR);
+  const driver = await from('storage/database').databaseAt(process.env.DATABASE_URL).open();
+  const plan = await from('storage/prepare').planFor(model, driver);
+  const migrate = (migration) => driver.migrate({
+    ...migration,
+    statements: migration.statements.flat().map((sql) => [sql]),
+    before: async (reader) => { await migration.before(reader); if (at === '0') die(); },
+    made: (index) => { if (String(index + 1) === at) die(); },
+  });
+  await from('storage/plan/apply').applyPlan(plan, { ...driver, migrate }, { allowed: new Set(allowed) });
+  die();
+})();
+`;
+
+describe('a process that is killed in the middle', () => {
+  const before = {
+    'book.yaml': `${BOOKS}  isbn: { type: string, unique: true }
+relations:
+  chapters: { kind: hasMany, type: Chapter, owned: true }
+  genres: { kind: manyToMany, type: Genre }
+`,
+    'chapter.yaml': 'type: Chapter\nfields: { heading: { type: string } }',
+    'genre.yaml': 'type: Genre\nfields: { name: { type: string } }',
+  };
+  const after = {
+    'book.yaml': null,
+    'genre.yaml': null,
+    'volume.yaml': `type: Volume
+renamedFrom: Book
+path: books
+fields: { heading: { type: string, maxLength: 100, renamedFrom: title }, pages: { type: decimal, default: "0" } }
+relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }
+`,
+    'chapter.yaml':
+      'type: Chapter\nfields: { heading: { type: string, default: "-" , nullable: true }, note: { type: string, index: true } }',
+  };
+
+  onSqlite('leaves the old tables whole, or the new ones, at every statement', async () => {
+    const project = await projectOf(before, async (url) => {
+      await ask(url, 'POST /api/genres', { name: 'G' });
+      for (const title of ['A', 'B'])
+        await ask(url, 'POST /api/books', {
+          title,
+          isbn: title,
+          chapters: [{ heading: 'x' }, { heading: 'y' }],
+          genres: [{ id: 1 }],
+        });
+    });
+    project.write(after);
+    const file = fileOf(project.database);
+    const kept = join(dirname(file), 'kept');
+    copyFileSync(file, kept);
+    const old = await contents(project);
+    const planned = await steps(project);
+    const allowed = planned.filter(({ state }) => state !== 'ready').map(({ id }) => id);
+    const statements = planned.flatMap(({ sql }) => sql).length;
+    expect(statements).toBeGreaterThan(12);
+
+    writeFileSync(join(compiled.directory, 'killed.js'), KILLED);
+    for (let at = 0; at <= statements + 1; at++) {
+      for (const name of ['-wal', '-shm']) rmSync(file + name, { force: true });
+      copyFileSync(kept, file);
+      const running = compiled.run('killed.js', [compiled.directory, String(at), ...allowed], project.environment);
+      await running.ended;
+      expect([at, running.child.signalCode, running.err()]).toEqual([at, 'SIGKILL', '']);
+      if (at <= statements) expect([at, await contents(project)]).toEqual([at, old]);
+      expect([at, (await steps(project)).length]).toEqual([at, at <= statements ? planned.length : 0]);
+    }
+    const { body } = await project.serving((url) => ask(url, 'GET /api/books/2'));
+    expect(body).toEqual({
+      id: 2,
+      heading: 'B',
+      pages: '0',
+      chapters: [
+        { id: 3, heading: 'x', note: null },
+        { id: 4, heading: 'y', note: null },
+      ],
+    });
+  });
+});

@@ -1,0 +1,156 @@
+/** The pages without a browser: media types, headers, caching, and what becomes of faults. */
+import { markdownToHtml } from '../../engine/pages/markdown.ts';
+import { diagramOf } from '../../engine/pages/diagram.ts';
+import { draw } from '../../engine/pages/draw.ts';
+import { parse } from 'yaml';
+import { exchange } from '../support/exchange.ts';
+import { loadModel } from '../support/model.ts';
+import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ settings: { title: '<b>Shop</b> & more' } });
+});
+afterAll(() => server.close());
+
+const HTML = 'text/html; charset=utf-8';
+const PAGES = [
+  ['/', HTML],
+  ['/docs', HTML],
+  ['/docs/clients', HTML],
+  ['/docs/style.css', 'text/css; charset=utf-8'],
+  ['/docs/reference.css', 'text/css; charset=utf-8'],
+  ['/docs/reference.js', 'text/javascript; charset=utf-8'],
+  ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
+  ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['/openapi.json', 'application/json'],
+  ['/openapi.yaml', 'application/yaml'],
+] as const;
+
+describe.each(PAGES)('%s', (path, type) => {
+  test('is served with headers that keep it safe, and a tag', async () => {
+    const { status, headers, text } = await exchange(server.url, `GET ${path}`);
+    expect([status, headers['content-type']]).toEqual([200, type]);
+    expect(headers).toMatchObject({
+      'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'self'; style-src 'self'; /),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-cache',
+      'content-length': String(Buffer.byteLength(text)),
+    });
+    const again = await exchange(server.url, `GET ${path}`, { headers: { 'if-none-match': String(headers.etag) } });
+    expect([again.status, again.text]).toEqual([304, '']);
+    const head = await exchange(server.url, `HEAD ${path}`);
+    expect([head.status, head.headers['content-length'], head.text]).toEqual([200, headers['content-length'], '']);
+  });
+
+  test('is smaller for who takes that, under a tag of its own', async () => {
+    const plain = await exchange(server.url, `GET ${path}`);
+    const small = await fetch(server.url + path, { headers: { 'accept-encoding': 'br' } });
+    expect(small.headers.get('content-encoding')).toBe('br');
+    expect(small.headers.get('etag')).not.toBe(plain.headers.etag);
+    expect(await small.text()).toBe(plain.text);
+  });
+
+  test.each(['POST', 'PUT', 'DELETE'])('refuses %s', async (method) => {
+    const { status, headers, text } = await exchange(server.url, `${method} ${path}`);
+    expect([status, headers['allow'], JSON.parse(text).type]).toEqual([
+      405,
+      'GET, HEAD',
+      'urn:problem:method-not-allowed',
+    ]);
+  });
+});
+
+test('pages have no script and no style of their own, and text from settings is text', async () => {
+  for (const path of ['/', '/docs', '/docs/clients']) {
+    const { text } = await exchange(server.url, `GET ${path}`);
+    expect(text).not.toMatch(
+      /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:\/\/(?!127\.0\.0\.1:3000|www\.w3\.org)/,
+    );
+    expect(text).toContain('&lt;b&gt;Shop&lt;/b&gt; &amp; more');
+  }
+});
+
+test('the two spellings of the document say the same', async () => {
+  const json = JSON.parse((await exchange(server.url, 'GET /openapi.json')).text);
+  expect(parse((await exchange(server.url, 'GET /openapi.yaml')).text)).toEqual(json);
+  expect(json.info).toMatchObject({ title: '<b>Shop</b> & more', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+});
+
+test.each([
+  ['/docs/', '/docs'],
+  ['/docs/clients/', '/docs/clients'],
+  ['/docs/?a=/b/', '/docs?a=/b/'],
+])('GET %s leads to %s, where its links are right', async (path, page) => {
+  const { status, headers } = await exchange(server.url, `GET ${path}`);
+  expect([status, new URL(headers.location ?? '', server.url + path).href]).toEqual([308, server.url + page]);
+  expect((await fetch(server.url + path)).status).toBe(200);
+});
+
+test.each([
+  '/doc',
+  '//',
+  '/docs//',
+  '/docs/nothing/',
+  '/docs/nothing',
+  '/docs/../package.json',
+  '/docs/%2e%2e/package.json',
+  '/openapi',
+])('GET %s is 404', async (path) => {
+  const { status, headers } = await exchange(server.url, `GET ${path}`);
+  expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
+});
+
+test('a schema without a guide has no page and no link for it', async () => {
+  const other = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
+  expect((await exchange(other.url, 'GET /docs/clients')).status).toBe(404);
+  expect((await exchange(other.url, 'GET /')).text).not.toContain('docs/clients');
+  await other.close();
+});
+
+describe('diagrams', () => {
+  test.each([{ name: 'schema', directory: 'schema' }, ...fixtureSchemas])(
+    'of $name show every type',
+    async ({ directory }) => {
+      const model = loadModel(directory);
+      const svg = await draw(diagramOf(model));
+      const titles = [...svg.matchAll(/class="node \w+">\n<title>([^<]+)<\/title>/g)].map(([, title]) => title);
+      expect(titles.toSorted()).toEqual([...model.types.keys()].toSorted());
+    },
+  );
+
+  test('of very many types are left out', async () => {
+    const model = loadModel(manyTypes(61));
+    const other = await startTestServer({ schemaDirectory: manyTypes(61) });
+    const { text } = await exchange(other.url, 'GET /');
+    expect(text).not.toContain('<svg width');
+    expect(text.match(/<h3>/g)).toHaveLength(model.types.size);
+    await other.close();
+  });
+
+  test('that cannot be drawn say why', () => expect(draw('digraph {')).rejects.toThrow());
+});
+
+describe('Markdown', () => {
+  test.each([
+    ['# One & two', '<h1 id="one--two">One &amp; two</h1>\n'],
+    ['two\nlines', '<p>two\nlines</p>\n'],
+    ['a `<b>` and **c**', '<p>a <code>&lt;b&gt;</code> and <strong>c</strong></p>\n'],
+    ['`**x**`', '<p><code>**x**</code></p>\n'],
+    ['[a](b.md#c)', '<p><a href="b.md#c">a</a></p>\n'],
+    ['<script>x</script>', '<p>&lt;script&gt;x&lt;/script&gt;</p>\n'],
+    ['[a](javascript:alert(1))', '<p>[a](javascript:alert(1))</p>\n'],
+    ['```sh\na <b> `c`\n\nd\n```', '<pre><code>a &lt;b&gt; `c`\n\nd\n</code></pre>\n'],
+    ['- a\n- b\n  c', '<ul><li>a</li><li>b\n  c</li></ul>\n'],
+    ['1. a\n2. b', '<ol><li>a</li><li>b</li></ol>\n'],
+    [
+      '| a | b |\n| - | - |\n| `c` | d |',
+      '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td><code>c</code></td><td>d</td></tr></tbody></table>\n',
+    ],
+    ['# a\n\nb\n\n\nc', '<h1 id="a">a</h1>\n<p>b</p>\n<p>c</p>\n'],
+    ['```\nnever ends', '<p>```</p>\n<p>never ends</p>\n'],
+  ])('%j', (markdown, html) => expect(markdownToHtml(markdown).html).toBe(html));
+});

@@ -1,0 +1,128 @@
+import { encodeCursor } from '../../engine/query/cursor.ts';
+import { pageSearches } from '../../engine/query/page-search.ts';
+import { faultsOf, list, problemOf, typeOf } from '../support/library.ts';
+
+describe('cursors', () => {
+  const page = '_cnd[limit]=0&_cnd[limit]=20';
+  const cursorOf = (search: string, values: Parameters<typeof encodeCursor>[1]): string =>
+    encodeCursor(list(search), values) ?? '';
+  const forged = (search: string, change: (content: unknown[]) => unknown): string => {
+    const content: unknown[] = JSON.parse(Buffer.from(cursorOf(search, [5, 7]), 'base64url').toString());
+    return Buffer.from(JSON.stringify(change(content))).toString('base64url');
+  };
+
+  test.each<[string, Parameters<typeof encodeCursor>[1]]>([
+    [page, [5, 7]],
+    [page, [null, 7]],
+    ['_cnd[limit][1]=1', [0, 1]],
+    [`${page}&_cnd[orderBy]=title`, ['é\u{1F600}"', 7]],
+    [`${page}&_cnd[orderBy]=price&_cnd[orderBy]=in_print&_cnd[orderBy]=weight`, ['-1.50', false, 1e21, 7]],
+    [`${page}&_cnd[orderBy]=published&_cnd[orderBy]=sold_at`, ['2024-02-29', '2024-02-29T00:00:00.5+01:00', 7]],
+    [`${page}&_cnd[orderBy]=author.name&_cnd[orderBy]=author`, [null, null, 7]],
+    [`${page}&_cnd[title][like]=a*&_cnd[pages][in]=1&_cnd[pages][in]=2`, [5, 7]],
+  ])('?%s after %j', (search, values) => {
+    const cursor = cursorOf(search, values);
+    expect(cursor).toMatch(/^[\w-]+$/);
+    expect(list(`${search}&after=${cursor}`)).toEqual({ ...list(search), cursor: { direction: 'after', values } });
+    expect(list(`before=${cursor}&${search}`).cursor).toEqual({ direction: 'before', values });
+  });
+
+  test.each<[string, string, boolean]>([
+    [page, '_cnd[limit][1]=7', true],
+    [page, `${page}&include=author&fields=author`, true],
+    [page, `${page}&_cnd[orderBy]=position&_cnd[orderBy]=desc`, true],
+    [`${page}&_cnd[pages]=1&_cnd[title]=x`, `${page}&_cnd[title][eq]=x&_cnd[pages]=1`, true],
+    [page, `${page}&_cnd[orderBy]=position`, false],
+    [page, `${page}&_cnd[orderBy]=pages&_cnd[orderBy]=desc`, false],
+    [page, `${page}&_cnd[pages]=1`, false],
+    [`${page}&_cnd[pages]=1`, `${page}&_cnd[pages]=2`, false],
+    [`${page}&_cnd[pages]=1`, `${page}&_cnd[pages][ne]=1`, false],
+    [`${page}&_cnd[pages]=1`, `${page}&_cnd[position]=1`, false],
+  ])('a cursor of ?%s fits ?%s: %s', (one, other, fits) => {
+    const search = `${other}&after=${cursorOf(one, [5, 7])}`;
+    if (fits) expect(list(search).cursor?.values).toEqual([5, 7]);
+    else
+      expect(problemOf(() => list(search)).errors).toEqual([
+        { parameter: 'after', code: 'invalid-cursor', message: expect.stringContaining('another') },
+      ]);
+  });
+
+  test('a cursor of another type is refused', () => {
+    const cursor = encodeCursor(list('', typeOf('Cover')), [7]) ?? '';
+    expect(list(`${page}&after=${cursor}`, typeOf('Cover')).cursor?.values).toEqual([7]);
+    expect(faultsOf(() => list(`${page}&after=${cursor}`, typeOf('Author')))).toEqual(['after: invalid-cursor']);
+  });
+
+  test.each<[string, (content: unknown[]) => unknown]>([
+    ['a value less', (content) => content.slice(0, -1)],
+    ['a value more', (content) => [...content, 1]],
+    ['a string for an integer', ([bound]) => [bound, '5', 7]],
+    ['a fraction for an integer', ([bound]) => [bound, 5.5, 7]],
+    ['true for an integer', ([bound]) => [bound, true, 7]],
+    ['an object', ([bound]) => [bound, {}, 7]],
+    ['an array', ([bound]) => [bound, [5], 7]],
+    ['an array of an array', ([bound]) => [bound, 5, [[7]]]],
+    ['an integer too large', ([bound]) => [bound, 2 ** 53, 7]],
+    ['no identifier', ([bound]) => [bound, 5, null]],
+    ['another binding', ([, ...values]) => ['x', ...values]],
+    ['no array', () => ({ length: 3 })],
+    ['null', () => null],
+  ])('a forged cursor with %s is refused', (_title, change) => {
+    expect(list(`${page}&after=${forged(page, (content) => content)}`).cursor?.values).toEqual([5, 7]);
+    expect(faultsOf(() => list(`${page}&after=${forged(page, change)}`))).toEqual(['after: invalid-cursor']);
+  });
+
+  test.each<[string, unknown]>([
+    ['a number', 5],
+    ['U+0000', '\0'],
+    ['half a character', '\ud800'],
+    ['an array', ['x']],
+    ['an object', {}],
+  ])('a cursor that holds %s for a string is refused', (_title, bad) => {
+    const search = `${page}&_cnd[orderBy]=title`;
+    expect(faultsOf(() => list(`${search}&after=${cursorOf(search, [bad as string, 7])}`))).toEqual([
+      'after: invalid-cursor',
+    ]);
+  });
+
+  test.each(['', 'x', '%20', '!', 'bnVsbA', 'e30', 'W10', 'WyI'])('after=%s is refused', (cursor) => {
+    expect(faultsOf(() => list(`${page}&after=${cursor}`))).toEqual(['after: invalid-cursor']);
+  });
+
+  const cursor = cursorOf(page, [5, 7]);
+  test.each([
+    ['after=CURSOR', 'after: needs-limit'],
+    ['_cnd[limit][0]=0&after=CURSOR', 'after: needs-limit'],
+    ['_cnd[limit]=1&_cnd[limit]=20&after=CURSOR', 'after: contradiction'],
+    ['_cnd[limit]=0&_cnd[limit]=20&after=CURSOR&before=CURSOR', 'after: contradiction'],
+    ['_cnd[limit]=0&_cnd[limit]=20&after=CURSOR&after=CURSOR', 'after: repeated'],
+    ['_cnd[limit]=0&_cnd[limit]=20&before=x', 'before: invalid-cursor'],
+    ['_cnd[limit]=0&_cnd[limit]=x&before=x', '_cnd[limit]: invalid-value'],
+  ])('?%s is refused', (search, faults) => {
+    expect(faultsOf(() => list(search.replaceAll('CURSOR', cursor))).join(' ')).toBe(faults);
+  });
+
+  test('values that no URL could carry give no cursor', () => {
+    const query = list(`${page}&_cnd[orderBy]=title`);
+    expect(encodeCursor(query, ['x'.repeat(1000), 7])).toBeDefined();
+    expect(encodeCursor(query, ['x'.repeat(2000), 7])).toBeUndefined();
+  });
+
+  test.each([
+    ['_cnd[limit]=40&_cnd[limit]=20', ''],
+    ['_cnd[limit][1]=20&_cnd[title]=a%26b&after=x&include=author', '_cnd%5Btitle%5D=a%26b&include=author&'],
+    [
+      '_cnd[orderBy][0]=title&_cnd[orderBy][1]=desc&before=x',
+      '_cnd%5BorderBy%5D%5B0%5D=title&_cnd%5BorderBy%5D%5B1%5D=desc&',
+    ],
+    [
+      '_cnd[title][like]=>;<*é&fields=',
+      '_cnd%5Btitle%5D%5Blike%5D=%3E%3B%3C*é&fields=&'.replace('é', encodeURIComponent('é')),
+    ],
+  ])('the neighbours of ?%s', (search, kept) => {
+    const searchOf = pageSearches(search.replace('é', '\u00c3\u00a9'), 20);
+    expect(searchOf()).toBe(`${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=20`);
+    expect(searchOf('after', 'abc')).toBe(`${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=20&after=abc`);
+    expect(searchOf('before', 'abc')).toBe(`${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=20&before=abc`);
+  });
+});

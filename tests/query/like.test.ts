@@ -1,0 +1,108 @@
+/** `like` finds the same on every database, by short and by long patterns, and reads a text once however long the pattern is. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { operators } from '../../engine/query/operators.ts';
+import { databaseAt } from '../../engine/storage/database.ts';
+import type { Driver } from '../../engine/storage/driver.ts';
+import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
+
+const LONG = 20;
+const RUNS = Number(process.env['RUNS'] ?? 300);
+
+/** What the manual says: the segments one after the other, the first at the beginning and the last at the end. */
+function finds(pattern: string, text: string): boolean {
+  const lower = (all: string): string => all.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const segments = lower(pattern).split('*');
+  const [first = '', last = ''] = [segments[0], segments.at(-1)];
+  const all = lower(text);
+  if (segments.length === 1) return all === first;
+  if (all.length < first.length + last.length || !all.startsWith(first) || !all.endsWith(last)) return false;
+  const middle = all.slice(first.length, all.length - last.length);
+  const end = segments.slice(1, -1).reduce((place, segment) => {
+    const found = place < 0 ? -1 : middle.indexOf(segment, place);
+    return found < 0 ? -1 : found + segment.length;
+  }, 0);
+  return end >= 0;
+}
+
+const letters = (maxLength: number): fc.Arbitrary<string> =>
+  fc.string({
+    unit: fc.constantFrom('a', 'a', 'a', 'b', 'A', 'B', 'É', 'é', '%', '_', '\\', '\u{1F600}', 'ſ'),
+    maxLength,
+  });
+
+/** Texts that begin to match in many places, and patterns of which some are cut out of the text. */
+const pairs = fc
+  .tuple(letters(60), fc.array(letters(12), { minLength: 1, maxLength: 6 }), fc.array(fc.nat(60), { maxLength: 6 }))
+  .map(([text, segments, cuts]): [string, string] => {
+    const signs = [...text];
+    const cut = cuts
+      .toSorted((a, b) => a - b)
+      .map((place, index, all) => signs.slice(all[index - 1] ?? 0, place).join(''));
+    return [text, (cuts.length > 1 ? [...cut, ''] : segments).join('*')];
+  });
+
+describe.each(databaseKinds)('on %s', (kind) => {
+  let database: TestDatabase;
+  let driver: Driver;
+  beforeAll(async () => {
+    database = await createDatabase(kind);
+    driver = await databaseAt(database.url).open();
+  });
+  afterAll(async () => {
+    await driver.close();
+    await database.remove();
+  });
+
+  const { count, condition, operands } = operators.like;
+
+  async function asked(sql: string, values: readonly string[]): Promise<boolean> {
+    const found = await driver.value({ sql: `select 1 from (select cast(? as text) as v) as t where ${sql}` }, values);
+    return found === 1 || found === '1';
+  }
+  const found = (pattern: string, text: string): Promise<boolean> =>
+    asked(condition('v', count(pattern), driver.dialect.like), [text, ...operands(pattern).map(String)]);
+
+  it('every pattern finds what it should', async () => {
+    await fc.assert(
+      fc.asyncProperty(pairs, async ([text, pattern]) => {
+        expect(await found(pattern, text)).toBe(finds(pattern, text));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('a pattern that is made long finds the same', async () => {
+    const tail = '\u{1F600}'.repeat(LONG);
+    await fc.assert(
+      fc.asyncProperty(pairs, async ([text, pattern]) => {
+        const long = `${pattern}*${tail}`;
+        expect(count(long)).toBeGreaterThan(1);
+        expect(await found(long, text + tail)).toBe(finds(long, text + tail));
+        expect(await found(`*${tail}*${pattern}`, tail + text)).toBe(finds(`*${tail}*${pattern}`, tail + text));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('null is not found', async () => {
+    const pattern = `*${'x'.repeat(LONG)}*`;
+    const sql = `select count(*) from (select cast(null as text) as v) as t where ${condition('v', count(pattern), driver.dialect.like)}`;
+    expect(Number(await driver.value({ sql }, operands(pattern).map(String)))).toBe(0);
+  });
+
+  // As LIKE does it, these would take minutes.
+  it.each([
+    ['the end of the pattern never comes', `*${'a'.repeat(997)}b*`],
+    ['the beginning never comes', `*b${'a'.repeat(997)}*`],
+    ['the middle never comes', `*${'a'.repeat(498)}b${'a'.repeat(498)}*`],
+    ['many segments are found, the last one is not', `*${`${'a'.repeat(140)}*`.repeat(6)}${'a'.repeat(140)}b*`],
+    ['only the end is not found', `*${'a'.repeat(998)}b`],
+  ])('50 texts of a million characters: %s', async (_, pattern) => {
+    const series = { sqlite: 'json_each(?)', postgres: 'json_array_elements_text(?::json) as e (value)' }[kind];
+    const text = { sqlite: `replace(hex(zeroblob(500000)), '0', 'a')`, postgres: `repeat('a', 1000000)` }[kind];
+    const sql = `select count(*) from (select ${text} || value as v from ${series}) as t where ${condition('v', count(pattern), driver.dialect.like)}`;
+    const values = [JSON.stringify(Array.from({ length: 50 }, () => 'a')), ...operands(pattern).map(String)];
+    expect(Number(await driver.value({ sql }, values))).toBe(0);
+  });
+});

@@ -1,0 +1,432 @@
+import Database from 'better-sqlite3';
+import type { Filter } from '../../engine/query/list-query.ts';
+import { operators, pattern } from '../../engine/query/operators.ts';
+import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
+import { parseParameters } from '../../engine/query/parameters.ts';
+import { faultsOf, filterText, list, orderText, problemOf, view } from '../support/library.ts';
+
+describe('parameters', () => {
+  test.each<[string, unknown]>([
+    ['', []],
+    ['&&', []],
+    ['a', [['a', undefined, '']]],
+    ['a=', [['a', undefined, '']]],
+    ['=b', [['', undefined, 'b']]],
+    ['a=b=c', [['a', undefined, 'b=c']]],
+    [
+      'a=1&a=2',
+      [
+        ['a', undefined, '1'],
+        ['a', undefined, '2'],
+      ],
+    ],
+    ['a+b=c+d', [['a b', undefined, 'c d']]],
+    ['a=%2B%26%3D', [['a', undefined, '+&=']]],
+    ['a=%C3%A9', [['a', undefined, 'é']]],
+    ['a=\u00c3\u00a9', [['a', undefined, 'é']]],
+    ['a=%F0%9F%98%80', [['a', undefined, '\u{1F600}']]],
+    ['_cnd[limit]=1', [['_cnd[limit]', ['limit'], '1']]],
+    ['_cnd%5Blimit%5D[]=1', [['_cnd[limit][]', ['limit', ''], '1']]],
+    ['_cnd[a][0][1]', [['_cnd[a][0][1]', ['a', '0', '1'], '']]],
+    ['_cnd[]=1', [['_cnd[]', [''], '1']]],
+    ['_cnd=1', [['_cnd', undefined, '1']]],
+    ['_cnd[a=1', [['_cnd[a', undefined, '1']]],
+    ['_cnd[a]b=1', [['_cnd[a]b', undefined, '1']]],
+    ['_cnd[a[b]]=1', [['_cnd[a[b]]', undefined, '1']]],
+    ['x_cnd[a]=1', [['x_cnd[a]', undefined, '1']]],
+    [
+      '__proto__=1&_cnd[__proto__]=1',
+      [
+        ['__proto__', undefined, '1'],
+        ['_cnd[__proto__]', ['__proto__'], '1'],
+      ],
+    ],
+  ])('?%s', (search, expected) => {
+    const { all, faults } = parseParameters(search);
+    expect(all.map(({ key, steps, value }) => [key, steps, value])).toEqual(expected);
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    ['a=%', 'a'],
+    ['a=%4', 'a'],
+    ['a=%zz', 'a'],
+    ['%=1', '%'],
+    ['a%20b=%C3', 'a b'],
+    ['a=%C3%28', 'a'],
+    ['a=%C0%80', 'a'],
+    ['a=%ED%A0%80', 'a'],
+    ['a=%00', 'a'],
+    ['a=\u00e9', 'a'],
+  ])('?%s is malformed', (search, parameter) => {
+    expect(parseParameters(search)).toEqual({
+      all: [],
+      faults: [{ parameter, code: 'malformed', message: expect.stringContaining('cannot be decoded') }],
+    });
+    expect(faultsOf(() => list(search))).toEqual([`${parameter}: malformed`]);
+    expect(faultsOf(() => view(search))).toEqual([`${parameter}: malformed`]);
+  });
+});
+
+test('a request with too many pieces that cannot be decoded is read no further', () => {
+  const { all, faults } = parseParameters(`${'%&'.repeat(100)}a=1`);
+  expect([all.length, faults.length]).toEqual([0, 100]);
+});
+
+describe('limit', () => {
+  test.each<[string, number, number | undefined]>([
+    ['', 0, undefined],
+    ['_cnd[limit]=20&_cnd[limit]=10', 20, 10],
+    ['_cnd%5Blimit%5D=20&_cnd%5blimit%5d=10', 20, 10],
+    ['_cnd[limit][]=20&_cnd[limit][]=10', 20, 10],
+    ['_cnd[limit][0]=20&_cnd[limit][1]=10', 20, 10],
+    ['_cnd[limit][1]=10&_cnd[limit][0]=20', 20, 10],
+    ['_cnd%5Blimit%5D%5B1%5D=10&_cnd%5Blimit%5D%5B0%5D=20', 20, 10],
+    ['_cnd[limit][1]=10', 0, 10],
+    ['_cnd[limit][0]=20', 20, undefined],
+    ['_cnd[limit]=0&_cnd[limit]=0', 0, 0],
+    ['_cnd[limit]=9007199254740991&_cnd[limit]=100', 9007199254740991, 100],
+  ])('?%s', (search, offset, limit) => {
+    expect(list(search)).toMatchObject({ offset, limit });
+  });
+
+  test.each([
+    ['_cnd[limit]=20', '_cnd[limit]: lone-value'],
+    ['_cnd[limit]=0,20', '_cnd[limit]: lone-value'],
+    ['_cnd[limit][]=20', '_cnd[limit][]: lone-value'],
+    ['_cnd[limit]=1&_cnd[limit]=2&_cnd[limit]=3', '_cnd[limit]: too-many-items'],
+    ['_cnd[limit][2]=1', '_cnd[limit][2]: too-many-items'],
+    ['_cnd[limit][0]=1&_cnd[limit][0]=2', '_cnd[limit][0]: repeated'],
+    ['_cnd[limit][1]=1&_cnd[limit][1]=2', '_cnd[limit][1]: repeated'],
+    ['_cnd[limit]=1&_cnd[limit][]=2', '_cnd[limit]: mixed-forms'],
+    ['_cnd[limit][]=1&_cnd[limit][1]=2', '_cnd[limit][]: mixed-forms'],
+    ['_cnd[limit]=1&_cnd[limit][1]=2', '_cnd[limit]: mixed-forms'],
+    ['_cnd[limit][x]=1', '_cnd[limit][x]: malformed-array'],
+    ['_cnd[limit][00]=1', '_cnd[limit][00]: malformed-array'],
+    ['_cnd[limit][-1]=1', '_cnd[limit][-1]: malformed-array'],
+    ['_cnd[limit][0][0]=1', '_cnd[limit][0][0]: malformed-array'],
+    ['_cnd[limit][1]=', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][1]=x', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][1]=-1', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][1]=+1', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][1]=1.5', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][1]=1e1', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][1]=0x10', '_cnd[limit][1]: invalid-value'],
+    ['_cnd[limit][0]=9007199254740992', '_cnd[limit][0]: invalid-value'],
+    ['_cnd[limit][1]=101', '_cnd[limit][1]: limit-too-large'],
+  ])('?%s is refused', (search, fault) => {
+    expect(faultsOf(() => list(search))).toEqual([fault]);
+  });
+});
+
+describe('order', () => {
+  test.each([
+    ['', 'position desc, book_id desc'],
+    ['_cnd[orderBy]=title', 'title, book_id'],
+    ['_cnd[orderBy][]=title', 'title, book_id'],
+    ['_cnd[orderBy][0]=title', 'title, book_id'],
+    ['_cnd[orderBy][0][0]=title', 'title, book_id'],
+    ['_cnd[orderBy][0][]=title', 'title, book_id'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=desc', 'title desc, book_id desc'],
+    ['_cnd[orderBy][]=title&_cnd[orderBy][]=DESC', 'title desc, book_id desc'],
+    ['_cnd[orderBy][1]=Desc&_cnd[orderBy][0]=title', 'title desc, book_id desc'],
+    ['_cnd[orderBy][0][0]=title&_cnd[orderBy][0][1]=desc', 'title desc, book_id desc'],
+    ['_cnd[orderBy][0][]=title&_cnd[orderBy][0][]=desc', 'title desc, book_id desc'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=ASC', 'title, book_id'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=pages', 'title, pages, book_id'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=desc&_cnd[orderBy]=pages', 'title desc, pages, book_id'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=pages&_cnd[orderBy]=desc', 'title, pages desc, book_id desc'],
+    ['_cnd[orderBy][1][0]=pages&_cnd[orderBy][0][1]=desc&_cnd[orderBy][0][0]=title', 'title desc, pages, book_id'],
+    ['_cnd[orderBy][10]=pages&_cnd[orderBy][9]=title', 'title, pages, book_id'],
+    ['_cnd[orderBy]=book_id', 'book_id'],
+    ['_cnd[orderBy]=book_id&_cnd[orderBy]=desc', 'book_id desc'],
+    ['_cnd[orderBy]=book_id&_cnd[orderBy]=title', 'book_id'],
+    ['_cnd[orderBy]=author.name', 'author.name, book_id'],
+    ['_cnd[orderBy]=author', 'author.author_id, book_id'],
+    ['_cnd[orderBy]=author.author_id', 'author.author_id, book_id'],
+    ['_cnd[orderBy]=author.mentor.name&_cnd[orderBy]=desc', 'author.mentor.name desc, book_id desc'],
+    ['_cnd[orderBy]=cover.image', 'cover.image, book_id'],
+    ['_cnd[orderBy]=editor.born', 'editor.born, book_id'],
+    ['_cnd[orderBy]=in_print', 'in_print, book_id'],
+  ])('?%s', (search, expected) => {
+    expect(orderText(list(search).order)).toBe(expected);
+  });
+
+  test.each([
+    ['_cnd[orderBy]=', '_cnd[orderBy]: unknown-field'],
+    ['_cnd[orderBy]=desc', '_cnd[orderBy]: misplaced-direction'],
+    ['_cnd[orderBy]=asc&_cnd[orderBy]=title', '_cnd[orderBy]: misplaced-direction'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=desc&_cnd[orderBy]=asc', '_cnd[orderBy]: misplaced-direction'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=title', '_cnd[orderBy]: repeated'],
+    ['_cnd[orderBy]=title&_cnd[orderBy]=desc&_cnd[orderBy]=title', '_cnd[orderBy]: repeated'],
+    ['_cnd[orderBy]=author&_cnd[orderBy]=author.author_id', '_cnd[orderBy]: repeated'],
+    ['_cnd[orderBy][0]=title&_cnd[orderBy][0]=pages', '_cnd[orderBy][0]: repeated'],
+    ['_cnd[orderBy]=title&_cnd[orderBy][]=pages', '_cnd[orderBy]: mixed-forms'],
+    ['_cnd[orderBy][0]=title&_cnd[orderBy][0][1]=desc', '_cnd[orderBy][0]: mixed-forms'],
+    ['_cnd[orderBy][0][0]=title&_cnd[orderBy][0][]=desc', '_cnd[orderBy][0][0]: mixed-forms'],
+    ['_cnd[orderBy][0][0]=desc', '_cnd[orderBy][0][0]: malformed-array'],
+    ['_cnd[orderBy][0][0]=title&_cnd[orderBy][1][0]=desc', '_cnd[orderBy][0][0]: malformed-array'],
+    ['_cnd[orderBy][0][0]=title&_cnd[orderBy][0][1]=pages', '_cnd[orderBy][0][0]: malformed-array'],
+    ['_cnd[orderBy][][0]=title', '_cnd[orderBy][][0]: malformed-array'],
+    ['_cnd[orderBy][title]=desc', '_cnd[orderBy][title]: malformed-array'],
+    ['_cnd[orderBy][0][0][0]=title', '_cnd[orderBy][0][0][0]: malformed-array'],
+    ['_cnd[orderBy]=titel', '_cnd[orderBy]: unknown-field'],
+    ['_cnd[orderBy]=title+desc', '_cnd[orderBy]: unknown-field'],
+    ['_cnd[orderBy]=limit', '_cnd[orderBy]: unknown-field'],
+    ['_cnd[orderBy]=notes', '_cnd[orderBy]: not-orderable'],
+    ['_cnd[orderBy]=tags', '_cnd[orderBy]: not-orderable'],
+    ['_cnd[orderBy]=author.rank', '_cnd[orderBy]: not-orderable'],
+    ['_cnd[orderBy]=shelves', '_cnd[orderBy]: to-many'],
+    ['_cnd[orderBy]=shelves.label', '_cnd[orderBy]: to-many'],
+    ['_cnd[orderBy]=author.books.title', '_cnd[orderBy]: to-many'],
+    ['_cnd[orderBy]=title.name', '_cnd[orderBy]: unknown-relation'],
+    ['_cnd[orderBy]=autor.name', '_cnd[orderBy]: unknown-relation'],
+    ['_cnd[orderBy]=author.mentor.mentor.mentor.mentor', '_cnd[orderBy]: too-deep'],
+  ])('?%s is refused', (search, fault) => {
+    expect(faultsOf(() => list(search))).toEqual([fault]);
+  });
+});
+
+describe('filters', () => {
+  test.each<[string, readonly string[]]>([
+    ['_cnd[title]=x', ['title eq "x"']],
+    ['_cnd[title]=', ['title eq ""']],
+    ['_cnd[title]', ['title eq ""']],
+    ['_cnd[title]=true', ['title eq "true"']],
+    ['_cnd[title][ne]=x', ['title ne "x"']],
+    ['_cnd[title][ne]=', ['title ne ""']],
+    ['_cnd%5Btitle%5D%5Beq%5D=a%26b', ['title eq "a&b"']],
+    ['_cnd[pages]=5', ['pages eq 5']],
+    ['_cnd[pages]=-5', ['pages eq -5']],
+    ['_cnd[pages][lt]=5', ['pages lt 5']],
+    ['_cnd[pages][lte]=5', ['pages lte 5']],
+    ['_cnd[pages][gt]=5', ['pages gt 5']],
+    ['_cnd[pages][gte]=5&_cnd[pages][lt]=9', ['pages gte 5', 'pages lt 9']],
+    ['_cnd[pages]=5&_cnd[pages][eq]=6', ['pages eq 5', 'pages eq 6']],
+    ['_cnd[price]=1.50', ['price eq "1.50"']],
+    ['_cnd[weight][gt]=1e-3', ['weight gt 0.001']],
+    ['_cnd[in_print]=true', ['in_print eq true']],
+    ['_cnd[in_print][ne]=false', ['in_print ne false']],
+    ['_cnd[published][gte]=2024-02-29', ['published gte "2024-02-29"']],
+    ['_cnd[sold_at][lt]=2024-02-29T00:00:00%2B01:00', ['sold_at lt "2024-02-29T00:00:00+01:00"']],
+    ['_cnd[book_id]=7', ['book_id eq 7']],
+    ['_cnd[book_id][in]=7&_cnd[book_id][in]=8', ['book_id in [7,8]']],
+    ['_cnd[title][in]=', ['title in [""]']],
+    ['_cnd[title][in]=a&_cnd[title][in]=a,b', ['title in ["a","a,b"]']],
+    ['_cnd[title][in][]=a&_cnd[title][in][]=b', ['title in ["a","b"]']],
+    ['_cnd[title][in][1]=b&_cnd[title][in][0]=a', ['title in ["a","b"]']],
+    ['_cnd[title][in][7]=b&_cnd[title][in][3]=a', ['title in ["a","b"]']],
+    ['_cnd[title][like]=*ab*c', ['title like "*ab*c"']],
+    ['_cnd[title][like]=', ['title like ""']],
+    ['_cnd[title][null]=true', ['title null true']],
+    ['_cnd[title][null]=false', ['title null false']],
+    ['_cnd[author]=9', ['author.author_id eq 9']],
+    ['_cnd[author.author_id]=9', ['author.author_id eq 9']],
+    ['_cnd[author][null]=true', ['author.author_id null true']],
+    ['_cnd[cover][in]=1&_cnd[cover][in]=2', ['cover.id in [1,2]']],
+    ['_cnd[author.name][like]=a*', ['author.name like "a*"']],
+    ['_cnd[editor.born][gt]=1900', ['editor.born gt 1900']],
+    ['_cnd[author.mentor.rival.mentor]=1', ['author.mentor.rival.mentor.author_id eq 1']],
+    ['_cnd[author.mentor.rival.mentor.name]=x', ['author.mentor.rival.mentor.name eq "x"']],
+    ['_cnd[title]=x&_cnd[limit][1]=5&_cnd[orderBy]=title&_cnd[pages]=1', ['title eq "x"', 'pages eq 1']],
+  ])('?%s', (search, expected) => {
+    expect(list(search).filters.map(filterText)).toEqual(expected);
+  });
+
+  test.each([
+    ['_cnd[titel]=x', '_cnd[titel]: unknown-field'],
+    ['_cnd[]=x', '_cnd[]: unknown-field'],
+    ['_cnd[__proto__]=x', '_cnd[__proto__]: unknown-field'],
+    ['_cnd[constructor][toString]=x', '_cnd[constructor][toString]: unknown-field'],
+    ['_cnd[title][constructor]=x', '_cnd[title][constructor]: unknown-operator'],
+    ['_cnd[title][like ]=x', '_cnd[title][like ]: unknown-operator'],
+    ['_cnd[title][]=x', '_cnd[title][]: unknown-operator'],
+    ['_cnd[title][0]=x', '_cnd[title][0]: unknown-operator'],
+    ['_cnd[title][EQ]=x', '_cnd[title][EQ]: unknown-operator'],
+    ['_cnd[pages][like]=1*', '_cnd[pages][like]: unknown-operator'],
+    ['_cnd[in_print][gt]=true', '_cnd[in_print][gt]: unknown-operator'],
+    ['_cnd[title]=a&_cnd[title]=b', '_cnd[title]: repeated'],
+    ['_cnd[title][eq]=a&_cnd%5Btitle%5D[eq]=a', '_cnd[title][eq]: repeated'],
+    ['_cnd[title][null]=true&_cnd[title][null]=false', '_cnd[title][null]: repeated'],
+    ['_cnd[title][eq][]=a', '_cnd[title][eq][]: malformed-filter'],
+    ['_cnd[title][null][0]=true', '_cnd[title][null][0]: malformed-filter'],
+    ['_cnd[title][in]=a&_cnd[title][in][]=b', '_cnd[title][in]: mixed-forms'],
+    ['_cnd[title][in][0]=a&_cnd[title][in][0]=b', '_cnd[title][in][0]: repeated'],
+    ['_cnd[title][in][x]=a', '_cnd[title][in][x]: malformed-array'],
+    ['_cnd[title][in][0][0]=a', '_cnd[title][in][0][0]: malformed-array'],
+    ['_cnd[title][null]=', '_cnd[title][null]: invalid-value'],
+    ['_cnd[title][null]=1', '_cnd[title][null]: invalid-value'],
+    ['_cnd[pages]=', '_cnd[pages]: invalid-value'],
+    ['_cnd[pages]=x', '_cnd[pages]: invalid-value'],
+    ['_cnd[pages]=1.0', '_cnd[pages]: invalid-value'],
+    ['_cnd[pages]=9007199254740992', '_cnd[pages]: invalid-value'],
+    ['_cnd[pages][in]=1,2', '_cnd[pages][in]: invalid-value'],
+    ['_cnd[pages][in]=1&_cnd[pages][in]=', '_cnd[pages][in]: invalid-value'],
+    ['_cnd[price]=1e3', '_cnd[price]: invalid-value'],
+    ['_cnd[weight]=Infinity', '_cnd[weight]: invalid-value'],
+    ['_cnd[in_print]=1', '_cnd[in_print]: invalid-value'],
+    ['_cnd[published]=2023-02-29', '_cnd[published]: invalid-value'],
+    ['_cnd[author]=', '_cnd[author]: invalid-value'],
+    ['_cnd[author]=x', '_cnd[author]: invalid-value'],
+    ['_cnd[notes]=x', '_cnd[notes]: not-filterable'],
+    ['_cnd[notes][null]=true', '_cnd[notes][null]: not-filterable'],
+    ['_cnd[tags][in]=x', '_cnd[tags][in]: not-filterable'],
+    ['_cnd[cover.colour]=x', '_cnd[cover.colour]: unknown-field'],
+    ['_cnd[shelves]=1', '_cnd[shelves]: to-many'],
+    ['_cnd[shelves.label]=x', '_cnd[shelves.label]: to-many'],
+    ['_cnd[title.x]=1', '_cnd[title.x]: unknown-relation'],
+    ['_cnd[author.]=1', '_cnd[author.]: unknown-field'],
+    ['_cnd[.title]=1', '_cnd[.title]: unknown-relation'],
+    ['_cnd[author.mentor.rival.mentor.rival]=1', '_cnd[author.mentor.rival.mentor.rival]: too-deep'],
+    ['_cnd[title][like]=*a*b*c*d*e*f*g*h*', '_cnd[title][like]: too-many'],
+  ])('?%s is refused', (search, fault) => {
+    expect(faultsOf(() => list(search))).toEqual([fault]);
+  });
+
+  const repeated = (count: number, piece: (index: number) => string): string =>
+    Array.from({ length: count }, (_, index) => piece(index)).join('&');
+  const filters = ['title', 'pages', 'price', 'weight', 'published', 'sold_at', 'position', 'book_id'].flatMap((name) =>
+    ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'null'].map((operator) => `_cnd[${name}][${operator}]=`),
+  );
+  /** Different paths through four relations each. */
+  const deepPaths = ['author', 'editor'].flatMap((a) =>
+    ['mentor', 'rival'].flatMap((b) =>
+      ['mentor', 'rival'].flatMap((c) => ['mentor', 'rival'].map((d) => `_cnd[${a}.${b}.${c}.${d}.name]=x`)),
+    ),
+  );
+
+  const orderable = [
+    'title,pages,price,weight,in_print,published,sold_at,position,author,author.name,author.born',
+    'editor,editor.name,editor.born,cover,cover.image,author.mentor,author.rival,editor.mentor,editor.rival',
+    'author.mentor.name',
+  ].flatMap((names) => names.split(','));
+  const orderBy = (names: readonly string[]): string => names.map((name) => `_cnd[orderBy]=${name}`).join('&');
+
+  test('as many as there may be', () => {
+    expect(list(`_cnd[title][like]=${'x'.repeat(1000)}`).filters).toHaveLength(1);
+    expect(faultsOf(() => list(`_cnd[title][like]=${'x'.repeat(1001)}`))).toEqual(['_cnd[title][like]: too-many']);
+    expect(list(`_cnd[title][like]=${'*x'.repeat(8)}`).filters).toHaveLength(1);
+    expect(list(repeated(100, (index) => `_cnd[pages][in]=${index}`)).filters).toHaveLength(1);
+    expect(faultsOf(() => list(repeated(101, (index) => `_cnd[pages][in]=${index}`)))).toEqual([
+      '_cnd[pages][in]: too-many',
+    ]);
+    expect(faultsOf(() => list(filters.slice(0, 50).join('&')))).not.toContain('_cnd[title][eq]: too-many');
+    expect(faultsOf(() => list(filters.slice(0, 51).join('&')))).toContain('_cnd[title][eq]: too-many');
+    expect(list(deepPaths.join('&')).filters).toHaveLength(16);
+    expect(faultsOf(() => list([...deepPaths, '_cnd[cover.image]=x'].join('&')))).toEqual(['_cnd: too-many']);
+    expect(list(orderBy(orderable.slice(0, 20))).order).toHaveLength(21);
+    expect(faultsOf(() => list(orderBy(orderable)))).toEqual(['_cnd[orderBy]: too-many']);
+  });
+});
+
+describe('messages', () => {
+  test.each([
+    ['_cnd[positon]=1', 'did you mean "position"?'],
+    ['_cnd[limt]=1', 'did you mean "limit"?'],
+    ['_cnd[orderby]=title', 'did you mean "orderBy"?'],
+    ['_cnd[orderBy]=positon', 'did you mean "position"?'],
+    ['_cnd[autor.name]=1', 'did you mean "author"?'],
+    ['_cnd[author.nme]=1', 'did you mean "name"?'],
+    ['_cnd[title][lik]=1', 'did you mean "like"?'],
+    ['includ=author', 'did you mean "include"?'],
+    ['include[]=author', 'did you mean "include"?'],
+    ['limit=5', 'did you mean "_cnd[limit]"?'],
+    ['orderBy=title', 'did you mean "_cnd[orderBy]"?'],
+    ['title=5', 'did you mean "_cnd[title]"?'],
+    ['_cnd[limit=5', 'did you mean "_cnd[limit]"?'],
+    ['include=athor', 'did you mean "author"?'],
+    ['include=title', '"title" of Book is a field, not a relation; fields are chosen with fields='],
+    ['fields=author.brn', 'did you mean "born"?'],
+    ['fields=editor.born', 'The relation "editor" does not show the field "born" of Author'],
+    ['_cnd[pages]=', '"" cannot be a value of "pages"'],
+    ['_cnd[pages]=', 'records without a value are found by _cnd[pages][null]=true'],
+    ['_cnd[limit][1]=1000', 'at most 100'],
+  ])('?%s: %s', (search, message) => {
+    const { errors } = problemOf(() => list(search));
+    expect(errors.map((fault) => fault.message).join('\n')).toContain(message);
+  });
+
+  test('a long text is cut', () => {
+    const { message } = problemOf(() => list('z'.repeat(500)));
+    expect(message).toBe(`"${'z'.repeat(60)}…" is no parameter here`);
+  });
+
+  test('a name that nothing resembles gets no suggestion', () => {
+    expect(problemOf(() => list('utm_source=x')).errors[0]?.message).toBe('"utm_source" is no parameter here');
+  });
+
+  test('all faults of a request are reported together', () => {
+    const search =
+      'a=%&nope=1&include=x&fields=y&variant=z&_cnd[limit]=x&_cnd[limit]=-1&_cnd[orderBy]=q&_cnd[r]=1&_cnd[pages][lt]=x';
+    expect([...faultsOf(() => list(search))].toSorted()).toEqual(
+      [
+        'a: malformed',
+        'nope: unknown-parameter',
+        'include: unknown-relation',
+        'fields: unknown-field',
+        'variant: unknown-variant',
+        '_cnd[limit]: invalid-value',
+        '_cnd[limit]: invalid-value',
+        '_cnd[orderBy]: unknown-field',
+        '_cnd[r]: unknown-field',
+        '_cnd[pages][lt]: invalid-value',
+      ].toSorted(),
+    );
+  });
+});
+
+describe('operators, as SQLite runs them', () => {
+  const database = new Database(':memory:');
+  database.exec(String.raw`create table t (v text) strict;
+    insert into t values (null), (''), ('a'), ('A'), ('ab'), ('a%'), ('a_b'), ('a\b'), ('é'), ('É')`);
+  afterAll(() => database.close());
+
+  function found(filter: Pick<Filter, 'operator' | 'value'>): string {
+    const { condition, count, operands } = operators[filter.operator];
+    const sql = `select v from t where ${condition('v', count(filter.value), sqliteDialect.like)} order by rowid`;
+    const values: unknown[] = database
+      .prepare(sql)
+      .pluck()
+      .all(...operands(filter.value));
+    return values.map((value) => JSON.stringify(value)).join(' ');
+  }
+
+  test.each<[Filter['operator'], Filter['value'], string]>([
+    ['eq', 'a', '"a"'],
+    ['eq', '', '""'],
+    ['ne', 'a', 'null "" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],
+    ['lt', 'a', '"" "A"'],
+    ['lte', 'a', '"" "a" "A"'],
+    ['gt', 'ab', '"é" "É"'],
+    ['gte', 'ab', '"ab" "é" "É"'],
+    ['in', ['a', 'ab', 'x'], '"a" "ab"'],
+    ['in', ['a'], '"a"'],
+    ['like', 'a', '"a" "A"'],
+    ['like', 'a*', '"a" "A" "ab" "a%" "a_b" "a\\\\b"'],
+    ['like', '*B', '"ab" "a_b" "a\\\\b"'],
+    ['like', 'a%', '"a%"'],
+    ['like', 'a_b', '"a_b"'],
+    ['like', 'a\\b', '"a\\\\b"'],
+    ['like', 'é', '"é"'],
+    ['like', '', '""'],
+    ['like', '*', '"" "a" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],
+    ['null', true, 'null'],
+    ['null', false, '"" "a" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],
+  ])('%s %j', (operator, value, expected) => {
+    expect(found({ operator, value })).toBe(expected);
+  });
+
+  test.each([
+    ['', ''],
+    ['a*b', 'a%b'],
+    ['***', '%'],
+    ['50%_\\', '50\\%\\_\\\\'],
+  ])('the pattern of %j is %j', (text, expected) => {
+    expect(pattern(text)).toBe(expected);
+  });
+
+  test.each(Object.entries(operators))('%s', (name, operator) => {
+    expect(operator.name).toBe(name);
+    expect(operator.description).toMatch(/\.$/);
+  });
+});

@@ -1,0 +1,363 @@
+/** What operators rely on: health, figures, the log, and restarts that nobody notices. */
+import { closeSync, mkdtempSync, openSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describeError } from '../../engine/log.ts';
+import { Problem } from '../../engine/problem.ts';
+import { translate as translatePostgres } from '../../engine/storage/postgres/errors.ts';
+import { translate } from '../../engine/storage/sqlite/errors.ts';
+import { type Compiled, compile, type Environment, type Running, urlOf } from '../support/compiled.ts';
+import { fileOf } from '../support/databases.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+
+const SCHEMA = 'tests/fixtures/access';
+const HEADERS = { 'content-type': 'application/json' };
+
+let directory: string;
+let compiled: Compiled;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'operation-'));
+  compiled = await compile();
+});
+afterAll(async () => {
+  await compiled.remove();
+  rmSync(directory, { recursive: true });
+});
+
+const start = (environment: Environment = {}): Running =>
+  compiled.run('server.js', [], {
+    PORT: '0',
+    SCHEMA_DIR: SCHEMA,
+    DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
+    ...environment,
+  });
+
+test('a service whose database file is moved away, removed or replaced is not ready until it is back', async () => {
+  const server = await startTestServer({ schemaDirectory: SCHEMA });
+  const file = fileOf(server.database);
+  const ready = async (): Promise<readonly [number, string]> => {
+    const { status, text } = await exchange(server.url, 'GET /health/ready');
+    return [status, text];
+  };
+  const gone = [503, 'The file of the database was moved, removed or replaced\n'];
+  renameSync(file, `${file}.away`);
+  expect(await ready()).toEqual(gone);
+  writeFileSync(file, 'another');
+  expect(await ready()).toEqual(gone);
+  renameSync(`${file}.away`, file);
+  expect(await ready()).toEqual([200, 'ready\n']);
+  await server.close();
+});
+
+describe('a service with figures', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: SCHEMA, settings: { metrics: true } });
+  });
+  afterAll(() => server.close());
+
+  test.each([
+    ['GET /health/live', 200, 'live\n'],
+    ['GET /health/ready', 200, 'ready\n'],
+    ['HEAD /health/ready', 200, ''],
+  ])('%s', async (title, status, text) => {
+    expect(await exchange(server.url, title)).toMatchObject({ status, text });
+  });
+
+  test.each(['POST /health/live', 'DELETE /health/ready', 'PUT /metrics'])(
+    '%s is refused with a problem',
+    async (title) => {
+      const { status, headers, text } = await exchange(server.url, title);
+      expect(status).toBe(405);
+      expect(headers).toMatchObject({
+        allow: 'GET, HEAD',
+        'content-type': 'application/problem+json',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(JSON.parse(text)).toMatchObject({ type: 'urn:problem:method-not-allowed', instance: title.split(' ')[1] });
+    },
+  );
+
+  test('counts requests by type, operation and status, and times them and their statements', async () => {
+    await exchange(server.url, 'POST /api/memos', { headers: HEADERS, body: '{}' });
+    await exchange(server.url, 'GET /api/memos/1');
+    await exchange(server.url, 'GET /api/memos/2');
+    await exchange(server.url, 'GET /api/nothing');
+    // A request is counted once its connection has taken the answer.
+    await until(async () => (await exchange(server.url, 'GET /metrics')).text.includes('operation="",status="404"} 1'));
+    const { text, headers } = await exchange(server.url, 'GET /metrics');
+    expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="create",status="201"} 1');
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="200"} 1');
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="404"} 1');
+    expect(text).toContain('records_http_requests_total{type="",operation="",status="404"} 1');
+    expect(text).toContain('records_http_request_duration_seconds_count{type="Memo",operation="get"} 2');
+    expect(text).toMatch(/records_database_statement_duration_seconds_count [1-9]/);
+    expect(text).toMatch(/nodejs_eventloop_lag_seconds/);
+  });
+});
+
+test('without METRICS there are none', async () => {
+  const server = await startTestServer({ schemaDirectory: SCHEMA });
+  expect((await exchange(server.url, 'GET /metrics')).status).toBe(404);
+  await server.close();
+});
+
+test('figures name every type: they need a token that reads every type; health needs none', async () => {
+  const tokens = { all: createToken(), some: createToken() };
+  const lines = [
+    tokenLine({ name: 'all', read: 'all', write: new Set() }, tokens.all),
+    tokenLine({ name: 'some', read: new Set(['Memo']), write: new Set() }, tokens.some),
+  ];
+  const server = await startTestServer({
+    schemaDirectory: SCHEMA,
+    settings: { metrics: true, tokens: lines.join(';') },
+  });
+  const ask = (title: string, token?: string): Promise<Exchanged> =>
+    exchange(server.url, title, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  const status = async (title: string, token?: string): Promise<number> => (await ask(title, token)).status;
+  expect([
+    await status('GET /metrics'),
+    await status('GET /metrics', tokens.some),
+    await status('GET /metrics', tokens.all),
+    await status('GET /health/ready'),
+  ]).toEqual([401, 403, 200, 200]);
+  for (const [token, challenge] of [
+    [undefined, 'Bearer'],
+    [tokens.some, 'Bearer error="insufficient_scope"'],
+  ] as const) {
+    const { headers, text } = await ask('GET /metrics', token);
+    expect(headers).toMatchObject({ 'content-type': 'application/problem+json', 'www-authenticate': challenge });
+    expect(JSON.parse(text)).toMatchObject({ instance: '/metrics' });
+  }
+  await server.close();
+});
+
+test('the log has a line for each request and each slow statement, without values, queries and tokens', async () => {
+  const token = createToken();
+  const service = start({
+    ACCESS_LOG: 'on',
+    SLOW_STATEMENT_MS: '1',
+    TOKENS: tokenLine({ name: 'client', read: 'all', write: 'all' }, token),
+  });
+  const url = await urlOf(service);
+  const headers = { ...HEADERS, authorization: `Bearer ${token}`, 'x-request-id': 'mine' };
+  const words = Array.from({ length: 300 }, () => ({ word: 'value-of-a-record' }));
+  const body = JSON.stringify({ code: 'value-of-a-record', stickers: words });
+  expect((await exchange(url, 'POST /api/purchases', { headers, body })).status).toBe(201);
+  await exchange(url, 'GET /api/purchases?_cnd[code]=value-of-a-record', { headers });
+  await exchange(url, 'GET /api/purchases', { headers: { authorization: 'Bearer wrong-token' } });
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+  const lines = service
+    .err()
+    .trim()
+    .split('\n')
+    .map((line): Record<string, unknown> => JSON.parse(line));
+  expect(lines.filter(({ msg }) => msg === 'request')).toEqual([
+    expect.objectContaining({
+      level: 'info',
+      method: 'POST',
+      path: '/api/purchases',
+      status: 201,
+      requestId: 'mine',
+      type: 'Purchase',
+      operation: 'create',
+    }),
+    expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 200, operation: 'list' }),
+    expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 401 }),
+  ]);
+  expect(service.err() + service.out()).not.toMatch(new RegExp(`value-of-a-record|wrong-token|${token}`));
+});
+
+test('the log has a line for whatever is no record, too, and one only', async () => {
+  const service = start({ ACCESS_LOG: 'on', METRICS: 'on', RATE_LIMIT: '3' });
+  const url = await urlOf(service);
+  const asked = [
+    ['GET', '/openapi.json', 200],
+    ['GET', '/nothing', 404],
+    ['POST', '/', 405],
+    ['GET', '/metrics', 429],
+    ['GET', '/health/ready', 200],
+  ] as const;
+  const ids: unknown[] = [];
+  for (const [method, path, status] of asked) {
+    const answer = await exchange(url, `${method} ${path}?q=hidden`);
+    expect(answer.status).toBe(status);
+    ids.push(answer.headers['x-request-id']);
+  }
+  expect((await exchange(url, 'GET /docs', { headers: { host: 'rebound.example' } })).status).toBe(421);
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+  const lines = service.err().trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line)).map(({ method, path, status }) => [method, path, status])).toEqual([
+    ...asked,
+    ['GET', '/docs', 421],
+  ]);
+  const logged = lines.map((line) => JSON.parse(line).requestId);
+  expect([1, 2, 3].map((at) => logged[at])).toEqual([1, 2, 3].map((at) => ids[at]));
+  expect(service.err()).not.toContain('hidden');
+});
+
+describe('a database of many records', () => {
+  const file = (): string => join(directory, 'many.db');
+  const serveMany = (environment: Environment = {}): Running =>
+    start({ DATABASE_URL: `sqlite:${file()}`, ...environment });
+  beforeAll(async () => {
+    const service = serveMany();
+    await urlOf(service);
+    service.child.kill('SIGTERM');
+    await service.ended;
+    const database = new Database(file());
+    database.exec(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into memos (text) select printf('%0200d', i) from n`,
+    );
+    database.close();
+  });
+
+  test('a whole list is a statement of which the log of slow ones and the figures know', async () => {
+    const service = serveMany({ SLOW_STATEMENT_MS: '1', METRICS: 'on' });
+    const url = await urlOf(service);
+    const countOf = async (): Promise<number> =>
+      Number(/statement_duration_seconds_count (\d+)/.exec((await exchange(url, 'GET /metrics')).text)?.[1]);
+    await exchange(url, 'GET /api/memos');
+    const first = await countOf();
+    await exchange(url, 'GET /api/memos', { headers: { prefer: 'count=none' } });
+    expect(await countOf()).toBeGreaterThan(first);
+    service.child.kill('SIGTERM');
+    await service.ended;
+    expect(service.err()).toMatch(/"sql":"select concat\(.+ from `memos` as t order by .+"msg":"slow statement"/);
+  });
+
+  test('damaged pages are a fault of the service for who reads them; it goes on', async () => {
+    const service = serveMany();
+    const url = await urlOf(service);
+    const half = Math.floor(statSync(file()).size / 2);
+    const handle = openSync(file(), 'r+');
+    writeSync(handle, Buffer.alloc(half, 0xff), 0, half, half);
+    closeSync(handle);
+    for (let time = 0; time < 2; time += 1) {
+      const { status, text } = await exchange(url, 'GET /api/memos/19000');
+      expect([status, text]).toEqual([500, expect.stringContaining('urn:problem:internal-error')]);
+      expect(text).not.toMatch(/malformed|sqlite/i);
+    }
+    expect((await exchange(url, 'GET /health/live')).status).toBe(200);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    const again = serveMany();
+    expect(await again.ended).toBe(1);
+    expect(again.err()).toMatch(/many\.db is damaged \(.+\); it was not touched\. Put a backup back: restore FILE/);
+  });
+});
+
+test.each([
+  ['SQLITE_IOERR_READ', 'storage-busy'],
+  ['SQLITE_IOERR_SHMSIZE', 'storage-busy'],
+  ['SQLITE_CANTOPEN_ISDIR', 'storage-busy'],
+  ['SQLITE_READONLY_DBMOVED', 'storage-busy'],
+  ['SQLITE_FULL', 'storage-full'],
+  ['SQLITE_IOERR_WRITE', 'storage-full'],
+  ['SQLITE_CORRUPT_INDEX', undefined],
+])('%s of SQLite is %s', (code, problem) => {
+  const translated = translate(Object.assign(new Error('said'), { code }));
+  expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
+});
+
+test.each([
+  ['XX000', 'mdextend', 'storage-full'],
+  ['XX000', 'ExecEvalExpr', undefined],
+  ['53100', 'mdextend', 'storage-full'],
+])('%s of PostgreSQL in %s is %s', (code, routine, problem) => {
+  const translated = translatePostgres(Object.assign(new Error('said'), { code, routine }));
+  expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
+});
+
+test.each([
+  ['an error of the engine', new Error('said'), 'said'],
+  [
+    'a refusal of PostgreSQL',
+    Object.assign(new Error('Key (email)=(ada@example.com)'), { code: '23505', detail: 'ada@example.com' }),
+    'the database refused a statement',
+  ],
+  ['a cause', new Error('said', { cause: Object.assign(new Error('ada@example.com'), { code: '22P02' }) }), 'said'],
+])('%s is logged without values', (_, error, message) => {
+  const described = describeError(error);
+  expect(described).toMatchObject({ message, stack: expect.stringContaining('operation.slow.test') });
+  expect(JSON.stringify(described)).not.toContain('ada@example.com');
+});
+
+/** Asks each instance whether it is ready, and sends each request to one that is. */
+class Balancer {
+  readonly instances: string[] = [];
+  private ready: readonly string[] = [];
+  private turn = 0;
+  private readonly timer = setInterval(() => void this.look(), 20);
+
+  async look(): Promise<void> {
+    const asked = this.instances.map(async (url) => {
+      const status = await exchange(url, 'GET /health/ready').then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      return status === 200 ? [url] : [];
+    });
+    this.ready = (await Promise.all(asked)).flat();
+  }
+
+  next(): string {
+    const url = this.ready[this.turn++ % this.ready.length];
+    if (url === undefined) throw new Error('no instance is ready');
+    return url;
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+}
+
+test('a rolling restart of two instances fails no request', async () => {
+  const environment = { DRAIN_DELAY: '0.4', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
+  const balancer = new Balancer();
+  const all: Running[] = [];
+  const launch = async (): Promise<readonly [Running, string]> => {
+    const service = start(environment);
+    all.push(service);
+    const url = await urlOf(service);
+    balancer.instances.push(url);
+    await balancer.look();
+    return [service, url];
+  };
+  const running = [await launch(), await launch()];
+  const state = { stopped: false };
+  const answers = new Map<string, number>();
+  const client = async (): Promise<void> => {
+    while (!state.stopped) {
+      const url = balancer.next();
+      const write = await exchange(url, 'POST /api/memos', { headers: HEADERS, body: '{"text":"x"}' }).catch(String);
+      const read = await exchange(balancer.next(), 'GET /api/memos/1').catch(String);
+      for (const one of [write, read]) {
+        const key = typeof one === 'string' ? one : String(one.status);
+        answers.set(key, (answers.get(key) ?? 0) + 1);
+      }
+    }
+  };
+  const clients = [client(), client(), client()];
+  for (const [service, url] of running) {
+    await launch();
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    balancer.instances.splice(balancer.instances.indexOf(url), 1);
+  }
+  state.stopped = true;
+  await Promise.all(clients);
+  balancer.close();
+  expect([...answers.keys()].toSorted()).toEqual(['200', '201']);
+  expect(answers.get('201')).toBeGreaterThan(20);
+  for (const { child } of all) child.kill('SIGTERM');
+  await Promise.all(all.map(({ ended }) => ended));
+});

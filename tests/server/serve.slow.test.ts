@@ -1,0 +1,234 @@
+/** Connections and the process: long answers, slow and broken clients, start, stop, and why it does not start. */
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closed } from '../support/closed.ts';
+import { type Compiled, compile, type Environment, type Running } from '../support/compiled.ts';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SCHEMA = 'tests/fixtures/http';
+const JSON_BODY = { 'content-type': 'application/json' };
+
+let directory: string;
+let compiled: Compiled;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'records-'));
+  compiled = await compile();
+});
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+  await compiled.remove();
+});
+
+/** A connection on which a test writes what it likes. `received` is all that has come back. */
+async function open(url: string): Promise<{ socket: Socket; received: () => string }> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
+  socket.on('error', () => socket.destroy());
+  await once(socket, 'connect');
+  return { socket, received: () => text };
+}
+
+/** Sends the head of a request, and waits until the service has it. */
+async function begin(socket: Socket, length: number): Promise<void> {
+  socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`);
+  await once(socket, 'data');
+}
+
+const REQUEST = 'Host: localhost\r\nContent-Type: application/json\r\n';
+
+describe('a long list', () => {
+  const ROWS = 250;
+  const NOTES = 'x'.repeat(100_000);
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 1000 } });
+    const body = JSON.stringify({ notes: NOTES });
+    const create = () => exchange(server.url, 'POST /api/gadgets', { headers: JSON_BODY, body });
+    for (let made = 0; made < ROWS; made += 25) await Promise.all(Array.from({ length: 25 }, create));
+  });
+  afterAll(() => server.close());
+
+  test('is streamed, with its total and without length or tag', async () => {
+    const { headers, text } = await exchange(server.url, 'GET /api/gadgets');
+    expect(JSON.parse(text)).toHaveLength(ROWS);
+    expect(headers).toMatchObject({ 'transfer-encoding': 'chunked', 'x-total-count': String(ROWS) });
+    expect([headers.etag, headers['content-length']]).toEqual([undefined, undefined]);
+    expect(await exchange(server.url, 'HEAD /api/gadgets')).toMatchObject({ status: 200, text: '' });
+  });
+
+  test('is cut off where nobody reads it', async () => {
+    const { socket, received } = await open(server.url);
+    socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
+    socket.pause();
+    await sleep(4000);
+    socket.resume();
+    await closed(socket);
+    expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(received().length).toBeLessThan(ROWS * NOTES.length);
+    expect(received().endsWith('0\r\n\r\n')).toBe(false);
+  });
+
+  test('leaves nothing behind where the client goes away', async () => {
+    for (let index = 0; index < 5; index += 1) {
+      const { socket } = await open(server.url);
+      socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
+      await once(socket, 'data');
+      socket.destroy();
+    }
+    const put = await exchange(server.url, 'PUT /api/gadgets/1', { headers: JSON_BODY, body: '{"name":"still here"}' });
+    expect(put.status).toBe(200);
+  });
+
+  test('a body that is too large is answered before it is here, and the connection goes on', async () => {
+    const { socket, received } = await open(server.url);
+    const length = 20_000_000;
+    socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Content-Length: ${length}\r\n\r\n`);
+    await once(socket, 'data');
+    expect(received()).toMatch(/^HTTP\/1.1 413 /);
+    socket.write(Buffer.alloc(length, 'x'));
+    socket.write(`GET /api/gadgets/1?fields=name HTTP/1.1\r\n${REQUEST}Connection: close\r\n\r\n`);
+    await once(socket, 'close');
+    expect(received()).toMatch(/HTTP\/1.1 200 OK\r\n[\s\S]*"still here"/);
+  });
+
+  test('a client that goes away within its body is nobody to answer', async () => {
+    const log = jest.spyOn(console, 'error').mockImplementation();
+    const { socket } = await open(server.url);
+    socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Content-Length: 100\r\n\r\n{`);
+    await sleep(50);
+    socket.destroy();
+    await sleep(50);
+    expect((await exchange(server.url, 'GET /api/gadgets/1')).status).toBe(200);
+    expect(log).not.toHaveBeenCalled();
+    log.mockRestore();
+  });
+});
+
+const run = (file: string, options: readonly string[], environment: Environment = {}): Running => {
+  const own = { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${join(directory, 'process.db')}` };
+  return compiled.run(file, options, { ...own, ...environment });
+};
+const serve = (environment: Environment = {}): Running => run('server.js', [], environment);
+const records = (options: readonly string[], environment: Environment = {}): Running =>
+  run('engine/cli.js', options, environment);
+
+async function urlOf({ child, out, err }: Running): Promise<string> {
+  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
+  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
+  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
+  return url;
+}
+
+describe('the process', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s answers what is open, and ends with 0', async (signal) => {
+    const service = serve();
+    const url = await urlOf(service);
+    const { socket, received } = await open(url);
+    const idle = await open(url);
+    const body = '{"name":"to the end"}';
+    await begin(socket, body.length);
+    socket.write(body.slice(0, 5));
+    service.child.kill(signal);
+    await once(idle.socket, 'close');
+    await expect(exchange(url, 'GET /api/gadgets')).rejects.toThrow('ECONNREFUSED');
+    socket.write(body.slice(5));
+    await once(socket, 'close');
+    expect(received()).toMatch(/\r\n\r\nHTTP\/1.1 201 Created\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*"to the end"/);
+    expect(await service.ended).toBe(0);
+    expect(service.err()).toBe('');
+  });
+
+  test.each([
+    ['SIGTERM', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGTERM'],
+  ] as const)('%s, and then %s, ends it at once', async (first, second) => {
+    const service = serve({ SHUTDOWN_TIMEOUT: '3600' });
+    const url = await urlOf(service);
+    const [{ socket }, idle] = [await open(url), await open(url)];
+    await begin(socket, 10);
+    service.child.kill(first);
+    await closed(idle.socket);
+    service.child.kill(second);
+    await service.ended;
+    expect(service.child.signalCode).toBe(second);
+    socket.destroy();
+  });
+
+  test('SIGTERM waits no longer than SHUTDOWN_TIMEOUT', async () => {
+    const service = serve({ SHUTDOWN_TIMEOUT: '0.2' });
+    const { socket } = await open(await urlOf(service));
+    await begin(socket, 10);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.err()).toContain('SHUTDOWN_TIMEOUT');
+  });
+
+  test('a faulty schema prints every fault with its place, and ends with 1', async () => {
+    await writeFile(
+      join(directory, 'faulty.yaml'),
+      'type: Faulty\nfields:\n  name: { type: strin }\n  size: { typ: integer }\n',
+    );
+    const service = serve({ SCHEMA_DIR: directory });
+    expect(await service.ended).toBe(1);
+    expect(service.err()).toMatch(/faulty\.yaml:3:\d+/);
+    expect(service.err()).toMatch(/faulty\.yaml:4:\d+/);
+    expect(service.out()).toBe('');
+  });
+
+  test('a port in use is named, and so is the setting', async () => {
+    const server = await startTestServer({ schemaDirectory: SCHEMA });
+    const { port } = new URL(server.url);
+    const service = serve({ PORT: port });
+    expect(await service.ended).toBe(1);
+    expect(service.err()).toBe(`Port ${port} of 127.0.0.1 is in use; set PORT to a free one, or to 0\n`);
+    await server.close();
+  });
+
+  test('bad settings are named all at once', async () => {
+    const service = serve({
+      PORT: '80x',
+      BODY_LIMIT: '0',
+      DATABASE_URL: 'mysql://me:secret@x',
+      SHUTDOWN_TIMEOUT: '-1',
+      HOST: 'a b',
+    });
+    expect(await service.ended).toBe(1);
+    expect(service.err().trim().split('\n')).toEqual([
+      'HOST is "a b"; expected a host name or an IP address',
+      'PORT is "80x"; expected an integer from 0 to 65535',
+      'DATABASE_URL is "mysql://…@x"; expected sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+      'BODY_LIMIT is "0"; expected an integer from 1 to 268435456',
+      'SHUTDOWN_TIMEOUT is "-1"; expected seconds from 0 to 86400',
+    ]);
+  });
+});
+
+describe('records', () => {
+  test.each([
+    [['check'], 0, /^4 record types in tests\/fixtures\/http, no fault\n$/, /^$/],
+    [['check', '--json'], 0, /^\[\]\n$/, /^$/],
+    [['check', '--jsn'], 1, /^$/, /--json/],
+    [['chek'], 2, /^$/, /did you mean "check"/],
+    [['help'], 0, /records <command>[\s\S]*check /, /^$/],
+  ] as const)('%j', async (options, code, out, err) => {
+    const command = records(options);
+    expect(await command.ended).toBe(code);
+    expect(command.out()).toMatch(out);
+    expect(command.err()).toMatch(err);
+  });
+
+  test('check --json tells a fault to machines', async () => {
+    const command = records(['check', '--json'], { SCHEMA_DIR: directory });
+    expect(await command.ended).toBe(1);
+    const [first] = JSON.parse(command.out());
+    expect(first).toMatchObject({ severity: 'error', file: expect.stringMatching(/faulty\.yaml$/), line: 3 });
+  });
+});

@@ -1,0 +1,131 @@
+/** What an answer promises stays: through kills at random moments under load, and on a disk that is full. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { type Compiled, compile, type Running, urlOf } from '../support/compiled.ts';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer } from '../support/server.ts';
+import { mountSmall } from '../support/small-disk.ts';
+import { type Assembly, WriteLoad } from '../support/write-load.ts';
+
+/** `npm run test:durability` asks for a hundred. */
+const KILLS = Number(process.env['KILLS'] ?? 10);
+const CLIENTS = 8;
+const SCHEMA = 'tests/fixtures/durability';
+const JSON_BODY = { 'content-type': 'application/json' };
+
+let directory: string;
+let compiled: Compiled;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'durability-'));
+  compiled = await compile();
+});
+afterAll(async () => {
+  await compiled.remove();
+  rmSync(directory, { recursive: true });
+});
+
+/** What SQLite says of the file, and rows whose parent is gone. */
+function faultsOf(file: string): readonly unknown[] {
+  const database = new Database(file);
+  try {
+    return [
+      ...(database.pragma('integrity_check') as { integrity_check: string }[]).filter(
+        (row) => row.integrity_check !== 'ok',
+      ),
+      ...(database.pragma('foreign_key_check') as unknown[]),
+    ];
+  } finally {
+    database.close();
+  }
+}
+
+test(
+  `${KILLS} kills under load lose nothing and leave nothing in part`,
+  async () => {
+    const file = join(directory, 'killed.db');
+    const load = new WriteLoad();
+    const start = (): Running =>
+      compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` });
+    const begun: number[] = [];
+    for (let kill = 0; kill <= KILLS; kill += 1) {
+      if (kill > 0) expect({ kill, faults: faultsOf(file) }).toEqual({ kill, faults: [] });
+      const service = start();
+      const url = await urlOf(service);
+      const records = JSON.parse((await exchange(url, 'GET /api/assemblies')).text) as Assembly[];
+      expect({ kill, faults: load.settle(records) }).toEqual({ kill, faults: [] });
+      const before = load.acknowledged;
+      const done = kill < KILLS && load.run(url, CLIENTS);
+      await sleep(randomInt(20, 300));
+      service.child.kill('SIGKILL');
+      await Promise.all([done, service.ended]);
+      begun.push(load.acknowledged - before);
+    }
+    console.info(`${KILLS} kills, ${load.acknowledged} acknowledged writes, ${load.known.size} records`);
+    // Kills that came before the first answer would prove nothing.
+    expect(begun.filter((count) => count > 0).length).toBeGreaterThan(KILLS / 2);
+  },
+  KILLS * 15_000,
+);
+
+const small = mountSmall(8);
+afterAll(() => small?.remove());
+
+if (small === undefined) test.skip('a full disk: needs the right to mount a tmpfs', () => undefined);
+else
+  test('a full disk: writes are refused with 507, reads go on, and so do writes when there is space again', async () => {
+    const file = join(small.directory, 'records.db');
+    const databaseUrl = `sqlite:${file}`;
+    const server = await startTestServer({ schemaDirectory: SCHEMA, settings: { databaseUrl } });
+    const body = JSON.stringify({ stamp: 1, filling: 'x'.repeat(200_000), parts: [{ stamp: 1 }] });
+    const write = () => exchange(server.url, 'POST /api/assemblies', { headers: JSON_BODY, body });
+    const count = async (): Promise<unknown> =>
+      (await exchange(server.url, 'GET /api/assemblies?_cnd[limit]=0&_cnd[limit]=1')).headers['x-total-count'];
+    expect((await write()).status).toBe(201);
+    const empty = small.fill();
+    let made = 1;
+    let answer = await write();
+    for (; answer.status === 201 && made < 100; made += 1) answer = await write();
+    expect([answer.status, JSON.parse(answer.text).type]).toEqual([507, 'urn:problem:storage-full']);
+    expect(await Promise.all([count(), write().then(({ status }) => status), count()])).toEqual([
+      `${made}`,
+      507,
+      `${made}`,
+    ]);
+    expect((await exchange(server.url, 'GET /api/assemblies/1')).status).toBe(200);
+    empty();
+    expect((await write()).status).toBe(201);
+    expect(await count()).toBe(`${made + 1}`);
+    await server.close();
+    expect(faultsOf(file)).toEqual([]);
+  });
+
+const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+
+(hasPrlimit ? test : test.skip)(
+  'a limit of the file size: writes are refused with 507, and go on without it',
+  async () => {
+    const file = join(directory, 'limited.db');
+    const service = compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` });
+    const url = await urlOf(service);
+    const limit = (bytes: string): void =>
+      void execFileSync('prlimit', ['--pid', String(service.child.pid), `--fsize=${bytes}:unlimited`]);
+    const body = JSON.stringify({ stamp: 1, filling: 'x'.repeat(200_000), parts: [{ stamp: 1 }] });
+    const write = () => exchange(url, 'POST /api/assemblies', { headers: JSON_BODY, body });
+    expect((await write()).status).toBe(201);
+    limit(String(512 * 1024));
+    const statuses = [];
+    for (let count = 0; count < 4; count += 1) statuses.push((await write()).status);
+    expect(statuses.at(-1)).toBe(507);
+    expect((await exchange(url, 'GET /api/assemblies/1')).status).toBe(200);
+    limit('unlimited');
+    expect((await write()).status).toBe(201);
+    service.child.kill();
+    expect(await service.ended).toBe(0);
+    expect(faultsOf(file)).toEqual([]);
+  },
+);

@@ -1,0 +1,139 @@
+/** The one child that a record owns may stand in a body without its identifier: which one it is, or whether it is new, follows from its owner. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../engine/json.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
+
+beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/own-child' })));
+afterAll(() => server.close());
+
+async function make(path: string, body: object = {}): Promise<JsonObject & { readonly id: number }> {
+  const { status, body: record } = await send(`POST /api/${path}`, body);
+  expect({ status, record }).toMatchObject({ status: 201 });
+  return record as JsonObject & { readonly id: number };
+}
+
+interface Cast {
+  /** Has the lid. */
+  readonly box: number;
+  readonly lid: number;
+  /** Of another box. */
+  readonly other: number;
+  readonly rack: number;
+  readonly hook: number;
+  readonly tag: number;
+}
+
+async function cast(): Promise<Cast> {
+  const { id: box, lid } = await make('boxes', { lid: { color: 'red' } });
+  const { lid: other } = await make('boxes', { lid: { color: 'blue' } });
+  const [{ id: rack }, { id: hook }, { id: tag }] = [await make('racks'), await make('hooks'), await make('tags')];
+  return { box, lid: (lid as { id: number }).id, other: (other as { id: number }).id, rack, hook, tag };
+}
+
+interface Told {
+  readonly status: number;
+  readonly pointers: readonly string[];
+}
+
+function told({ status, body }: Answer): Told {
+  const { errors = [] } = body as { errors?: { pointer?: string }[] };
+  return { status, pointers: errors.map(({ pointer = '' }) => pointer) };
+}
+
+/** Each leaves the child out of a set, or of the one place, that it names itself. */
+const leftOut: readonly (readonly [string, (cast: Cast) => object, readonly string[]])[] = [
+  [
+    'a set that lists another',
+    ({ rack, other }) => ({ lid: { rack: { id: rack } }, rack: { id: rack, lids: [{ id: other }] } }),
+    ['/lid/rack', '/rack/lids'],
+  ],
+  [
+    'a to-one relation that names another',
+    ({ hook, other }) => ({ lid: { hook: { id: hook } }, hook: { id: hook, lid: { id: other } } }),
+    ['/lid/hook', '/hook/lid'],
+  ],
+  [
+    'a manyToMany that lists another',
+    ({ tag, other }) => ({ lid: { tags: [{ id: tag }] }, tag: { id: tag, lids: [{ id: other }] } }),
+    ['/lid/tags', '/tag/lids'],
+  ],
+  [
+    'a set that lists another, beside a value that does not fit',
+    ({ rack, other }) => ({ lid: { color: 1, rack: { id: rack } }, rack: { id: rack, lids: [{ id: other }] } }),
+    ['/lid/color', '/lid/rack', '/rack/lids'],
+  ],
+  [
+    'a set that lists another, beside a record that stands twice in a set',
+    ({ rack, other }) => ({
+      lid: { rack: { id: rack } },
+      rack: { id: rack, lids: [{ id: other }, { id: other }] },
+    }),
+    ['/lid/rack', '/rack/lids', '/rack/lids/1'],
+  ],
+];
+
+describe('a child without its identifier is left out by', () => {
+  it.each(leftOut)('%s: its owner is new', async (_, bodyOf, pointers) => {
+    expect(told(await send('POST /api/boxes', bodyOf(await cast())))).toEqual({ status: 422, pointers });
+  });
+
+  it.each(leftOut)('%s: its owner has it', async (_, bodyOf, pointers) => {
+    const names = await cast();
+    const before = (await send('GET /api/lids')).body;
+    expect(told(await send(`PUT /api/boxes/${names.box}`, bodyOf(names)))).toEqual({ status: 422, pointers });
+    expect((await send('GET /api/lids')).body).toEqual(before);
+  });
+
+  it.each(leftOut)('%s: its owner has none yet', async (_, bodyOf, pointers) => {
+    const { id } = await make('boxes');
+    expect(told(await send(`PUT /api/boxes/${id}`, bodyOf(await cast())))).toEqual({ status: 422, pointers });
+  });
+});
+
+describe('a child without its identifier', () => {
+  it('is the one that the other place names', async () => {
+    const { box, lid, rack, hook, tag } = await cast();
+    const body = {
+      lid: { rack: { id: rack }, hook: { id: hook }, tags: [{ id: tag }] },
+      rack: { id: rack, lids: [{ id: lid, color: 'green' }] },
+      hook: { id: hook, lid: { id: lid } },
+      tag: { id: tag, lids: [{ id: lid, color: 'green' }] },
+    };
+    expect(await send(`PUT /api/boxes/${box}`, body)).toMatchObject({ status: 200, body: { lid: { color: 'green' } } });
+    expect((await send(`GET /api/lids/${lid}`)).body).toMatchObject({
+      rack: { id: rack },
+      hook: { id: hook },
+      tags: [{ id: tag }],
+    });
+  });
+
+  it('gives each key one value in all places that the database knows to be one record', async () => {
+    const { box, lid, rack, hook } = await cast();
+    const body = {
+      rack: { id: rack, lids: [{ id: lid, color: 'a' }] },
+      hook: { id: hook, lid: { id: lid, color: 'b' } },
+      lid: { color: 'c' },
+    };
+    const pointers = ['/rack/lids/0/color', '/hook/lid/color', '/lid/color'];
+    expect(told(await send(`PUT /api/boxes/${box}`, body))).toEqual({ status: 422, pointers });
+    expect(told(await send(`PUT /api/boxes/${box}`, { ...body, hook: { id: hook, unheard: 1 } }))).toEqual({
+      status: 422,
+      pointers: ['/rack/lids/0/color', '/hook/unheard', '/lid/color'],
+    });
+  });
+
+  it('may be owned in two ways', async () => {
+    const { box, lid, rack } = await cast();
+    expect(await send(`PUT /api/boxes/${box}`, { spare: { id: lid } })).toMatchObject({ status: 200 });
+    const both = (color: string): object => ({ lid: { color: 'x', rack: { id: rack } }, spare: { color } });
+    expect(await send(`PUT /api/boxes/${box}`, both('x'))).toMatchObject({ status: 200, body: { lid: { id: lid } } });
+    expect(told(await send(`PUT /api/boxes/${box}`, both('y')))).toEqual({
+      status: 422,
+      pointers: ['/lid/color', '/spare/color'],
+    });
+  });
+});

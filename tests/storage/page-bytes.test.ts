@@ -1,0 +1,100 @@
+/** How many bytes a page may have, on both databases: what would be too much is refused before it is in memory. */
+import { createBudget } from '../../engine/budget.ts';
+import { PATIENT } from '../../engine/caller.ts';
+import { Problem } from '../../engine/problem.ts';
+import { weighed } from '../../engine/storage/weighed.ts';
+import { serve } from '../../engine/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const HEADERS = { 'content-type': 'application/json' };
+/** Pages have 2 MiB at most, an eighth of it. */
+const MEMORY = 16 * 1024 ** 2;
+const LONG = 700_000;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/http', settings: { memoryLimit: MEMORY } });
+  for (let made = 0; made < 12; made += 1) {
+    const body = JSON.stringify({ name: `n${made}`, notes: 'x'.repeat(LONG) });
+    expect((await exchange(server.url, 'POST /api/gadgets', { headers: HEADERS, body })).status).toBe(201);
+  }
+});
+afterAll(() => server.close());
+
+const get = (query: string, headers = {}): Promise<Exchanged> =>
+  exchange(server.url, `GET /api/gadgets?${query}`, { headers });
+
+test.each([1, 2])('a page of %d long records is answered', async (limit) => {
+  const { status, text } = await get(`_cnd[limit]=0&_cnd[limit]=${limit}`);
+  expect([status, JSON.parse(text).length]).toEqual([200, limit]);
+});
+
+test.each(['application/json', 'application/x-ndjson', 'text/csv'])(
+  'a page with more bytes is refused, and says what helps, as %s',
+  async (accept) => {
+    const { status, text } = await get('_cnd[limit]=0&_cnd[limit]=10', { accept });
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      type: 'urn:problem:invalid-query',
+      errors: [{ parameter: '_cnd[limit]', code: 'page-too-long', message: expect.stringContaining('fields') }],
+    });
+  },
+);
+
+test('the cures help', async () => {
+  const { status, text } = await get('_cnd[limit]=0&_cnd[limit]=10&fields=name');
+  expect([status, JSON.parse(text).length]).toEqual([200, 10]);
+  expect((await get('_cnd[limit]=4&_cnd[limit]=2')).status).toBe(200);
+});
+
+test('a whole list is streamed, however long it is', async () => {
+  const { status, text } = await get('');
+  expect([status, JSON.parse(text).length]).toEqual([200, 12]);
+});
+
+test('an answer is compressed only if there is memory for it', async () => {
+  const answer = await exchange(server.url, 'GET /api/gadgets?_cnd[limit]=0&_cnd[limit]=1', {
+    headers: { 'accept-encoding': 'gzip' },
+  });
+  expect(answer.headers['content-encoding']).toBe('gzip');
+});
+
+describe('weighed', () => {
+  const texts = (count: number, read: { rows: number }): Iterable<string> => ({
+    *[Symbol.iterator]() {
+      for (; read.rows < count; read.rows += 1) yield 'x'.repeat(100);
+    },
+  });
+
+  test('stops to read where it is too much', () => {
+    const read = { rows: 0 };
+    expect(() => weighed(texts(1000, read), PATIENT, 1000)).toThrow(Problem);
+    expect(read.rows).toBeLessThan(20);
+  });
+
+  test('stops to read where the budget is used up', () => {
+    const read = { rows: 0 };
+    const share = createBudget(2000).take(0);
+    expect(() => weighed(texts(1000, read), { ...PATIENT, take: share.grow })).toThrow('no memory left');
+    expect(read.rows).toBe(10);
+  });
+});
+
+test('whole lists that are not read draw from the budget, and more of them are refused', async () => {
+  const own = await serve({
+    ...readSettings({}),
+    port: 0,
+    databaseUrl: server.database.url,
+    schemaDirectory: 'tests/fixtures/http',
+    memoryLimit: MEMORY,
+  });
+  const { budget } = own.engine;
+  const share = budget.take((budget.limit * 7) / 8 - 1000);
+  const refused = await exchange(own.url, 'GET /api/gadgets');
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+  share.release();
+  expect((await exchange(own.url, 'GET /api/gadgets')).status).toBe(200);
+  await own.close();
+});

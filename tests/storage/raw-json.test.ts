@@ -1,0 +1,146 @@
+/** JSON taken apart as text: nothing is lost, two texts are the same where their values are, a patch touches only what it names. */
+import * as fc from 'fast-check';
+import {
+  hasEscapedKey,
+  membersOf,
+  rawObject,
+  parseValue,
+  readingOf,
+  sameValue,
+  skipValue,
+  takeValue,
+} from '../../engine/raw-json.ts';
+import { mergePatch } from '../../engine/storage/write/merge-patch.ts';
+import { mergePatch as expectedPatch } from '../../engine/suite/reference/merge-patch.ts';
+import { isObject, type JsonValue } from '../../engine/json.ts';
+import { rawJson, spaced } from '../support/raw-json.ts';
+
+const parsed = (text: string): JsonValue => parseValue(readingOf(text));
+
+test('a text without escaped keys is parsed as JSON.parse does', () => {
+  const property = fc.property(rawJson, (text) => {
+    fc.pre(!hasEscapedKey(text));
+    expect(parsed(text)).toEqual(JSON.parse(text));
+  });
+  fc.assert(property, { numRuns: 1000 });
+});
+
+test.each([
+  ['{"\\u0061":1}', true],
+  ['[{"a":"\\n"},{"\\\\" \n:1}]', true],
+  ['{"a":"\\"\\":"}', false],
+  ['["\\n:",{"b":":"}]', false],
+  ['"\\u0061"', false],
+  ['{}', false],
+])('%s has an escaped key: %s', (text, has) => {
+  expect(hasEscapedKey(text)).toBe(has);
+});
+
+test('white space goes, whatever stands between it stays', () => {
+  const property = fc.property(
+    rawJson,
+    fc.infiniteStream(fc.constantFrom('', '', ' ', '\n\t', '\r')),
+    (text, spaces) => {
+      expect(takeValue(readingOf(spaced(text, spaces)))).toBe(text);
+    },
+  );
+  fc.assert(property, { numRuns: 1000 });
+});
+
+test('a value ends where it ends, and its keys are counted', () => {
+  const property = fc.property(rawJson, rawJson, (text, other) => {
+    const reading = readingOf(`${text},${other}`);
+    skipValue(reading);
+    expect(reading.at).toBe(text.length);
+    expect(reading.keys).toBe(keysIn(parsed(text)));
+  });
+  fc.assert(property, { numRuns: 1000 });
+});
+
+const keysIn = (value: JsonValue): number =>
+  typeof value !== 'object' || value === null
+    ? 0
+    : Object.values(value).reduce<number>(
+        (sum, item: JsonValue) => sum + keysIn(item),
+        isObject(value) ? Object.keys(value).length : 0,
+      );
+
+test('an object is its members, in their order', () => {
+  const property = fc.property(rawJson, (text) => {
+    fc.pre(text.startsWith('{'));
+    const members = membersOf(text);
+    expect(rawObject(members.values())).toBe(text);
+    expect(new Set(members.keys())).toEqual(new Set(Object.keys(parsed(text) as object)));
+  });
+  fc.assert(property, { numRuns: 1000 });
+});
+
+test.each([
+  ['1', '1.0', true],
+  ['1', '10e-1', true],
+  ['100', '1e2', true],
+  ['-0', '0.00e7', true],
+  ['0.5', '5E-1', true],
+  ['12345678901234567890', '12345678901234567891', false],
+  ['12345678901234567890', '1234567890123456789e1', true],
+  ['1e400', '10e399', true],
+  ['1e400', '1e401', false],
+  ['1e99999999999999999999', '1e99999999999999999999', true],
+  ['1e99999999999999999999', '1e99999999999999999998', false],
+  ['-1', '1', false],
+  ['1', '"1"', false],
+  ['null', 'false', false],
+  ['"\\u00e9"', '"é"', true],
+  ['"\\/"', '"/"', true],
+  ['{"a":1,"b":[1.0]}', '{"b":[1],"\\u0061":1.0}', true],
+  ['{"a":1}', '{"a":1,"b":null}', false],
+  ['[1,2]', '[2,1]', false],
+  ['{"2":1,"10":1}', '{"10":1,"2":1}', true],
+])('%s and %s', (a, b, same) => {
+  expect([sameValue(a, b), sameValue(b, a)]).toEqual([same, same]);
+});
+
+// RFC 7396, appendix A.
+test.each([
+  ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+  ['{"a":"b"}', '{"a":null}', '{}'],
+  ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+  ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+  ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+  ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+  ['["a","b"]', '["c","d"]', '["c","d"]'],
+  ['{"a":"b"}', '["c"]', '["c"]'],
+  ['{"a":"foo"}', 'null', 'null'],
+  ['{"a":"foo"}', '"bar"', '"bar"'],
+  ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+  ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
+  ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+  [' { "a" : 1.0 , "b" : [ 2 ] } ', '{"c":3}', '{"a":1.0,"b":[2],"c":3}'],
+  ['{"9":1.0,"\\u0061":1e2}', '{"a":-0,"8":2.0}', '{"9":1.0,"\\u0061":-0,"8":2.0}'],
+])('%s patched with %s', (target, patch, expected) => {
+  expect(mergePatch(target, patch)).toBe(expected);
+});
+
+test('a patched text is that of the reference model', () => {
+  const property = fc.property(rawJson, rawJson, (target, patch) => {
+    expect(mergePatch(target, patch)).toBe(expectedPatch(target, patch));
+    expect(mergePatch(target, '{}')).toBe(target.startsWith('{') ? target : '{}');
+  });
+  fc.assert(property, { numRuns: 1000 });
+});
+
+test.each(['{"a', '{"a":"b', '["', '{', '[1,', '"', '{"a"', '{a', '{"a":1,,'])(
+  '%s, which somebody else has cut, ends',
+  (text) => {
+    expect(membersOf(text).size).toBeLessThan(5);
+    expect(takeValue(readingOf(text)).length).toBeLessThanOrEqual(text.length);
+  },
+);
+
+test('long runs of escapes and of zeros take no longer than their length', () => {
+  const long = `["${'\\\\'.repeat(500_000)}","${'\\"'.repeat(500_000)}",1${'0'.repeat(500_000)}1,${'['.repeat(500)}${']'.repeat(500)}]`;
+  expect(takeValue(readingOf(long))).toBe(long);
+  expect(sameValue(long, long.replace('[', '[ '))).toBe(true);
+});

@@ -1,0 +1,163 @@
+/** Searches on SQLite end: when their time is over, when their client has gone, and when the service ends. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Caller, PATIENT } from '../../engine/caller.ts';
+import type { Driver } from '../../engine/storage/driver.ts';
+import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
+import { leaving, settled, until } from '../support/leaving.ts';
+
+/** Would run for hours. */
+const HOURS = {
+  sql: 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n where i < 0',
+};
+const ONE = { sql: 'select 1' };
+const LIST = { sql: 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000) select i from n' };
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly state: string;
+}
+
+function processes(): readonly Process[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return all.flatMap((name) => {
+    const [, title, state = '', parent] = /\((.*)\) (\S) (\d+)/.exec(readIfThere(`/proc/${name}/stat`)) ?? [];
+    // The kernel keeps fifteen characters of a title.
+    return title?.startsWith('records reader'.slice(0, 15)) && state !== 'Z'
+      ? [{ pid: Number(name), parent: Number(parent), state }]
+      : [];
+  });
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The readers that a process has started. */
+const children = (parent = process.pid): readonly number[] =>
+  processes().flatMap((one) => (one.parent === parent ? [one.pid] : []));
+
+async function killOne(): Promise<void> {
+  await until(() => children().length > 0);
+  for (const pid of children().slice(0, 1)) process.kill(pid, 'SIGKILL');
+}
+
+let directory: string;
+let driver: Driver;
+const open = (statementTimeout: number): Driver => openSqlite(join(directory, 'records.db'), { statementTimeout });
+const hours = (caller: Caller): Promise<unknown> =>
+  Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), caller));
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'readers-'));
+});
+afterEach(async () => {
+  await driver.close();
+  await until(() => children().length === 0);
+  rmSync(directory, { recursive: true });
+});
+
+describe('a search', () => {
+  it('that takes longer than the deadline is ended: 503', async () => {
+    driver = open(200);
+    await expect(hours(PATIENT)).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
+    await until(() => children().length === 0);
+    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+  });
+
+  it('ends when its client leaves, while it runs and while it waits', async () => {
+    driver = open(600_000);
+    const client = leaving();
+    const searches = Array.from({ length: 20 }, () => settled(hours(client)));
+    await until(() => children().length > 1);
+    client.leave();
+    for (const search of searches) expect(await search).toMatchObject({ name: 'CallerGone' });
+    await until(() => children().length === 0);
+    await expect(hours(client)).rejects.toMatchObject({ name: 'CallerGone' });
+    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+  });
+
+  it('that finds no place in the queue is refused: 503; one of another client gets a place, and its turn', async () => {
+    driver = open(600_000);
+    const greedy = leaving('greedy');
+    const searches = Array.from({ length: 300 }, () => settled(hours(greedy)));
+    const outcomes: unknown[] = [];
+    for (const search of searches) void search.then((outcome) => outcomes.push(outcome));
+    await until(() => outcomes.length > 100);
+    expect(outcomes[0]).toMatchObject({ code: 'storage-busy', status: 503 });
+    const other = driver.scan((reader) => reader.value(ONE, []), leaving('other'));
+    // One of the greedy client's searches ends, and it is not another one of that client that comes next.
+    await killOne();
+    expect(await other).toBe(1);
+    greedy.leave();
+    await Promise.all(searches);
+  });
+
+  it('is not held up by lists that are read slowly', async () => {
+    driver = open(600_000);
+    const snapshots = await Promise.all([1, 2, 3].map(() => driver.snapshot(PATIENT, false)));
+    const lists = snapshots.map((snapshot) => snapshot.texts(LIST, [])[Symbol.asyncIterator]());
+    for (const list of lists) expect((await list.next()).value).toMatch(/^1,2,/);
+    const slow = await driver.snapshot(PATIENT, true);
+    expect(await slow.value(ONE, [])).toBe(1);
+    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+    for (const snapshot of [...snapshots, slow]) await snapshot.close();
+  });
+
+  it('whose process ends is told so, and the next one finds another process', async () => {
+    driver = open(600_000);
+    const search = settled(hours(PATIENT));
+    await killOne();
+    expect(await search).toMatchObject({ code: 'storage-busy' });
+    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+  });
+
+  it('ends when the database is closed', async () => {
+    driver = open(600_000);
+    const searches = Array.from({ length: 20 }, () => settled(hours(PATIENT)));
+    await until(() => children().length > 1);
+    await driver.close();
+    for (const search of searches) expect(await search).toMatchObject({ code: 'storage-busy' });
+    await until(() => children().length === 0);
+  });
+});
+
+describe('a list', () => {
+  it('that its reader leaves leaves no process busy', async () => {
+    driver = open(600_000);
+    const client = leaving();
+    const snapshot = await driver.snapshot(client, true);
+    const next = settled(snapshot.texts(HOURS, [])[Symbol.asyncIterator]().next());
+    await until(() => children().length === 1);
+    client.leave();
+    expect(await next).toMatchObject({ name: 'CallerGone' });
+    await snapshot.close();
+    await until(() => children().length === 0);
+  });
+});
+
+it('a service that is killed leaves no process behind, whatever runs', async () => {
+  driver = open(1000);
+  const program = `
+    require('esbuild-register');
+    const { openSqlite } = require(${JSON.stringify(join(process.cwd(), 'engine/storage/sqlite/driver.ts'))});
+    const driver = openSqlite(${JSON.stringify(join(directory, 'other.db'))});
+    const client = { isGone: false, origin: '', onGone: () => () => undefined };
+    for (const _ of [1, 2]) void driver.scan((reader) => reader.value(${JSON.stringify(HOURS)}, []), client).catch(() => undefined);
+    setInterval(() => undefined, 1000);
+  `;
+  const service = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
+  const running = (): readonly Process[] =>
+    processes().filter(({ parent, state }) => parent === service.pid && state === 'R');
+  await until(() => running().length === 2);
+  const readers = new Set(running().map(({ pid }) => pid));
+  service.kill('SIGKILL');
+  await until(() => !processes().some(({ pid }) => readers.has(pid)));
+});

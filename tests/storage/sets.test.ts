@@ -1,0 +1,277 @@
+/** What of a record's sets an answer shows, and how large they may be. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ask } from '../support/ask.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+describe('a relation that is not shown', () => {
+  let server: TestServer;
+  let club: string;
+  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
+  const tagOf = async (path: string): Promise<unknown> => (await send(`GET ${path}`)).headers.get('etag');
+
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/not-shown' });
+    const body = { name: 'Reds', members: [{ name: 'Ann' }], ground: { place: 'Ayr', gate: { width: 3 } } };
+    const made = await send('POST /api/clubs', body);
+    expect(made).toMatchObject({ status: 201, body: { id: 1, name: 'Reds' } });
+    expect(made.body).not.toHaveProperty('members');
+    club = '/api/clubs/1';
+  });
+  afterAll(() => server.close());
+
+  const plain = { id: 1, name: 'Reds' };
+  const members = [{ id: 1, name: 'Ann' }];
+  const ground = { id: 1, place: 'Ayr' };
+
+  test.each([
+    ['', plain],
+    ['?include=', plain],
+    ['?fields=name', plain],
+    ['?include=members', { ...plain, members }],
+    ['?include=members,ground', { ...plain, members, ground }],
+    ['?include=ground.gate', { ...plain, ground: { ...ground, gate: { id: 1, width: 3 } } }],
+    ['?fields=members.name', { id: 1, members }],
+    ['?fields=ground', { id: 1, ground }],
+    ['?fields=ground.gate.width', { id: 1, ground: { id: 1, gate: { id: 1, width: 3 } } }],
+  ])('GET of %s', async (query, expected) => {
+    expect((await send(`GET ${club}${query}`)).body).toEqual(expected);
+    expect((await send(`GET /api/clubs${query}`)).body).toEqual([expected]);
+  });
+
+  test.each(['', '?include=members', '?fields=ground.gate'])('GET, then PUT of %s changes nothing', async (query) => {
+    const before = await send(`GET ${club}?include=members,ground.gate,sponsors`);
+    const { body, headers } = await send(`GET ${club}${query}`);
+    const put = await send(`PUT ${club}${query}`, body);
+    expect(put).toMatchObject({ status: 200, body });
+    expect(put.headers.get('etag')).toBe(headers.get('etag'));
+    expect((await send(`GET ${club}?include=members,ground.gate,sponsors`)).body).toEqual(before.body);
+  });
+
+  test('its changes are in the tag of the view that shows it, and in no other', async () => {
+    const [unasked, asked] = [await tagOf(club), await tagOf(`${club}?include=members`)];
+    expect((await send(`PATCH ${club}`, { members: [...members, { name: 'Bo' }] })).status).toBe(200);
+    expect(await tagOf(club)).toBe(unasked);
+    expect(await tagOf(`${club}?include=members`)).not.toBe(asked);
+    expect((await send(`PATCH ${club}`, { members: [{ id: 1 }] })).status).toBe(200);
+  });
+
+  test('what cannot be changed anywhere is not said to be', async () => {
+    expect((await send('POST /api/sponsors', { name: 'Ale' })).status).toBe(201);
+    const { status, body } = await send(`PATCH ${club}`, { sponsors: [{ id: 1, name: 'Beer' }] });
+    const message = 'Sponsor 1 is only linked here and differs from this: leave the key out';
+    expect({ status, body }).toMatchObject({
+      status: 409,
+      body: { errors: [{ pointer: '/sponsors/0/name', message }] },
+    });
+  });
+
+  test('lists are filtered and ordered through it', async () => {
+    const query = '_cnd[ground.place]=Ayr&_cnd[orderBy]=ground.place';
+    expect((await send(`GET /api/clubs?${query}`)).body).toEqual([plain]);
+  });
+});
+
+/** Requests to the server that is there when they are sent; `made` answers the identifier of what it creates. */
+function sending(served: () => TestServer) {
+  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(served().url, request, body);
+  const made = async (path: string, body: unknown): Promise<number> => {
+    const { status, body: record } = await send(`POST /api/${path}`, body);
+    expect(status).toBe(201);
+    return (record as { readonly id: number }).id;
+  };
+  return { send, made };
+}
+
+const many = (count: number, one: unknown): unknown[] => Array.from({ length: count }, () => one);
+
+describe('large sets', () => {
+  const LIMIT = 10_000;
+  let server: TestServer;
+  const { send, made } = sending(() => server);
+  const refusal = (place: object, named: string): object => ({
+    status: 400,
+    body: {
+      type: 'urn:problem:too-many-related',
+      errors: [{ ...place, code: 'too-many-related', message: expect.stringContaining(named) }],
+    },
+  });
+
+  beforeAll(async () => {
+    server = await startTestServer({
+      schemaDirectory: 'tests/fixtures/sets',
+      settings: { bodyLimit: 8 * 1024 * 1024, bodyKeys: 100_000, writeRows: 20_000 },
+    });
+  });
+  afterAll(() => server.close());
+
+  test('as many as are shown are shown, and can be put back', async () => {
+    const id = await made('categories?include=', { name: 'full', posts: many(LIMIT, {}) });
+    const { status, body } = await send(`GET /api/categories/${id}`);
+    expect({ status, posts: (body as { posts: unknown[] }).posts.length }).toEqual({ status: 200, posts: LIMIT });
+    const put = await send(`PUT /api/categories/${id}`, body);
+    expect(put.status).toBe(200);
+    expect(put.body).toEqual(body);
+    // A record to each of them is no set.
+    const posts = await send(`GET /api/posts?_cnd[category]=${id}`);
+    expect((posts.body as unknown[]).length).toBe(LIMIT);
+    expect(posts.body).toContainEqual(expect.objectContaining({ category: { id, name: 'full' } }));
+  });
+
+  test('one more is refused, and nothing is written', async () => {
+    const id = await made('categories?include=', { name: 'more', posts: many(LIMIT, {}) });
+    await made('posts', { category: { id } });
+    const path = `/api/categories/${id}`;
+    const relation = refusal({ relation: 'posts' }, '"posts" leads to more than 10000 related records');
+    for (const [request, expected] of [
+      [`GET ${path}`, relation],
+      [`GET ${path}?include=posts`, refusal({ parameter: 'include' }, 'posts')],
+      [`GET ${path}?fields=name,posts.title`, refusal({ parameter: 'fields' }, 'posts')],
+      [`GET ${path}?include=tags,posts.category`, refusal({ parameter: 'include' }, 'posts')],
+      [`GET /api/categories?_cnd[id]=${id}`, relation],
+      [`GET /api/categories?_cnd[id]=${id}&_cnd[limit]=0&_cnd[limit]=2`, relation],
+      [
+        `GET /api/posts?_cnd[category]=${id}&_cnd[limit]=0&_cnd[limit]=2&include=category.posts`,
+        refusal({ parameter: 'include' }, 'category.posts'),
+      ],
+      [`DELETE ${path}`, relation],
+    ] as const)
+      expect(await send(request)).toMatchObject(expected);
+    expect(await send(`PATCH ${path}`, { name: 'renamed' })).toMatchObject(relation);
+    expect(await send(`PUT ${path}`, { name: 'renamed', tags: [{ word: 'new' }] })).toMatchObject(relation);
+    expect(await send(`GET ${path}?include=`)).toMatchObject({ status: 200, body: { id, name: 'more' } });
+    expect((await send('GET /api/tags')).body).toEqual([]);
+
+    // What counts is the set as it will be.
+    expect(await send(`PATCH ${path}?include=`, { name: 'renamed' })).toMatchObject({ status: 200 });
+    const { body } = await send(`GET /api/posts?_cnd[category]=${id}&_cnd[limit]=0&_cnd[limit]=1&include=`);
+    expect(await send(`PATCH ${path}`, { name: 'fewer', posts: body })).toMatchObject({
+      status: 200,
+      body: { name: 'fewer', posts: body },
+    });
+  });
+
+  test('the sets of a record count together', async () => {
+    const body = { name: 'both', posts: many(LIMIT / 2, {}), tags: many(LIMIT / 2, { word: 'a' }) };
+    const id = await made('categories', body);
+    await made('posts', { category: { id } });
+    expect(await send(`GET /api/categories/${id}`)).toMatchObject(refusal({ relation: 'tags' }, '"tags" leads'));
+    expect((await send(`GET /api/categories/${id}?include=posts`)).status).toBe(200);
+  });
+
+  test('long texts are refused from 16 MiB on', async () => {
+    const title = 'x'.repeat(1024 * 1024 - 100);
+    const id = await made('categories?include=', { name: 'long' });
+    for (let count = 0; count < 16; count += 1) await made('posts?include=', { category: { id }, title });
+    expect((await send(`GET /api/categories/${id}`)).status).toBe(200);
+    await made('posts?include=', { category: { id }, title });
+    expect(await send(`GET /api/categories/${id}`)).toMatchObject(refusal({ relation: 'posts' }, 'bytes'));
+    expect(await send(`GET /api/categories?_cnd[id]=${id}`)).toMatchObject(refusal({ relation: 'posts' }, 'bytes'));
+    expect(await send(`PATCH /api/categories/${id}`, { name: 'x' })).toMatchObject(
+      refusal({ relation: 'posts' }, 'bytes'),
+    );
+    expect((await send(`GET /api/categories/${id}?fields=posts.id`)).status).toBe(200);
+  });
+
+  test('one that is not shown may be as large as it likes', async () => {
+    const id = await made('categories', { name: 'old', archive: many(LIMIT, {}) });
+    await made('scrolls', { category: { id } });
+    expect(await send(`PATCH /api/categories/${id}`, { name: 'older' })).toMatchObject({ status: 200 });
+    expect(await send(`GET /api/categories/${id}?include=archive`)).toMatchObject(
+      refusal({ parameter: 'include' }, 'archive'),
+    );
+  });
+});
+
+describe('a write that would touch more rows than WRITE_ROWS', () => {
+  const MOST = 30;
+  let server: TestServer;
+  const { send, made } = sending(() => server);
+  const everything = async (): Promise<readonly unknown[]> => {
+    const view = 'include=posts,tags,memos,archive.lines';
+    const paths = [`categories?${view}`, 'posts', 'tags', 'memos', 'scrolls?include=lines'];
+    return Promise.all(paths.map(async (path) => (await send(`GET /api/${path}`)).body));
+  };
+  const refusal = (place: object): object => ({
+    status: 422,
+    body: {
+      type: 'urn:problem:too-many-rows',
+      errors: [{ ...place, code: 'too-many-rows', message: expect.stringContaining(`more than ${MOST} rows`) }],
+    },
+  });
+
+  async function refused(request: string, body: unknown, place: object): Promise<void> {
+    const before = await everything();
+    expect(await send(request, body)).toMatchObject(refusal(place));
+    expect(await everything()).toEqual(before);
+  }
+
+  /** A record whose set has grown bit by bit. */
+  async function grown(key: string, count: number, one: object = {}): Promise<string> {
+    const id = await made('categories?include=', { name: key });
+    const path = `/api/categories/${id}?include=${key}`;
+    for (let left = count; left > 0; left -= 10) {
+      const { body } = await send(`GET ${path}`);
+      const set = [...((body as { [key: string]: unknown[] })[key] ?? []), ...many(Math.min(10, left), one)];
+      expect((await send(`PUT ${path}`, { [key]: set })).status).toBe(200);
+    }
+    return path;
+  }
+
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets', settings: { writeRows: MOST } });
+  });
+  afterAll(() => server.close());
+
+  test.each(['posts', 'memos', 'tags'])('%s that a body leaves out', async (key) => {
+    const path = await grown(key, MOST + 1);
+    await refused(`PUT ${path}`, { [key]: [] }, { pointer: `/${key}` });
+    const { body } = await send(`GET ${path}`);
+    const set = (body as { [key: string]: unknown[] })[key] ?? [];
+    // What stays is no write.
+    expect((await send(`PUT ${path}`, body)).status).toBe(200);
+    expect((await send(`PUT ${path}`, { [key]: set.slice(0, 1) })).body).toMatchObject({ [key]: set.slice(0, 1) });
+  });
+
+  test('owned records that a body leaves out, with what they own', async () => {
+    const path = await grown('archive', 10, { lines: many(2, {}) });
+    await refused(`PATCH ${path}`, { archive: many(1, {}) }, { pointer: '/archive' });
+    const { body } = await send(`GET ${path}`);
+    const { archive } = body as { archive: unknown[] };
+    expect((await send(`PATCH ${path}`, { archive: archive.slice(1) })).body).toMatchObject({
+      archive: archive.slice(1),
+    });
+    expect((await send(`PATCH ${path}`, { archive: [] })).body).toMatchObject({ archive: [] });
+    expect((await send('GET /api/scrolls')).body).toEqual([]);
+  });
+
+  test.each([
+    ['archive', 10, { lines: many(2, {}) }],
+    ['memos', MOST, {}],
+    ['tags', MOST, {}],
+  ])('DELETE of a record with its %s', async (key, count, one) => {
+    const path = await grown(key, count, one);
+    await refused(`DELETE ${path}`, undefined, { relation: key });
+    const { body } = await send(`GET ${path}`);
+    const set = (body as { [key: string]: unknown[] })[key] ?? [];
+    expect((await send(`PUT ${path}`, { [key]: set.slice(1) })).status).toBe(200);
+    expect((await send(`DELETE ${path}`)).status).toBe(200);
+  });
+
+  test('records that a body makes', async () => {
+    await refused('POST /api/categories', { posts: many(MOST, {}) }, { pointer: '/posts' });
+    const id = await made('categories', { posts: many(MOST - 1, {}) });
+    await refused(`PUT /api/categories/${id}`, { tags: many(MOST + 1, {}) }, { pointer: '/tags' });
+  });
+
+  test('a set that another part of the body takes from', async () => {
+    const from = await grown('posts', 3);
+    const { posts } = (await send(`GET ${from}`)).body as { posts: { id: number }[] };
+    const into = await grown('posts', 1);
+    const kept = (await send(`GET ${into}`)).body as { posts: { id: number }[] };
+    const moved = [...kept.posts, ...posts.slice(0, 1)];
+    expect((await send(`PUT ${into}`, { posts: moved })).body).toMatchObject({
+      posts: expect.arrayContaining(moved.map(({ id }) => expect.objectContaining({ id }))),
+    });
+    expect((await send(`GET ${from}`)).body).toMatchObject({ posts: posts.slice(1) });
+  });
+});

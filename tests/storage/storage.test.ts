@@ -1,0 +1,415 @@
+/** The store below HTTP: statements per read, snapshots, group commit, what a start refuses, seeds. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { checkSchema } from '../../engine/check.ts';
+import type { JsonObject } from '../../engine/json.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { TypeQueries } from '../../engine/query/resolve.ts';
+import { createQueryResolver } from '../../engine/query/resolve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import type { Driver, Reader } from '../../engine/storage/driver.ts';
+import { openStorage } from '../../engine/storage/open.ts';
+import { databaseAt } from '../../engine/storage/database.ts';
+import { prepare } from '../../engine/storage/prepare.ts';
+import { createReads } from '../../engine/storage/read/reads.ts';
+import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
+import { createWrites } from '../../engine/storage/write/writes.ts';
+import { StartError } from '../../engine/start-error.ts';
+import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
+
+const SHELVES = `type: Shelf
+fields: { name: { type: string, unique: true } }
+relations:
+  books: { kind: hasMany, type: Book, inverse: shelf, nested: write }
+  tags: { kind: manyToMany, type: Tag, nested: write }
+`;
+const BOOKS = `type: Book
+order: [title]
+fields: { title: { type: string, default: "" } }
+relations:
+  shelf: { kind: belongsTo, type: Shelf, inverse: books, nested: write }
+  cover: { kind: hasOne, type: Cover, owned: true }
+`;
+const COVERS = `type: Cover
+operations: []
+fields: { colour: { type: string } }
+`;
+const TAGS = `type: Tag
+fields: { word: { type: string } }
+seed: [{ id: 1, word: old }, { id: 2, word: new }]
+`;
+
+const TOGETHER = 50;
+
+let directory: string;
+let model: Model;
+const file = (name = 'records.db'): string => join(directory, name);
+
+function schema(files: Readonly<Record<string, string>>): Model {
+  const folder = join(directory, `schema-${Object.keys(files).join('')}`);
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), text);
+  const checked = checkSchema(folder);
+  if (!checked.schema) throw new Error(checked.diagnostics.map(({ message }) => message).join('\n'));
+  return checked.schema.model;
+}
+
+const queries = (name: string): TypeQueries => {
+  const type = model.types.get(name);
+  if (!type) throw new Error(name);
+  return createQueryResolver(model, readSettings({}))(type);
+};
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'storage-'));
+  model = schema({ shelf: SHELVES, book: BOOKS, cover: COVERS, tag: TAGS });
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+describe.each(databaseKinds)('reads of %s', (kind) => {
+  let database: TestDatabase;
+  let driver: Driver;
+  let statements: string[];
+
+  /** The same driver, noting each statement that is run. */
+  function noting(inner: Driver): Driver {
+    const noted = <R extends Reader>(reader: R): R => ({
+      ...reader,
+      ...Object.fromEntries(
+        (['get', 'all', 'value', 'column'] as const).map((name) => [
+          name,
+          (statement: { sql: string }, values: never) => {
+            statements.push(statement.sql);
+            return reader[name](statement, values);
+          },
+        ]),
+      ),
+    });
+    return {
+      ...noted(inner),
+      write: (work) =>
+        inner.write((writer) =>
+          work({
+            ...noted(writer),
+            run: (statement, values) => {
+              statements.push(statement.sql);
+              return writer.run(statement, values);
+            },
+          }),
+        ),
+      read: (work, caller) => inner.read((reader) => work(noted(reader)), caller),
+      snapshot: async (caller, heavy) => {
+        const snapshot = await inner.snapshot(caller, heavy);
+        return {
+          ...noted(snapshot),
+          texts: (statement, values) => {
+            statements.push(statement.sql);
+            return snapshot.texts(statement, values);
+          },
+        };
+      },
+    };
+  }
+
+  beforeEach(async () => {
+    database = await createDatabase(kind);
+    driver = await databaseAt(database.url).open();
+    await prepare(model, driver);
+    statements = [];
+  });
+  afterEach(async () => {
+    await driver.close();
+    await database.remove();
+  });
+
+  async function fill(shelves: number): Promise<void> {
+    const writes = createWrites(driver, createReads(driver), model);
+    const { view } = queries('Shelf');
+    const type = view('').type;
+    const books = [1, 2, 3].map((number) => ({ title: `b${number}`, cover: { colour: 'red' } }));
+    const create = (index: number): Promise<unknown> =>
+      writes.create({
+        type,
+        body: { name: `s${index}`, books, tags: [{ word: 'w' }] },
+        mergePatch: false,
+        view: view(''),
+      });
+    // As many at once as do not have to wait for long.
+    for (let from = 0; from < shelves; from += TOGETHER)
+      await Promise.all(Array.from({ length: Math.min(TOGETHER, shelves - from) }, (_, index) => create(from + index)));
+  }
+
+  async function empty(): Promise<void> {
+    for (const table of ['books', 'shelves'])
+      await driver.write((writer) => writer.run({ sql: `delete from ${table}` }, []));
+  }
+
+  const searches = ['', 'include=books.cover,tags', 'include=books.shelf.tags&_cnd[orderBy]=name'];
+  const limited = (search: string): string => `${search}&_cnd[limit]=0&_cnd[limit]=50`;
+
+  it.each(searches)('a page with %j takes as many statements for 50 records as for 2', async (search) => {
+    const count = async (shelves: number): Promise<number> => {
+      await fill(shelves);
+      statements = [];
+      await createReads(noting(driver)).page(queries('Shelf').list(limited(search)), true);
+      return statements.length;
+    };
+    const few = await count(2);
+    await empty();
+    expect(await count(50)).toBe(few);
+    expect(few).toBeLessThan(8);
+  });
+
+  it.each(searches)('a stream with %j takes as many statements for 600 records as for 2', async (search) => {
+    const count = async (shelves: number): Promise<number> => {
+      await fill(shelves);
+      statements = [];
+      const { chunks } = await createReads(noting(driver)).stream(queries('Shelf').list(search), true);
+      let text = '';
+      for await (const chunk of chunks) text += chunk;
+      expect(JSON.parse(text)).toHaveLength(shelves);
+      return statements.length;
+    };
+    const few = await count(2);
+    await empty();
+    expect(await count(600)).toBe(few);
+  });
+
+  it('sets that stay, are linked, unlinked or deleted take as many statements for 300 records as for 20', async () => {
+    const { view } = queries('Shelf');
+    const noted = noting(driver);
+    const writes = createWrites(noted, createReads(noted), model);
+    const type = view('').type;
+    const whole = view('include=books,tags');
+    const body = (count: number): JsonObject => ({
+      books: Array.from({ length: count }, (_, index) => ({ title: `b${index}` })),
+      tags: Array.from({ length: count }, () => ({ word: 'w' })),
+    });
+    const count = async (rows: number): Promise<readonly number[]> => {
+      const { identifier, body: text } = await writes.create({
+        type,
+        body: body(rows),
+        mergePatch: false,
+        view: whole,
+      });
+      const { books, tags } = JSON.parse(text);
+      const steps = [
+        { books, tags },
+        { books: books.slice(0, 9), tags: tags.slice(0, 9) },
+        { books: [], tags: [] },
+      ];
+      const counts: number[] = [];
+      for (const step of steps) {
+        statements = [];
+        await writes.update({ type, body: step, mergePatch: false, view: whole, identifier });
+        counts.push(statements.length);
+      }
+      return counts;
+    };
+    const few = await count(20);
+    expect(await count(300)).toEqual(few);
+    expect(Math.max(...few)).toBeLessThan(16);
+  });
+
+  it('a stream shows the records as they were when it began', async () => {
+    await fill(600);
+    const { total, chunks } = await createReads(driver).stream(queries('Shelf').list(''), true);
+    await driver.write((writer) => writer.run({ sql: `update shelves set name = 'changed ' || id` }, []));
+    let text = '';
+    for await (const chunk of chunks) text += chunk;
+    expect(total).toBe(600);
+    expect(text).not.toContain('changed');
+  });
+});
+
+async function failAfter(statement: unknown): Promise<never> {
+  await statement;
+  throw new Error('no');
+}
+
+const INSERT = { sql: 'insert into shelves (name) values (?)' };
+const COUNT = { sql: 'select count(*) from shelves' };
+
+describe.each(databaseKinds)('writes to %s', (kind) => {
+  let database: TestDatabase;
+  let driver: Driver;
+
+  beforeEach(async () => {
+    database = await createDatabase(kind);
+    driver = await databaseAt(database.url).open();
+    await prepare(model, driver);
+  });
+  afterEach(async () => {
+    await driver.close();
+    await database.remove();
+  });
+
+  it('one that fails takes back what it did, and not what its neighbours did', async () => {
+    const writes = Array.from({ length: 30 }, (_, index) =>
+      driver.write(async (writer) => {
+        await writer.run(INSERT, [`s${index}`]);
+        if (index % 3 === 0) throw new Error(`no ${index}`);
+        return index;
+      }),
+    );
+    const settled = await Promise.allSettled(writes);
+    expect(settled.map(({ status }) => status)).toEqual(
+      settled.map((_, index) => (index % 3 === 0 ? 'rejected' : 'fulfilled')),
+    );
+    expect(await driver.value(COUNT, [])).toBe(20);
+  });
+
+  it('statements that are under way when the work fails reach no other transaction', async () => {
+    const failing = Array.from({ length: 5 }, (_, index) =>
+      driver.write(async (writer) => {
+        const others = async (): Promise<void> => {
+          for (let turn = 0; turn < 20; turn += 1) await writer.run(INSERT, [`late ${index} ${turn}`]);
+        };
+        await Promise.all([others(), failAfter(writer.run(INSERT, [`first ${index}`]))]);
+      }),
+    );
+    const neighbours = Array.from({ length: 20 }, (_, index) =>
+      driver.write((writer) => writer.run(INSERT, [`s${index}`])),
+    );
+    const settled = await Promise.allSettled([...failing, ...neighbours]);
+    expect(settled.map(({ status }) => status)).toEqual([
+      ...failing.map(() => 'rejected'),
+      ...neighbours.map(() => 'fulfilled'),
+    ]);
+    expect(await driver.column({ sql: `select name from shelves where name not like 's%'` }, [])).toEqual([]);
+    expect(await driver.value(COUNT, [])).toBe(20);
+  });
+
+  it('statements that the work does not wait for are part of its transaction', async () => {
+    await driver.write((writer) => {
+      void writer.run(INSERT, ['one']);
+      void writer.run(INSERT, ['two']);
+    });
+    expect(await driver.value(COUNT, [])).toBe(2);
+  });
+});
+
+describe('group commit, which SQLite alone needs', () => {
+  let driver: Driver;
+
+  beforeEach(async () => {
+    driver = openSqlite(file());
+    await prepare(model, driver);
+  });
+  afterEach(() => driver.close());
+
+  it('writes that arrive together are one commit', async () => {
+    const other = new Database(file(), { readonly: true });
+    const version = (): unknown => other.pragma('data_version', { simple: true });
+    const seen = new Set([version()]);
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        await driver.write((writer) => writer.run(INSERT, [`s${index}`]));
+        seen.add(version());
+      }),
+    );
+    other.close();
+    expect(seen.size).toBe(2);
+  });
+
+  it('nothing is answered before another connection can see it', async () => {
+    const other = new Database(file(), { readonly: true });
+    const count = other.prepare('select count(*) from shelves').pluck();
+    const counts = await Promise.all(
+      [1, 2, 3].map((index) => driver.write((writer) => writer.run(INSERT, [`s${index}`])).then(() => count.get())),
+    );
+    other.close();
+    expect(counts).toEqual([3, 3, 3]);
+  });
+
+  it('waits for another process that writes, without holding up reads', async () => {
+    const other = new Database(file());
+    other.exec('begin immediate');
+    const write = driver.write((writer) => writer.run(INSERT, ['late']));
+    expect(await driver.value(COUNT, [])).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    other.exec('rollback');
+    other.close();
+    await write;
+    expect(await driver.value(COUNT, [])).toBe(1);
+  });
+});
+
+describe('a start', () => {
+  const url = (): string => `sqlite:${file()}`;
+
+  it('makes the tables once, and finds them again', async () => {
+    await (await openStorage(model, url())).close();
+    const before = new Database(file(), { readonly: true })
+      .prepare('select name, sql from sqlite_schema order by name')
+      .all();
+    await (await openStorage(model, url())).close();
+    expect(
+      new Database(file(), { readonly: true }).prepare('select name, sql from sqlite_schema order by name').all(),
+    ).toEqual(before);
+    expect(before).toMatchSnapshot();
+  });
+
+  it('takes a new type', async () => {
+    await (await openStorage(schema({ tag: TAGS }), url())).close();
+    await (await openStorage(model, url())).close();
+  });
+
+  it.each([
+    [
+      'something else',
+      (): void => void new Database(file()).exec('create table t (x); insert into t values (1)').close(),
+      'of something else',
+    ],
+    [
+      'something else with views alone',
+      (): void => void new Database(file()).exec('create view v as select 1').close(),
+      'of something else',
+    ],
+    ['no database', (): void => writeFileSync(file(), 'x'.repeat(5000)), 'cannot be read'],
+  ])('leaves a file that is %s as it is', async (_, make, message) => {
+    make();
+    const before = readFileSync(file());
+    await expect(openStorage(model, url())).rejects.toThrow(message);
+    await expect(openStorage(model, url())).rejects.toBeInstanceOf(StartError);
+    expect(readFileSync(file())).toEqual(before);
+  });
+
+  it.each(['', 'records.db', 'mysql:x', 'sqlite:', 'sqlite::memory:'])('refuses the database URL %j', async (bad) => {
+    await expect(openStorage(model, bad)).rejects.toBeInstanceOf(StartError);
+  });
+});
+
+describe.each(databaseKinds)('seeds in %s', (kind) => {
+  let database: TestDatabase;
+  const url = (): string => database.url;
+
+  beforeEach(async () => void (database = await createDatabase(kind)));
+  afterEach(() => database.remove());
+
+  it('inserts a seed once: what users changed or deleted stays so', async () => {
+    const tags = queries('Tag');
+    const first = await openStorage(model, url());
+    const view = tags.view('');
+    await first.update({ type: view.type, identifier: 1, body: { word: 'mine' }, mergePatch: false, view });
+    await first.delete({ view, identifier: 2 });
+    await first.close();
+    const second = await openStorage(model, url());
+    expect(await second.get(view, 1)).toBe('{"id":1,"word":"mine"}');
+    expect(await second.get(view, 2)).toBeUndefined();
+    await second.close();
+  });
+
+  it('names the seed record that cannot be inserted', async () => {
+    const clash = schema({
+      tag: TAGS,
+      clash: 'type: Clash\nfields: { w: { type: string, unique: true } }\nseed: [{ id: 1, w: a }, { id: 2, w: a }]\n',
+    });
+    await expect(openStorage(clash, url())).rejects.toThrow(
+      /Seed record 2 of Clash .*Clash 1 has this value of "w" already/,
+    );
+  });
+});

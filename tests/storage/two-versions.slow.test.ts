@@ -1,0 +1,253 @@
+/** Tables that another process changes under a running service: it goes on, or says 503, and nothing acknowledged is lost. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask } from '../support/ask.ts';
+import { exchange } from '../support/exchange.ts';
+import { createProject, type Files, type Project } from '../support/project.ts';
+
+const BOOK = `type: Book
+fields:
+  title: { type: string }
+  pages: { type: integer }
+relations:
+  shelf: { kind: belongsTo, type: Shelf, inverse: books }
+`;
+const SHELF = 'type: Shelf\nfields: { name: { type: string } }\nrelations: { books: { kind: hasMany, type: Book } }\n';
+const NOTE = 'type: Note\nfields: { text: { type: string } }\n';
+const BEFORE: Files = { 'book.yaml': BOOK, 'shelf.yaml': SHELF, 'note.yaml': NOTE };
+
+/** Whatever the plan asks for is allowed. */
+async function change(project: Project, files: Files): Promise<void> {
+  project.write(files);
+  const { out } = await project.run('plan');
+  const allowed = [...out.matchAll(/--allow (\S+)/g)].flatMap(([, id = '']) => ['--allow', id]);
+  const applied = await project.run('apply', ...allowed);
+  expect([applied.code, applied.err]).toEqual([0, '']);
+}
+
+/** Requests, each with its status before any change. */
+const REQUESTS = {
+  'GET /api/books/1': undefined,
+  'GET /api/books': undefined,
+  'GET /api/books?_cnd[limit]=0&_cnd[limit]=5': undefined,
+  'GET /api/shelves/1?include=books': undefined,
+  'GET /api/notes/1': undefined,
+  'PATCH /api/books/1': { title: 'changed' },
+  'POST /api/books': { title: 'new', pages: 1 },
+  'POST /api/notes': { text: 'new' },
+  'DELETE /api/books/2': undefined,
+} as const;
+type Title = keyof typeof REQUESTS;
+const titles = Object.keys(REQUESTS) as Title[];
+const OK: Readonly<Record<string, number>> = { POST: 201 };
+const usual = (title: Title): number => OK[title.split(' ', 1)[0] ?? ''] ?? 200;
+const ofBooks = titles.filter((title) => title.includes('books'));
+
+const changes: readonly (readonly [what: string, files: Files, refused: readonly Title[], ready: boolean])[] = [
+  ['a field is added', { 'book.yaml': BOOK.replace('relations:', '  isbn: { type: string }\nrelations:') }, [], true],
+  ['a type is added', { 'author.yaml': 'type: Author\n' }, [], true],
+  [
+    'a type that refers to it is added',
+    {
+      'copy.yaml': 'type: Copy\nrelations: { book: { kind: belongsTo, type: Book, onDelete: cascade } }\n',
+    },
+    [],
+    true,
+  ],
+  ['a field is indexed', { 'book.yaml': BOOK.replace('pages: { ', 'pages: { index: true, ') }, [], true],
+  ['a field is described', { 'book.yaml': BOOK.replace('pages: { ', 'pages: { description: x, ') }, [], true],
+  [
+    'a field has to be given',
+    { 'book.yaml': BOOK.replace('relations:', '  isbn: { type: string, required: true }\nrelations:') },
+    ['POST /api/books'],
+    true,
+  ],
+  ['a field is removed', { 'book.yaml': BOOK.replace('  pages: { type: integer }\n', '') }, ofBooks, false],
+  [
+    'a field is renamed',
+    { 'book.yaml': BOOK.replace('pages: { type: integer }', 'sheets: { type: integer, renamedFrom: pages }') },
+    ofBooks,
+    false,
+  ],
+  [
+    'a field is of another type',
+    { 'book.yaml': BOOK.replace('pages: { type: integer', 'pages: { type: string') },
+    ofBooks,
+    false,
+  ],
+  [
+    'a type is removed',
+    { 'book.yaml': null, 'shelf.yaml': 'type: Shelf\nfields: { name: { type: string } }\n' },
+    ofBooks,
+    false,
+  ],
+  ['a table is renamed', { 'book.yaml': `${BOOK}table: tomes\n` }, ofBooks, false],
+];
+
+describe.each(changes)('%s', (_, files, refused, ready) => {
+  let project: Project;
+  beforeEach(async () => {
+    project = await createProject(BEFORE);
+  });
+  afterEach(() => project.remove());
+
+  test('and the running service answers, or says 503 where it cannot; the next one serves all', async () => {
+    await project.serving(async (url) => {
+      await ask(url, 'POST /api/shelves', { name: 'one' });
+      for (const title of ['a', 'b']) await ask(url, 'POST /api/books', { title, pages: 7, shelf: { id: 1 } });
+      await ask(url, 'POST /api/notes', { text: 'n' });
+      // Rows in books stand in the way of a field that has to be given.
+      if (refused.length === 1) for (const id of [1, 2]) await ask(url, `DELETE /api/books/${id}`);
+      await change(project, files);
+      // PostgreSQL tells reads within a second, and writes at once.
+      const deadline = performance.now() + 30_000;
+      while ((await exchange(url, 'GET /health/ready')).status !== (ready ? 200 : 503)) {
+        if (performance.now() > deadline) throw new Error('it was not noticed');
+        await sleep(20);
+      }
+      for (const title of titles) {
+        if (refused.length === 1 && /books\/\d/.test(title)) continue;
+        const { status, headers, body } = await ask(url, title, REQUESTS[title]);
+        expect([title, status, body]).toEqual([title, refused.includes(title) ? 503 : usual(title), body]);
+        if (status === 503)
+          expect([headers.get('retry-after'), body]).toEqual([
+            '5',
+            expect.objectContaining({ type: 'urn:problem:storage-busy' }),
+          ]);
+      }
+    });
+    await project.serving(async (url) => {
+      expect((await exchange(url, 'GET /health/ready')).status).toBe(200);
+      for (const path of ['shelves', 'notes']) expect((await ask(url, `GET /api/${path}`)).status).toBe(200);
+    });
+  });
+});
+
+test('a change that is taken back is served again', async () => {
+  const project = await createProject(BEFORE);
+  await project.serving(async (url) => {
+    await ask(url, 'POST /api/books', { title: 'a', pages: 7 });
+    await change(project, { 'book.yaml': BOOK.replace('pages: {', 'sheets: { renamedFrom: pages,') });
+    expect((await ask(url, 'PATCH /api/books/1', { pages: 8 })).status).toBe(503);
+    await change(project, { 'book.yaml': BOOK.replace('pages: {', 'pages: { renamedFrom: sheets,') });
+    expect((await exchange(url, 'GET /health/ready')).status).toBe(200);
+    expect((await ask(url, 'PATCH /api/books/1', { pages: 8 })).status).toBe(200);
+  });
+  await project.remove();
+});
+
+/** The same numbers for the same seed. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((state / 2_147_483_648) * below);
+  };
+}
+
+const FIELDS = ['title', 'pages', 'isbn', 'note'];
+const KINDS = ['string', 'integer'];
+
+/** A field is added, removed, renamed or of another type. */
+function changedBook(text: string, random: (below: number) => number): string {
+  const pick = (words: readonly string[]): string => words[random(words.length)] ?? '';
+  const lines = text.split('\n');
+  const field = pick(FIELDS);
+  const at = lines.findIndex((line) => line.startsWith(`  ${field}:`));
+  const kind = /type: (\w+)/.exec(lines[at] ?? '')?.[1];
+  const ways = [
+    () => lines.splice(at, 1),
+    () => lines.splice(at, 1, `  ${field}: { type: ${pick(KINDS)} }`),
+    () => lines.splice(at, 1, `  f${random(1000)}: { type: ${kind}, renamedFrom: ${field} }`),
+  ];
+  if (at < 0) lines.splice(2, 0, `  ${field}: { type: ${pick(KINDS)} }`);
+  else ways[random(ways.length)]?.();
+  return lines.join('\n');
+}
+
+/** Clients of one instance, and what they were told. */
+class Clients {
+  readonly statuses = new Set<number>();
+  readonly notes: string[] = [];
+  readonly books: number[] = [];
+  sent = 0;
+
+  /** Asks without a pause until the work is done. */
+  async during(url: string, work: () => Promise<void>): Promise<void> {
+    const over = new AbortController();
+    const client = async (): Promise<void> => {
+      while (!over.signal.aborted) await this.#send(url, (this.sent += 1));
+    };
+    const clients = Promise.all([client(), client(), client(), client()]);
+    try {
+      await work();
+    } finally {
+      over.abort();
+      await clients;
+    }
+  }
+
+  async more(count: number): Promise<void> {
+    for (const end = this.sent + count; this.sent < end;) await sleep(5);
+  }
+
+  async #send(url: string, number: number): Promise<void> {
+    const ways = [
+      () => ask(url, 'GET /api/books'),
+      () => ask(url, 'GET /api/shelves?include=books'),
+      async () => {
+        const made = await ask(url, 'POST /api/books', {});
+        if (made.status === 201) this.books.push((made.body as { id: number }).id);
+        return made;
+      },
+      async () => {
+        const made = await ask(url, 'POST /api/notes', { text: `note ${number}` });
+        if (made.status === 201) this.notes.push(`note ${number}`);
+        return made;
+      },
+    ];
+    const answered = await ways[number % ways.length]?.();
+    if (answered) this.statuses.add(answered.status);
+  }
+}
+
+const SEEDS = Array.from({ length: Number(process.env['RUNS'] ?? 3) }, (_, index) => index + 1);
+
+test.each(SEEDS)(
+  'under load, changes at random: 503 or done, and what was acknowledged is there (seed %i)',
+  async (seed) => {
+    const random = randomOf(seed);
+    const project = await createProject(BEFORE);
+    const clients = new Clients();
+    let book = BOOK;
+    let applied = 0;
+    const changeOnce = async (): Promise<void> => {
+      const text = changedBook(book, random);
+      project.write({ 'book.yaml': text });
+      const { out } = await project.run('plan');
+      const allowed = [...out.matchAll(/--allow (\S+)/g)].flatMap(([, id = '']) => ['--allow', id]);
+      if ((await project.run('apply', ...allowed)).code === 0) {
+        applied += 1;
+        book = text.replaceAll(/, renamedFrom: \w+/g, '');
+      }
+      project.write({ 'book.yaml': book });
+      await clients.more(20);
+    };
+    for (let round = 0; round < 4; round += 1)
+      await project.serving((url) =>
+        clients.during(url, async () => {
+          await clients.more(20);
+          for (let left = 3; left > 0; left -= 1) await changeOnce();
+        }),
+      );
+    expect(applied).toBeGreaterThan(3);
+    expect(clients.statuses).toEqual(new Set([200, 201, 503]));
+    await project.serving(async (url) => {
+      const notes = (await ask(url, 'GET /api/notes')).body as { text: string }[];
+      expect(notes.map(({ text }) => text).toSorted()).toEqual(clients.notes.toSorted());
+      const books = (await ask(url, 'GET /api/books')).body as { id: number }[];
+      expect(books.map(({ id }) => id)).toEqual(clients.books.toSorted((one, other) => one - other));
+    });
+    await project.remove();
+  },
+  120_000,
+);

@@ -1,0 +1,87 @@
+/** The cases that depend on how a service is set up, replayed against services that are set up so. */
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { readSettings, type Settings } from '../../engine/settings.ts';
+import type { Case } from '../../engine/suite/case.ts';
+import { type Deployment, deploymentOf } from '../../engine/suite/deployment.ts';
+import type { Tokens } from '../../engine/suite/send-step.ts';
+import { suiteOfAll } from '../../engine/suite/suite.ts';
+import { loadModel } from '../support/model.ts';
+import { type Bench, openBench, replayAll } from '../support/replaying.ts';
+import { mountSmall } from '../support/small-disk.ts';
+
+const model = loadModel('schema');
+
+const tokens: Required<Tokens> = { token: createToken(), readToken: createToken() };
+const lines = [
+  tokenLine({ name: 'all', read: 'all', write: 'all' }, tokens.token),
+  tokenLine({ name: 'reader', read: 'all', write: new Set() }, tokens.readToken),
+];
+
+interface Setup {
+  readonly name: string;
+  readonly settings: Partial<Settings>;
+  readonly known?: Deployment;
+  readonly tokens?: Tokens;
+  /** Groups of cases that depend on it. */
+  readonly groups: readonly string[];
+}
+
+const SETUPS: readonly Setup[] = [
+  {
+    name: 'little that a request may hold, and little patience',
+    settings: { bodyLimit: 900, bodyKeys: 40, bodyItems: 60, urlLimit: 300, requestTimeout: 600 },
+    groups: ['limits', 'wire'],
+  },
+  { name: 'two origins', settings: { corsOrigins: ['https://a.example', 'http://b.example:8080'] }, groups: ['cors'] },
+  { name: 'every origin', settings: { corsOrigins: ['*'] }, groups: ['cors'] },
+  {
+    name: 'tokens and an origin',
+    settings: { tokens: lines.join(';'), corsOrigins: ['https://a.example'] },
+    known: { hasReader: true },
+    tokens,
+    groups: ['access', 'cors', 'request ids', 'operations'],
+  },
+  { name: 'a rate limit', settings: { rateLimit: 20 }, groups: ['rates'] },
+];
+
+function casesFor(settings: Partial<Settings>, known: Deployment = {}): readonly Case[] {
+  const deployment = { ...deploymentOf({ ...readSettings({}), ...settings }), ...known };
+  return suiteOfAll(model, { deployment });
+}
+
+describe.each(SETUPS)('a service with $name', ({ settings, known, tokens: held = {}, groups }) => {
+  const all = casesFor(settings, known).filter(({ group }) => groups.includes(group));
+  let bench: Bench;
+  beforeAll(async () => void (bench = await openBench('schema', model, { settings, tokens: held })));
+  afterAll(() => bench?.close());
+
+  test.each(groups)('%s', (group) =>
+    replayAll(
+      bench,
+      all.filter((one) => one.group === group),
+    ),
+  );
+});
+
+const needing = (condition: string): readonly Case[] =>
+  casesFor({}).filter(({ steps }) => steps.some(({ given }) => given === condition));
+
+describe.each(['database held', 'memory used up', 'service stopping'] as const)('%s', (condition) => {
+  const cases = needing(condition);
+  let bench: Bench;
+  beforeAll(async () => void (bench = await openBench('schema', model)));
+  afterAll(() => bench?.close());
+
+  test.each(cases.map((one) => [one.title, one] as const))('%s', (_, one) => replayAll(bench, [one]));
+});
+
+const disk = mountSmall(8);
+afterAll(() => disk?.remove());
+
+if (disk === undefined) test.skip('a full disk: needs the right to mount a tmpfs', () => undefined);
+else
+  test('database full', async () => {
+    const bench = await openBench('schema', model, { disk });
+    await replayAll(bench, needing('database full'));
+    await bench.close();
+  });
