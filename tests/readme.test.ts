@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { commands } from '../engine/cli.ts';
 import { problemKinds } from '../engine/problem.ts';
 import { settingsTable } from '../engine/settings.ts';
+import { drawPicture, PICTURE } from './readme/picture.ts';
+import { readScene } from './readme/scene.ts';
 import { type CurlRequest, parseCurl } from './support/curl.ts';
 import { readBlocks } from './support/examples.ts';
 import { codeRows, section } from './support/markdown.ts';
@@ -41,6 +43,19 @@ test('every npm script that is named is there', () => {
     .filter((name) => name !== 'ci');
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   expect(Object.keys(commands).filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
+describe('the picture', () => {
+  const picture = readFileSync(PICTURE, 'utf8');
+
+  test('shows what the service answers today; "npm run picture" redraws it', async () => {
+    expect(drawPicture(await readScene())).toBe(picture);
+  });
+
+  test('is in the README, and loads nothing', () => {
+    expect(readme).toContain(`](${PICTURE})`);
+    expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|href|url\(|@import|<image|<script/);
+  });
 });
 
 /** Relative to the document; `#` and a heading for a place within it. */
