@@ -24,55 +24,55 @@ export const commands = {
     load: async () => (await import('./commands/check.ts')).check,
   },
   plan: {
-    description: 'Show what the descriptors would change in the database; --sql, --json.',
+    description: 'Show how the descriptors would change the database; --sql, --json.',
     load: async () => (await import('./commands/plan.ts')).plan,
   },
   apply: {
-    description: 'Change the database to fit the descriptors; --allow STEP for what could lose something.',
+    description: 'Change the database to match the descriptors; --allow STEP permits a step that may lose data.',
     load: async () => (await import('./commands/apply.ts')).apply,
   },
   diff: {
-    description: 'Say what a change of descriptors means for clients: OLD_DIR NEW_DIR; --json.',
+    description: 'Show what a change of descriptors means for clients: OLD_DIR NEW_DIR; --json.',
     load: async () => (await import('./commands/diff.ts')).diff,
   },
   new: {
-    description: 'Write the descriptor of a new type, with comments.',
+    description: 'Write a descriptor for a new type, with comments: TYPE.',
     load: async () => (await import('./commands/new.ts')).create,
   },
   describe: {
-    description: 'Print types with every default filled in; --diagram, --json.',
+    description: 'Print the types with every default filled in; --diagram, --json.',
     load: async () => (await import('./commands/describe.ts')).describe,
   },
   dev: {
-    description: 'Serve, and follow the descriptors as they are saved.',
+    description: 'Serve, and reload the descriptors whenever they are saved.',
     load: async () => (await import('./commands/dev.ts')).dev,
   },
   suite: {
-    description: 'Replay the requests that follow from the descriptors against a service; --url says which.',
+    description: 'Replay the generated requests against a service: --url URL.',
     load: async () => (await import('./commands/suite.ts')).suite,
   },
   token: {
-    description: 'Make a token; --read and --write say for which types.',
+    description: 'Create an access token; --read and --write list its types.',
     load: async () => (await import('./commands/token.ts')).token,
   },
   delete: {
-    description: 'Delete a record and all that goes with it, in short steps: TYPE ID --chunked.',
+    description: 'Delete a record and everything that goes with it, in short transactions: TYPE ID --chunked.',
     load: async () => (await import('./commands/delete.ts')).remove,
   },
   export: {
-    description: 'Write all records to a new file, as NDJSON: FILE; --force over a file that is there.',
+    description: 'Export all records as NDJSON: FILE; --force replaces an existing file.',
     load: async () => (await import('./commands/export.ts')).exportRecords,
   },
   import: {
-    description: 'Read the records of an export into an empty database: FILE; --report FILE for all faults.',
+    description: 'Import an export into an empty database: FILE; --report FILE lists every fault.',
     load: async () => (await import('./commands/import.ts')).importRecords,
   },
   backup: {
-    description: 'Copy the database to FILE while the service runs, and verify the copy; --force.',
+    description: 'Copy the database while the service runs, and verify the copy: FILE; --force.',
     load: async () => (await import('./commands/backup.ts')).backup,
   },
   restore: {
-    description: 'Put a backup in the place of the database, which is kept beside it: FILE; --force.',
+    description: 'Replace the database with a backup, and keep the old one beside it: FILE; --force.',
     load: async () => (await import('./commands/restore.ts')).restoreBackup,
   },
 } as const satisfies Record<string, Entry>;

@@ -7,14 +7,14 @@ import { StartError } from './start-error.ts';
 interface Setting<T> {
   /** The environment variable. */
   readonly name: string;
-  /** As the environment would say it. */
+  /** As written in the environment. */
   readonly default: string;
   readonly description: string;
-  /** Its value is not shown where it is wrong. */
+  /** Never quoted in messages. */
   readonly secret?: boolean;
   /** The end of "expected …". */
   readonly expected: string;
-  /** undefined where the text is no such value. */
+  /** undefined if the text is not valid. */
   parse(text: string): T | undefined;
 }
 
@@ -23,7 +23,7 @@ const setting = <T>(properties: Setting<T>): Setting<T> => properties;
 const MAX_SECONDS = 86_400;
 const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;
-/** Of those times that clients need: with none, nobody could be served. */
+/** For timeouts of clients: with none at all, nobody could be served. */
 const MIN_PATIENCE = 0.1;
 
 /** By the name that the engine uses. */
@@ -38,13 +38,13 @@ export const settingsTable = {
   port: setting({
     name: 'PORT',
     default: '3000',
-    description: 'Port to listen on; 0 takes a free one.',
+    description: 'Port to listen on; 0 picks a free port.',
     ...wholeNumber(0, 65_535),
   }),
   databaseUrl: setting<string>({
     name: 'DATABASE_URL',
     default: 'sqlite:data/records.db',
-    description: 'The database: sqlite:FILE, made where it is missing, or postgres://USER:PASSWORD@HOST:PORT/DATABASE.',
+    description: 'Database: sqlite:FILE, created if missing, or postgres://USER:PASSWORD@HOST:PORT/DATABASE.',
     expected:
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     parse: (text) => (/^(sqlite:(?!:memory:)|postgres(ql)?:\/\/).+$/.test(text) ? text : undefined),
@@ -52,100 +52,101 @@ export const settingsTable = {
   schemaDirectory: setting<string>({
     name: 'SCHEMA_DIR',
     default: 'schema',
-    description: 'Folder of the descriptors, from the working directory.',
+    description: 'Folder of the descriptors, relative to the working directory.',
     expected: 'the path of a folder',
     parse: (text) => text,
   }),
   title: setting<string>({
     name: 'TITLE',
     default: 'Records',
-    description: 'What the service is called on its pages and in its OpenAPI document.',
+    description: 'Name of the service on its pages and in its OpenAPI document.',
     expected: 'a name of at most 100 characters',
     parse: (text) => (text.length <= 100 ? text : undefined),
   }),
   bodyLimit: setting({
     name: 'BODY_LIMIT',
     default: '1048576',
-    description: 'Bytes that a request body may have.',
+    description: 'Maximum size of a request body, in bytes.',
     ...wholeNumber(1, 256 * 1024 * 1024),
   }),
   bodyKeys: setting({
     name: 'BODY_KEYS',
     default: '20000',
-    description: 'Keys that a request body may have, at all levels.',
+    description: 'Maximum number of keys in a request body, at all levels.',
     ...wholeNumber(1, 10_000_000),
   }),
   bodyDepth: setting({
     name: 'BODY_DEPTH',
     default: '64',
-    description: 'Levels of objects and arrays that a request body may have.',
+    description: 'Maximum depth of nested objects and arrays in a request body.',
     ...wholeNumber(1, 1000),
   }),
   bodyItems: setting({
     name: 'BODY_ITEMS',
     default: '10000',
-    description: 'Items that an array in a request body may have.',
+    description: 'Maximum number of items in an array of a request body.',
     ...wholeNumber(1, 10_000_000),
   }),
   writeRows: setting({
     name: 'WRITE_ROWS',
     default: '10000',
-    description: 'Rows that one write may touch, with all that it deletes or unlinks.',
+    description: 'Maximum number of rows that one write may touch, including those it deletes or unlinks.',
     ...wholeNumber(1, 10_000_000),
   }),
   urlLimit: setting({
     name: 'URL_LIMIT',
     default: '8000',
-    description: 'Characters that a URL may have.',
+    description: 'Maximum length of a URL, in characters.',
     ...wholeNumber(100, 16_000),
   }),
   headerLimit: setting({
     name: 'HEADER_LIMIT',
     default: '16384',
-    description: 'Bytes that the head of a request may have, its URL included.',
+    description: 'Maximum size of the request line and headers together, in bytes.',
     ...wholeNumber(2048, 1024 * 1024),
   }),
   maxFilters: setting({
     name: 'MAX_FILTERS',
     default: '50',
-    description: 'Filters that a list request may have.',
+    description: 'Maximum number of filters in a list request.',
     ...wholeNumber(1, 200),
   }),
   maxIncludes: setting({
     name: 'MAX_INCLUDES',
     default: '100',
-    description: 'Relations that a request may show, at all levels.',
+    description: 'Maximum number of relations that a request may show, at all levels.',
     ...wholeNumber(1, 200),
   }),
   rateLimit: setting<number>({
     name: 'RATE_LIMIT',
     default: 'auto',
-    description: 'Requests a minute for each token, or address, /health aside; auto: off on loopback, else 1200.',
+    description:
+      'Requests per minute for each token or address, not counting /health; auto: off on loopback, otherwise 1200.',
     expected: 'auto, off, or an integer from 1 to 1000000',
     parse: (text) => RATES.get(text) ?? wholeNumber(1, 1_000_000).parse(text),
   }),
   maxStreams: setting({
     name: 'MAX_STREAMS',
     default: '64',
-    description: 'Whole lists that are read at the same time; more are answered 503.',
+    description: 'Maximum number of whole lists read at the same time; any more get 503.',
     ...wholeNumber(1, 100_000),
   }),
   requestTimeout: setting({
     name: 'REQUEST_TIMEOUT',
     default: '60',
-    description: 'Seconds that a request may take to arrive, its body included; the head has a third of it.',
+    description: 'Seconds for a request to arrive, body included; the headers get a third of that.',
     ...seconds(MIN_PATIENCE),
   }),
   statementTimeout: setting({
     name: 'STATEMENT_TIMEOUT',
     default: '30',
-    description: 'Seconds that the database may take for a statement of a request, before 503.',
+    description: 'Seconds that one database statement of a request may take before it is stopped with 503.',
     ...seconds(MIN_PATIENCE),
   }),
   tokens: setting<string>({
     name: 'TOKENS',
     default: 'none',
-    description: 'Who may read and write: lines of `records token`, separated by semicolons.',
+    description: 'Access tokens: lines printed by `records token`, separated by semicolons.',
     secret: true,
     expected: 'lines as "records token" prints them, separated by semicolons',
     parse: (text) => (text === 'none' ? '' : text),
@@ -153,78 +154,79 @@ export const settingsTable = {
   tokensFile: setting<string>({
     name: 'TOKENS_FILE',
     default: 'none',
-    description: 'A file of such lines. Changes count within two seconds, without a restart; no file, no access.',
+    description: 'File of such lines. Changes take effect within two seconds; if the file is gone, nobody has access.',
     expected: 'the path of a file',
     parse: (text) => (text === 'none' ? '' : text),
   }),
   allowedHosts: setting<readonly string[]>({
     name: 'ALLOWED_HOSTS',
     default: 'auto',
-    description: 'Names that requests may be for, separated by commas; auto: with tokens any, without them localhost.',
+    description:
+      'Host names that requests may use, separated by commas; auto: any with tokens, only localhost without.',
     expected: 'auto, *, or host names like records.example.com, separated by commas, without ports',
     parse: hostsOf,
   }),
   corsOrigins: setting<readonly string[]>({
     name: 'CORS_ORIGINS',
     default: 'none',
-    description: 'Origins whose web pages may use the service, separated by commas; * for every one.',
+    description: 'Origins whose web pages may call the service, separated by commas; * for all.',
     expected: 'none, *, or origins like https://shop.example.com, separated by commas',
     parse: originsOf,
   }),
   idempotencyHours: setting({
     name: 'IDEMPOTENCY_HOURS',
     default: '24',
-    description: 'Hours that the answer to a POST with an Idempotency-Key is kept for its retries.',
+    description: 'Hours to keep the response to a POST with an Idempotency-Key for retries.',
     ...wholeNumber(1, 8760),
   }),
   logLevel: setting<LogLevel>({
     name: 'LOG_LEVEL',
     default: 'info',
-    description: 'What is logged at least, as JSON lines on standard error: debug, info, warn, error, silent.',
+    description: 'Lowest level to log, as JSON lines on standard error: debug, info, warn, error, silent.',
     ...oneOf(LOG_LEVELS),
   }),
   accessLog: setting<boolean>({
     name: 'ACCESS_LOG',
     default: 'off',
-    description: 'on: a line for each request that is over, at level info.',
+    description: 'on: log each finished request, at level info.',
     ...onOrOff(),
   }),
   slowStatement: setting<number>({
     name: 'SLOW_STATEMENT_MS',
     default: 'off',
-    description: 'Statements that take at least so many milliseconds are logged, at level warn.',
+    description: 'Log database statements that take at least this many milliseconds, at level warn.',
     expected: 'off, or milliseconds from 1 to 60000',
     parse: (text) => (text === 'off' ? Infinity : wholeNumber(1, 60_000).parse(text)),
   }),
   metrics: setting<boolean>({
     name: 'METRICS',
     default: 'off',
-    description: 'on: figures for Prometheus at /metrics.',
+    description: 'on: serve Prometheus metrics at /metrics.',
     ...onOrOff(),
   }),
   drainDelay: setting({
     name: 'DRAIN_DELAY',
     default: '0',
-    description: 'Seconds between SIGTERM, when /health/ready begins to say 503, and the end of listening.',
+    description: 'Seconds to keep serving after SIGTERM, while /health/ready already says 503.',
     ...seconds(),
   }),
   slowReaderTimeout: setting({
     name: 'SLOW_READER_TIMEOUT',
     default: '30',
-    description: 'Seconds that a client may leave an answer unread; to read it, it has one more for each 32 KiB.',
+    description: 'Seconds that a client may leave a response unread, plus one for each 32 KiB to read it.',
     ...seconds(MIN_PATIENCE),
   }),
   memoryLimit: setting<number>({
     name: 'MEMORY_LIMIT',
     default: 'auto',
-    description: 'Bytes of bodies, pages and waiting answers, together; auto: from the heap and the machine.',
+    description: 'Bytes for bodies, pages and unsent responses together; auto: derived from the heap and the machine.',
     expected: `auto, or bytes from ${MIN_MEMORY} to ${MAX_MEMORY}`,
     parse: (text) => (text === 'auto' ? automaticLimit() : wholeNumber(MIN_MEMORY, MAX_MEMORY).parse(text)),
   }),
   shutdownTimeout: setting({
     name: 'SHUTDOWN_TIMEOUT',
     default: '10',
-    description: 'Seconds after SIGTERM, and DRAIN_DELAY, in which the process ends; open requests are cut off before.',
+    description: 'Seconds to exit after SIGTERM and DRAIN_DELAY; requests still open are cut off.',
     ...seconds(),
   }),
 } satisfies Record<string, Setting<unknown>>;
