@@ -1,5 +1,5 @@
 /** Random requests over random schemas: the service answers what the reference model answers, one request after the other, on each database. */
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,8 @@ import { openTwins } from './support/twins.ts';
 /** `SEED=7 RUNS=500 npx jest tests/model-based` draws other sequences, and more of them. */
 const seed = Number(process.env['SEED'] ?? 2030);
 const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 25 : 50));
+const longest = Math.max(100_000, numRuns * 4_000);
+jest.setTimeout(longest + 200_000);
 
 function writeSchema(descriptors: readonly Descriptor[]): string {
   const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'schema-'));
@@ -60,7 +62,7 @@ describe('model', () => {
       seed,
       numRuns,
       endOnFailure: false,
-      interruptAfterTimeLimit: Math.max(100_000, numRuns * 4_000),
+      interruptAfterTimeLimit: longest,
     });
     expect(sequences).toBeGreaterThanOrEqual(numRuns);
   });
