@@ -155,15 +155,16 @@ export function bodyFaults(
 /** Each place once; a key that is missing comes after everything in its object. */
 export function inOrder(body: JsonObject, places: readonly string[]): readonly string[] {
   const order = new Map<string, number>();
+  const ends = new Map<string, number>();
   const visit = (value: JsonValue, at: Path): void => {
-    order.set(pointer(at), order.size);
+    order.set(pointer(at), order.size + ends.size);
     if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item as JsonValue, [...at, index]);
     else if (isObject(value)) for (const [key, item] of entriesOf(inObject(value))) visit(item, [...at, key]);
-    if (isObject(value)) order.set(`${pointer(at)}/`, order.size);
+    if (isObject(value)) ends.set(pointer(at), order.size + ends.size);
   };
   visit(body, []);
   const rank = (place: string): number =>
-    order.get(place) ?? order.get(place.slice(0, place.lastIndexOf('/') + 1)) ?? order.size;
+    order.get(place) ?? ends.get(place.slice(0, place.lastIndexOf('/'))) ?? Number.MAX_SAFE_INTEGER;
   return [...new Set(places)].toSorted((a, b) => rank(a) - rank(b));
 }
 

@@ -76,7 +76,9 @@ function complete(world: World, at: Path, speech: Omit<Speech, 'at' | 'says' | '
   const whole: Speech = { ...speech, at: pointer(at), says, doubles };
   for (const [key, value] of Object.entries(speech.body)) {
     const relation = speech.type.relations.get(key);
-    if (relation) says.push(saying(world, whole, relation, value, [...at, key], doubles));
+    // A value that does not fit its relation says nothing.
+    const fits = relation?.toMany ? Array.isArray(value) : value === null || isObject(value);
+    if (relation && fits) says.push(saying(world, whole, relation, value, [...at, key], doubles));
   }
   return whole;
 }
