@@ -128,8 +128,10 @@ function compareWithSets({ sets, faults }: Claims, reference: Reference, links: 
     if (!parent || link.bySet) continue;
     const set = sets.get(reference)?.get(parent);
     const other = reference.unique ? only.get(parent) : undefined;
-    if (set && !mayHold(set, child)) contradict(faults, set, link, 'two contents');
-    else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'two contents');
+    // Where the parent says whom it has, others are compared with that, not with one another.
+    if (set) {
+      if (!mayHold(set, child)) contradict(faults, set, link, 'two contents');
+    } else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'two contents');
     only.set(parent, other ?? link);
   }
 }

@@ -126,6 +126,15 @@ describe('a child without its identifier', () => {
     });
   });
 
+  it('that its parent names is not contradicted by another that names the parent', async () => {
+    const { box, lid, hook } = await cast();
+    const body = { spare: { hook: { id: hook } }, lid: { hook: { id: hook } }, hook: { id: hook, lid: { id: lid } } };
+    expect(told(await send(`PUT /api/boxes/${box}`, body))).toEqual({
+      status: 422,
+      pointers: ['/spare/hook', '/hook/lid'],
+    });
+  });
+
   it('may be owned in two ways', async () => {
     const { box, lid, rack } = await cast();
     expect(await send(`PUT /api/boxes/${box}`, { spare: { id: lid } })).toMatchObject({ status: 200 });
