@@ -1,10 +1,11 @@
 /** The manual of the descriptors against the code, both ways: words, field types, codes, and every YAML block. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { checkSchema } from '../engine/check.ts';
 import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
+import { formatDiagnostics } from '../engine/descriptor/report.ts';
 import { diagnosticCodes } from '../engine/diagnostic.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
 import { readBlocks } from './support/examples.ts';
@@ -98,6 +99,16 @@ describe('YAML blocks', () => {
   });
 
   afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('check prints what the manual shows', () => {
+    const [faulty, shown] = readBlocks(section(manual, '## Diagnostics'));
+    const alone = join(folder, 'alone');
+    mkdirSync(alone);
+    writeFileSync(join(alone, 'gift-card.yaml'), faulty?.text ?? '');
+    const { diagnostics } = checkSchema(alone);
+    const printed = formatDiagnostics(diagnostics.map((one) => ({ ...one, file: 'schema/gift-card.yaml' })));
+    expect(`${printed}\n`).toBe(shown?.text);
+  });
 
   test('the complete descriptors have no fault, together', () => {
     expect(complete.length).toBeGreaterThan(5);

@@ -1,4 +1,4 @@
-/** The commands that maintainers use, on the command line: check, diff, new, describe, dev; and the manual's way from nothing. */
+/** The commands that maintainers use, on the command line: check, diff, new, describe, dev; and the manual's tutorial. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -557,8 +557,8 @@ describe('dev', () => {
     }));
 });
 
-describe('from nothing to a served type, by the manual', () => {
-  const chapter = section(manual, '## From nothing to a served type');
+describe('two related types in five minutes, by the manual', () => {
+  const chapter = section(manual, '## Two related types in five minutes');
   const blocks = readBlocks(chapter);
   const words = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => shellCommands(text));
   const files = blocks.filter(({ language }) => language === 'yaml').map(({ text }) => text);

@@ -1,5 +1,4 @@
 /** What a migration leaves behind when it is refused, cut off, repeated or taken back, and what it never touches. */
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -11,6 +10,7 @@ import type { Files, Project } from '../support/project.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from '../support/schemas.ts';
 import { readBlocks } from '../support/examples.ts';
 import { section } from '../support/markdown.ts';
+import { shellCommands } from '../support/shell.ts';
 import { useCompiled, useProjects } from '../support/using.ts';
 
 const compiled = useCompiled();
@@ -309,7 +309,7 @@ describe('the backup', () => {
     expect(await contents({ ...project, database: { ...project.database, url: `sqlite:${copy}` } })).toBe(before);
   });
 
-  onSqlite('restores by the commands of the manual', async () => {
+  onSqlite('restores by the command of the manual', async () => {
     const project = await projectOf({ 'book.yaml': BOOKS }, fill);
     const before = await contents(project);
     project.write({ 'book.yaml': LOSSY });
@@ -317,11 +317,9 @@ describe('the backup', () => {
     await project.serving((url) => ask(url, 'DELETE /api/books/1'));
     project.write({ 'book.yaml': BOOKS });
     const [block] = readBlocks(section(readFileSync('schema/README.md', 'utf8'), '### Backup and restore'));
-    const commands = (block?.text ?? '')
-      .replaceAll(/\S+\.backup-\S+/g, copies(project)[0] ?? '')
-      .replaceAll('data/records.db', fileOf(project.database))
-      .replace('npm start', '');
-    execFileSync('sh', ['-ec', commands]);
+    const [[, , command, , copy = ''] = []] = shellCommands(block?.text ?? '');
+    expect([command, copy]).toEqual(['restore', expect.stringMatching(/^data\/records\.db\.backup-\d{8}T\d{9}Z$/)]);
+    expect(await project.run('restore', copies(project)[0] ?? '')).toMatchObject({ code: 0 });
     expect(await contents(project)).toBe(before);
     const { body } = await project.serving((url) => ask(url, 'GET /api/books/1'));
     expect(body).toEqual({ id: 1, title: expect.any(String), pages: 12 });
