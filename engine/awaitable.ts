@@ -13,3 +13,13 @@ export function together<T extends readonly unknown[]>(values: Waiting<T>): Awai
     ? (Promise.all(values) as Promise<T>)
     : (values as unknown as T);
 }
+
+/** What `ask` answers, or else what `instead` makes of its error. */
+export function orElse<T>(ask: () => Awaitable<T>, instead: (error: unknown) => Awaitable<T>): Awaitable<T> {
+  try {
+    const value = ask();
+    return value instanceof Promise ? value.catch(instead) : value;
+  } catch (error) {
+    return instead(error);
+  }
+}

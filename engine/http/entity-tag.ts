@@ -1,5 +1,5 @@
 /** Strong entity tags: a hash of what is answered, and the comparing of tags (RFC 9110, 8.8.3). */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { CODING_NAMES } from './coding.ts';
 
 /** The tag of a record, from its JSON text. */
@@ -7,7 +7,18 @@ export const entityTag = (text: string): string => `"${hash('sha1', text, 'base6
 
 /** The tag of a page: besides its text, the headers that change with other records. */
 export const pageTag = (text: string, total: number | undefined, links: string): string =>
-  entityTag(`${text}\n${total ?? ''}\n${links}`);
+  entityTag(`${text}${pageEnd(total, links)}`);
+
+const pageEnd = (total: number | undefined, links: string): string => `\n${total ?? ''}\n${links}`;
+
+/** The same for a page in pieces. */
+export function pageHash(): { add(piece: string): void; tag(total: number | undefined, links: string): string } {
+  const sha1 = createHash('sha1');
+  return {
+    add: (piece) => void sha1.update(piece),
+    tag: (total, links) => `"${sha1.update(pageEnd(total, links)).digest('base64url')}"`,
+  };
+}
 
 /** The tag of what a coding has made of the bytes: other bytes, other tag. */
 export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);

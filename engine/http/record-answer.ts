@@ -19,7 +19,7 @@ const JSON_CONTENT: Headers = Object.freeze({ 'Content-Type': JSON_TYPE });
 /** Of a read: the text, or 304 where the client has it. Without a tag it is always the text. */
 export function readAnswer(
   request: IncomingMessage,
-  body: string,
+  body: Answer['body'],
   tag: string | undefined,
   more: Headers = JSON_CONTENT,
 ): Answer {

@@ -99,6 +99,8 @@ export interface Driver extends Reader, Migrating {
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
   /** The same for work that may look at many rows: so few at a time that single records are still served. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
+  /** Bytes of a page that `read` may take; a longer one is for `scan`. */
+  readonly pageAtOnce: number;
   /** Whether a list is for `scan`. */
   isHeavy(list: ListWork): boolean;
   /** Whether one of these tables, as `newest` has them, has so many rows that what joins them is for `scan`. */

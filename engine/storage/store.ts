@@ -9,8 +9,8 @@ import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
 export interface Page {
-  /** A JSON array as text. */
-  readonly body: string;
+  /** A JSON array as text; a long one in pieces. */
+  readonly body: string | readonly string[];
   /** How many records match the filters, whatever the page; undefined where it was not asked for. */
   readonly total: number | undefined;
   /** The order values of the first and the last record; undefined on an empty page. */

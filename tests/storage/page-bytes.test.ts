@@ -1,4 +1,5 @@
 /** How many bytes a page may have, on both databases: what would be too much is refused before it is in memory. */
+import { hash } from 'node:crypto';
 import { createBudget } from '../../engine/budget.ts';
 import { PATIENT } from '../../engine/caller.ts';
 import { Problem } from '../../engine/problem.ts';
@@ -29,6 +30,22 @@ const get = (query: string, headers = {}): Promise<Exchanged> =>
 test.each([1, 2])('a page of %d long records is answered', async (limit) => {
   const { status, text } = await get(`_cnd[limit]=0&_cnd[limit]=${limit}`);
   expect([status, JSON.parse(text).length]).toEqual([200, limit]);
+});
+
+test('a long page is sent in pieces, and has the tag of its bytes and its headers', async () => {
+  const { status, text, headers } = await get('_cnd[limit]=3&_cnd[limit]=2');
+  expect([status, JSON.parse(text).map(({ name }: { name: string }) => name)]).toEqual([200, ['n3', 'n4']]);
+  expect(headers).toMatchObject({ 'x-total-count': '12', 'transfer-encoding': 'chunked' });
+  expect(headers['etag']).toBe(`"${hash('sha1', `${text}\n12\n${headers['link']}`, 'base64url')}"`);
+  const again = await get('_cnd[limit]=3&_cnd[limit]=2', { 'if-none-match': headers['etag'] });
+  expect([again.status, again.text]).toEqual([304, '']);
+  const lines = await get('_cnd[limit]=3&_cnd[limit]=2', { accept: 'application/x-ndjson' });
+  expect(
+    lines.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual(JSON.parse(text));
 });
 
 test.each(['application/json', 'application/x-ndjson', 'text/csv'])(

@@ -3,14 +3,16 @@ import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { Caller } from '../../caller.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Answer } from '../answer.ts';
-import { pageTag } from '../entity-tag.ts';
+import { pageHash, pageTag } from '../entity-tag.ts';
 import type { Exchange, Operation } from '../exchange.ts';
 import { gather } from '../gather.ts';
 import { pageLinks } from '../links.ts';
 import { LIST_FORMATS, type ListFormat } from '../list-formats.ts';
 import { listPreferences, type Preferences } from '../preferences.ts';
 import { readAnswer } from '../record-answer.ts';
+import type { Page } from '../../storage/store.ts';
 import type { Service } from '../service.ts';
+import type { Turns } from '../turns.ts';
 
 /** What a whole list takes while it is read, piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
@@ -38,17 +40,52 @@ function formatOf(mediaType: string): ListFormat {
   return format;
 }
 
-function pageAnswer(
-  { type, path, store }: Service,
-  { request, caller, target }: Exchange,
-  { query, format, preferences: { uncounted, applied } }: Wanted,
-): Awaitable<Answer> {
+function pageAnswer(service: Service, exchange: Exchange, wanted: Wanted): Awaitable<Answer> {
+  const { type, path, store } = service;
+  const { request, caller, target } = exchange;
+  const {
+    query,
+    format,
+    preferences: { uncounted, applied },
+  } = wanted;
   return andThen(store.page(query, !uncounted, caller), (page) => {
+    if (typeof page.body !== 'string') return longPageAnswer(service, exchange, wanted, page, page.body);
     const body = format.whole(page.body, query.view);
     const links = pageLinks(target.base + path, target.query, query, page);
     const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
     return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
   });
+}
+
+/** Each piece has a turn of the event loop of its own. */
+async function longPageAnswer(
+  { type, path, largeTurn }: Service,
+  { request, target }: Exchange,
+  { query, format, preferences: { applied } }: Wanted,
+  page: Page,
+  texts: readonly string[],
+): Promise<Answer> {
+  const links = pageLinks(target.base + path, target.query, query, page);
+  const pieces: string[] = [];
+  const hash = pageHash();
+  for await (const piece of format.pieces(inTurns(texts, largeTurn), query.view)) {
+    if (type.preconditions !== 'off') hash.add(piece);
+    pieces.push(piece);
+  }
+  const tag = type.preconditions === 'off' ? undefined : hash.tag(page.total, links);
+  const headers = { ...contentHeaders(format, page.total), Link: links, ...applied };
+  return readAnswer(request, inPieces(pieces), tag, headers);
+}
+
+async function* inTurns(pieces: readonly string[], turn: Turns): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    await turn();
+    yield piece;
+  }
+}
+
+async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
+  yield* pieces;
 }
 
 async function wholeAnswer(

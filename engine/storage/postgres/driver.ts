@@ -57,6 +57,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
         leave();
       }
     },
+    pageAtOnce: Infinity,
     isHeavy: ({ isIndexed, deep }) => !isIndexed || deep.length > 0,
     isLarge: (tables) => tables.length > 0,
     isSmall: () => false,

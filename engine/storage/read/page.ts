@@ -45,12 +45,18 @@ const IDENTIFIER = 100;
 export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
   reader.count(list.count, filterValues);
 
+export interface PageWanted {
+  readonly counted: boolean;
+  readonly caller: Caller;
+  /** Bytes that it may have. */
+  readonly most: number;
+}
+
 export function readPage(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  counted: boolean,
-  caller: Caller,
+  { counted, caller, most }: PageWanted,
 ): Awaitable<Page> {
   const { limit = 0, offset } = query;
   const { list, values } = bound;
@@ -58,7 +64,7 @@ export function readPage(
   // One record more than asked for tells whether there is a next page.
   const rows = andThen(checked, () => {
     const wanted = [...values, limit + 1, offset];
-    return bound.isShort ? reader.column(list.page, wanted) : reader.page(list.page, wanted, caller);
+    return bound.isShort ? reader.column(list.page, wanted) : reader.page(list.page, wanted, caller, most);
   });
   return andThen(rows, (records) => describe(reader, query, bound, counted, records as readonly string[]));
 }
@@ -84,7 +90,7 @@ function describe(
     backwards || more ? orderValues(reader, query, bound, records, -1) : undefined,
     backwards ? isAnythingBehind(reader, query, bound) : more,
   ]);
-  const body = arrayOf(records);
+  const body = bound.isShort ? arrayOf(records) : arrayInPieces(records);
   return andThen(parts, ([total, first, last, hasNext]) => ({ body, total, first, last, hasPrevious, hasNext }));
 }
 
@@ -95,6 +101,25 @@ export function arrayOf(records: readonly string[]): string {
   texts[0] = `[${texts[0]}`;
   texts[texts.length - 1] += ']';
   return texts.join(',');
+}
+
+/** Characters of a text that is sent at once, and about as many of each piece of a longer one. */
+const LONG = 512 * 1024;
+const PIECE = 64 * 1024;
+
+/** Pieces are put together when they are sent, not here: V8 joins texts when they are read. */
+function arrayInPieces(records: readonly string[]): string | readonly string[] {
+  if (records.reduce((sum, { length }) => sum + length, 0) <= LONG) return arrayOf(records);
+  const pieces: string[] = [];
+  let piece = '[';
+  for (const [index, record] of records.entries()) {
+    piece += index === 0 ? record : `,${record}`;
+    if (piece.length < PIECE) continue;
+    pieces.push(piece);
+    piece = '';
+  }
+  pieces.push(`${piece}]`);
+  return pieces;
 }
 
 /** Says which relation of a marked record is too large. */

@@ -1,10 +1,11 @@
 /** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
-import { andThen, type Awaitable } from '../../awaitable.ts';
+import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { perQuery } from '../../query/per-query.ts';
 import type { Dialect, Driver, Reader, Statement } from '../driver.ts';
-import type { Store } from '../store.ts';
+import { isPageTooLong } from '../../problem.ts';
+import type { Page, Store } from '../store.ts';
 import { compileList, shapeOf } from './compile-list.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
 import { type BoundList, isShort, type LimitedList, readPage, readTotal } from './page.ts';
@@ -47,6 +48,8 @@ export function createReads(driver: Driver): Reads {
     return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShort(query) };
   });
 
+  /** Whose page was too long to be read at once. */
+  const long = new WeakSet<BoundList>();
   const deepOf = perQuery((view: View) => workOf.deep(view));
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
@@ -79,8 +82,19 @@ export function createReads(driver: Driver): Reads {
     },
     page: (query, counted, caller = PATIENT) => {
       const bound = boundOf(query);
-      const run = driver.isHeavy(workOf.list(query, bound, counted)) ? driver.scan : driver.read;
-      return run((reader) => readPage(reader, query, bound, counted, caller), caller);
+      const read = (reader: Reader, most: number): Awaitable<Page> =>
+        readPage(reader, query, bound, { counted, caller, most });
+      const scan = (): Awaitable<Page> => driver.scan((reader) => read(reader, caller.most), caller);
+      if (long.has(bound) || driver.isHeavy(workOf.list(query, bound, counted))) return scan();
+      const most = Math.min(caller.most, driver.pageAtOnce);
+      return orElse(
+        () => driver.read((reader) => read(reader, most), caller),
+        (error) => {
+          if (!isPageTooLong(error) || most === caller.most) throw error;
+          long.add(bound);
+          return scan();
+        },
+      );
     },
     count: (query) => readTotal(driver, boundOf(query)),
     stream: (query, counted, caller = PATIENT) => {

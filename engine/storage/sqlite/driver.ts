@@ -26,6 +26,8 @@ import { createScales } from './weight.ts';
 const MAX_SMALL = 1000;
 /** Characters that an answer of a reader process may have: they are held several times while it is sent. */
 const MAX_ANSWER = 16 * 1024 * 1024;
+/** Bytes of a page that is read between the requests: a millisecond. */
+const PAGE_AT_ONCE = 512 * 1024;
 const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
@@ -79,6 +81,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
       const adopt = reader.watch();
       return scanner.scan((session) => work(adoptingCounts(session, adopt)), caller);
     },
+    pageAtOnce: PAGE_AT_ONCE,
     ...createScales(reader, readings.database),
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
     ping: () => {

@@ -46,7 +46,8 @@ const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, Run>> = {
   column: ({ connection }, statement, values) => bounded(connection.iterate(statement, values), lengthOf),
   count: ({ counts }, statement, values) => counts.count(statement, values),
   open: (session, statement, values) => void (session.rows = session.connection.iterate(statement, values)),
-  next: ({ rows }) => piece(rows),
+  next: ({ rows }) => piece(rows)?.join(','),
+  some: ({ rows }) => piece(rows),
 };
 
 const lengthOf = (value: SqlValue): number => (typeof value === 'string' ? value.length : 8);
@@ -65,7 +66,7 @@ function bounded<T>(found: IterableIterator<T>, length: (one: T) => number): rea
 }
 
 /** undefined if there are no more rows. */
-function piece(rows: IterableIterator<SqlValue> | undefined): string | undefined {
+function piece(rows: IterableIterator<SqlValue> | undefined): readonly SqlValue[] | undefined {
   if (!rows) throw new Error('no list is open');
   const texts: SqlValue[] = [];
   const end = performance.now() + PIECE_TIME;
@@ -76,7 +77,7 @@ function piece(rows: IterableIterator<SqlValue> | undefined): string | undefined
     length += lengthOf(value);
     if (performance.now() > end) break;
   }
-  return texts.length === 0 ? undefined : texts.join(',');
+  return texts.length === 0 ? undefined : texts;
 }
 
 const sessions = new Map<number, Session>();

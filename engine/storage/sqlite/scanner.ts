@@ -5,7 +5,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Reader, Row, Snapshot, Statement, Values } from '../driver.ts';
 import { createReaderPool, type PoolOptions } from './reader-pool.ts';
 import { type ReaderProcess, startReader } from './reader-process.ts';
-import { weighed } from '../weighed.ts';
+import { weighing } from '../weighed.ts';
 import type { Verb } from './scan-protocol.ts';
 
 export interface Scanner {
@@ -96,8 +96,7 @@ function snapshotOf(ask: Ask, end: () => void): Snapshot {
     all: (statement, values) => ask('all', statement, values) as Promise<readonly Row[]>,
     value: (statement, values) => ask('value', statement, values) as Promise<SqlValue | undefined>,
     column: (statement, values) => ask('column', statement, values) as Promise<readonly SqlValue[]>,
-    page: async (statement, values, caller, most) =>
-      weighed((await ask('column', statement, values)) as readonly string[], caller, most),
+    page: (statement, values, caller, most) => page(ask, statement, values, weighing(caller, most)),
     count: (statement, values) => ask('count', statement, values) as Promise<number>,
     texts: (statement, values) => texts(ask, statement, values),
     close: () => {
@@ -105,6 +104,25 @@ function snapshotOf(ask: Ask, end: () => void): Snapshot {
       open = false;
     },
   };
+}
+
+/** In pieces: a long one would hold up the others when it arrives. */
+async function page(
+  ask: Ask,
+  statement: Statement,
+  values: Values,
+  weigh: (text: string) => void,
+): Promise<readonly string[]> {
+  const all: string[] = [];
+  await ask('open', statement, values);
+  for (;;) {
+    const some = (await ask('some')) as readonly string[] | undefined;
+    if (some === undefined) return all;
+    for (const text of some) {
+      weigh(text);
+      all.push(text);
+    }
+  }
 }
 
 /** One piece is read ahead while its predecessor is sent, and no more: a slow reader slows the scan down. */
