@@ -4,10 +4,10 @@ export type Awaitable<T> = T | Promise<T>;
 export const andThen = <T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> =>
   value instanceof Promise ? value.then(use) : use(value);
 
-type Waiting<T extends readonly unknown[]> = { readonly [K in keyof T]: Awaitable<T[K]> };
+type AwaitableParts<T extends readonly unknown[]> = { readonly [K in keyof T]: Awaitable<T[K]> };
 
 /** Several of them. */
-export function together<T extends readonly unknown[]>(values: Waiting<T>): Awaitable<T> {
+export function together<T extends readonly unknown[]>(values: AwaitableParts<T>): Awaitable<T> {
   // Each is there, as none is a promise.
   return values.some((value) => value instanceof Promise)
     ? (Promise.all(values) as Promise<T>)

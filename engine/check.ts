@@ -3,9 +3,7 @@ import { loadDescriptors } from './descriptor/load.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { resolveModel } from './model/resolve.ts';
-import { checkSeeds } from './validation/check-seeds.ts';
-import { createValidators } from './validation/compile.ts';
-import type { TypeValidators } from './validation/validators.ts';
+import { checkSeeds, createValidators, type TypeValidators } from './validation/compile.ts';
 
 export interface CheckedSchema {
   readonly model: Model;

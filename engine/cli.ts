@@ -6,7 +6,7 @@ import { type Command, runProcess } from './commands/command.ts';
 import { didYouMean } from './names.ts';
 import { print, printError } from './terminal.ts';
 
-interface Entry {
+interface CommandEntry {
   /** One sentence for the help. */
   readonly description: string;
   /** Only the command that runs is loaded. */
@@ -75,9 +75,9 @@ export const commands = {
     description: 'Replace the database with a backup, and keep the old one beside it: FILE; --force.',
     load: async () => (await import('./commands/restore.ts')).restoreBackup,
   },
-} as const satisfies Record<string, Entry>;
+} as const satisfies Record<string, CommandEntry>;
 
-const table: ReadonlyMap<string, Entry> = new Map(Object.entries(commands));
+const table: ReadonlyMap<string, CommandEntry> = new Map(Object.entries(commands));
 
 async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
   const entry = table.get(name);

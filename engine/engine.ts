@@ -1,33 +1,32 @@
 /** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { type Access, clientOf, isGuarded, openAccess, type Reports } from './access/access.ts';
-import { createEntrances, type Entrance } from './access/entrances.ts';
-import { refusingLinks } from './access/refuse-links.ts';
-import type { Restricted } from './access/restrict.ts';
+import { type Access, clientOf, createEntrances, type Entrance, isGuarded, openAccess, type Reports } from './access/access.ts';
+import { refusingLinks, type Restricted } from './access/restrict.ts';
 import { type Budget, createBudget } from './budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { type AwaitReader, createAwaitReader } from './http/await-reader.ts';
+import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
 import { contentReader } from './http/content.ts';
 import { createLargeTurns } from './http/turns.ts';
 import { createHandler, type Handler, type HandlerOptions } from './http/handler.ts';
 import { createOutside, type Outside } from './http/outside.ts';
 import type { RateLimit } from './http/rate-limit.ts';
-import { createRoutes, ROOT, type Routes } from './http/routes.ts';
+import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
 import type { Service } from './http/service.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
-import type { Metrics } from './operation/metrics.ts';
-import { requestObserver, statementObserver } from './operation/observers.ts';
+import type { Metrics } from './metrics.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
-import { limitStreams } from './storage/limited-streams.ts';
+import { limitStreams } from './storage/store.ts';
 import type { OnFit } from './storage/fitting.ts';
 import { openStorage } from './storage/open.ts';
 import { createValidators } from './validation/compile.ts';
+import type { Observe } from './http/observe.ts';
+import type { OnStatement } from './storage/timed.ts';
 
 export interface Engine {
   /** Serves every record; in front of an http server, or mounted in an Express app. */
@@ -62,7 +61,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { model } = schema;
   const log = createLog(settings);
   const budget = createBudget(settings.memoryLimit);
-  const awaitReader = createAwaitReader(settings.slowReaderTimeout, budget);
+  const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const onStatement = statementObserver(settings, log, metrics);
@@ -76,7 +75,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     const validatorsOf = seen === model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
       type,
-      path: ROOT + encodeURIComponent(type.path),
+      path: API_ROOT + encodeURIComponent(type.path),
       store,
       readContent,
       largeTurn,
@@ -122,7 +121,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
 }
 
 /** As with rate limits, the library is loaded where it is wanted: a start without both is 30 ms shorter. */
-const startMetrics = async (): Promise<Metrics> => (await import('./operation/metrics.ts')).createMetrics();
+const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 /** An engine inside of an application does not know its host, and leaves limits to whoever does. */
 async function rateLimitOf({ rateLimit }: EngineSettings, access: Access | undefined): Promise<RateLimit | undefined> {
@@ -164,4 +163,32 @@ function seenBy(request: IncomingMessage, entranceOf: EntranceOf): Model {
     if (error instanceof Problem) return NOTHING;
     throw error;
   }
+}
+
+// Who is told of requests and statements: nobody, where neither log nor metrics want to know.
+
+export function requestObserver(
+  { accessLog }: Pick<Settings, 'accessLog'>,
+  log: Log,
+  metrics: Metrics | undefined,
+): Observe | undefined {
+  if (!accessLog) return metrics?.observe;
+  return (observed) => {
+    metrics?.observe(observed);
+    const { label, milliseconds, ...fields } = observed;
+    log.info({ ...fields, ...label, milliseconds: Math.round(milliseconds * 1000) / 1000 }, 'request');
+  };
+}
+
+export function statementObserver(
+  { slowStatement }: Pick<Settings, 'slowStatement'>,
+  log: Log,
+  metrics: Metrics | undefined,
+): OnStatement | undefined {
+  if (slowStatement === Infinity) return metrics && ((_sql, milliseconds) => metrics.statement(milliseconds));
+  return (sql, milliseconds) => {
+    metrics?.statement(milliseconds);
+    // With places for values, not with values.
+    if (milliseconds >= slowStatement) log.warn({ sql, milliseconds: Math.round(milliseconds) }, 'slow statement');
+  };
 }

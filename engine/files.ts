@@ -28,7 +28,7 @@ export interface NewFile {
   discard(): void;
 }
 
-export interface Naming {
+export interface OutputOptions {
   /** Whether a file of this name may be replaced. */
   readonly force: boolean;
   /** The file of the database, which is never replaced; undefined where there is none. */
@@ -36,7 +36,7 @@ export interface Naming {
 }
 
 /** Throws a StartError where the name is taken or the file cannot be made; nothing is touched then. */
-export function newFile(file: string, naming: Naming): NewFile {
+export function newFile(file: string, naming: OutputOptions): NewFile {
   refuseDatabase(file, naming);
   if (!naming.force && isThere(file)) throw taken(file);
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
@@ -71,7 +71,7 @@ export function synced(path: string): void {
   }
 }
 
-function refuseDatabase(file: string, { database }: Naming): void {
+function refuseDatabase(file: string, { database }: OutputOptions): void {
   if (database === undefined) return;
   const names = ['', ...COMPANIONS].map((suffix) => database + suffix);
   if (names.some((name) => isSame(name, file)))

@@ -1,5 +1,5 @@
 /** A run-time error as a client sees it (RFC 9457): the one catalogue of their codes. */
-interface Kind {
+interface ProblemKind {
   readonly status: number;
   readonly title: string;
 }
@@ -40,19 +40,19 @@ export const problemKinds = {
   'storage-busy': { status: 503, title: 'The database is busy' },
   overloaded: { status: 503, title: 'The service has too much to do' },
   'storage-full': { status: 507, title: 'The disk is full' },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof problemKinds;
 
 /** Where a fault lies: in the body (JSON Pointer, RFC 6901), in a query parameter, in a header, or behind a relation. */
-export type Place =
+export type FaultPlace =
   | { readonly pointer: string }
   | { readonly parameter: string }
   | { readonly header: string }
   | { readonly relation: string };
 
 /** One fault of a request. `code` is a short word of its own, such as `required` or `unknown-key`. */
-export type Fault = Place & { readonly code: string; readonly message: string };
+export type Fault = FaultPlace & { readonly code: string; readonly message: string };
 
 /** Faults that one answer lists; of the others it says how many there are. */
 export const MAX_ERRORS = 100;

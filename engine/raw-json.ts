@@ -8,7 +8,7 @@ export type RawMembers = ReadonlyMap<string, RawMember>;
 export const NO_RAW_VALUES: RawValues = new Map();
 
 /** A place in a text that is known to be valid JSON. */
-export interface Reading {
+export interface RawReading {
   readonly text: string;
   at: number;
   /** How many keys have been passed. */
@@ -62,25 +62,25 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /** Begins at the first value of the text. */
-export function readingOf(text: string): Reading {
+export function readingOf(text: string): RawReading {
   const reading = { text, at: 0, keys: 0, spaced: false };
   skipSpace(reading);
   return reading;
 }
 
-function skipSpace(reading: Reading): void {
+function skipSpace(reading: RawReading): void {
   while (isSpace(reading.text.charCodeAt(reading.at))) reading.at += 1;
 }
 
 /** Goes behind the value that begins here. */
-export function skipValue(reading: Reading): void {
+export function skipValue(reading: RawReading): void {
   const first = reading.text.charCodeAt(reading.at);
   if (first === QUOTE) reading.at = afterString(reading.text, reading.at);
   else if (opens(first)) skipContainer(reading);
   else skipScalar(reading);
 }
 
-function skipContainer(reading: Reading): void {
+function skipContainer(reading: RawReading): void {
   const { text } = reading;
   let { at, keys, spaced } = reading;
   let depth = 0;
@@ -98,7 +98,7 @@ function skipContainer(reading: Reading): void {
 }
 
 /** A number or a word ends where something else begins. */
-function skipScalar(reading: Reading): void {
+function skipScalar(reading: RawReading): void {
   const { text } = reading;
   let { at } = reading;
   for (let code = text.charCodeAt(at); at < text.length; code = text.charCodeAt(at)) {
@@ -109,7 +109,7 @@ function skipScalar(reading: Reading): void {
 }
 
 /** The text of the value that begins here, without white space; goes behind it. */
-export function takeValue(reading: Reading): string {
+export function takeValue(reading: RawReading): string {
   const start = reading.at;
   reading.spaced = false;
   skipValue(reading);
@@ -118,7 +118,7 @@ export function takeValue(reading: Reading): string {
 }
 
 /** Goes through the object that begins here. `read` is called at each value and goes behind it. */
-export function readMembers(reading: Reading, read: (key: string, name: string) => void): void {
+export function readMembers(reading: RawReading, read: (key: string, name: string) => void): void {
   const { text } = reading;
   for (let more = enter(reading); more; more = next(reading)) {
     const start = reading.at;
@@ -134,7 +134,7 @@ export function readMembers(reading: Reading, read: (key: string, name: string) 
 }
 
 /** The same for an array. */
-export function readItems(reading: Reading, read: (index: number) => void): void {
+export function readItems(reading: RawReading, read: (index: number) => void): void {
   let index = 0;
   for (let more = enter(reading); more; more = next(reading)) read(index++);
 }
@@ -142,7 +142,7 @@ export function readItems(reading: Reading, read: (index: number) => void): void
 const keyOf = (name: string): string => (name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1));
 
 /** Goes to the first member or item; false, and behind the container, where there is none. */
-function enter(reading: Reading): boolean {
+function enter(reading: RawReading): boolean {
   reading.at += 1;
   skipSpace(reading);
   if (!closes(reading.text.charCodeAt(reading.at))) return true;
@@ -151,7 +151,7 @@ function enter(reading: Reading): boolean {
 }
 
 /** Goes behind the comma, or behind the container. */
-function next(reading: Reading): boolean {
+function next(reading: RawReading): boolean {
   skipSpace(reading);
   const more = reading.text.charCodeAt(reading.at) === COMMA;
   reading.at += 1;
@@ -175,21 +175,21 @@ export function hasEscapedKey(text: string): boolean {
  * The value that begins here, for texts with escaped keys: where V8 has parsed an object with the key "n\\u0" before, it
  * takes "n\u00e4me" for the same key (nodejs/node#63785). A text that somebody else may send must not decide that.
  */
-export function parseValue(reading: Reading): JsonValue {
+export function parseValue(reading: RawReading): JsonValue {
   const first = reading.text.charCodeAt(reading.at);
   if (first === OPEN_OBJECT) return parseObject(reading);
   if (first === OPEN_ARRAY) return parseArray(reading);
   return JSON.parse(takeValue(reading)) as JsonValue;
 }
 
-function parseObject(reading: Reading): JsonObject {
+function parseObject(reading: RawReading): JsonObject {
   const entries: (readonly [string, JsonValue])[] = [];
   readMembers(reading, (key) => entries.push([key, parseValue(reading)]));
   // Makes an own property of every key, "__proto__" too.
   return Object.fromEntries(entries);
 }
 
-function parseArray(reading: Reading): readonly JsonValue[] {
+function parseArray(reading: RawReading): readonly JsonValue[] {
   const items: JsonValue[] = [];
   readItems(reading, () => items.push(parseValue(reading)));
   return items;
@@ -228,7 +228,7 @@ export const sameValue = (a: string, b: string): boolean => a === b || canonical
 
 const canonical = (text: string): string => canonicalValue(readingOf(text));
 
-function canonicalValue(reading: Reading): string {
+function canonicalValue(reading: RawReading): string {
   const first = reading.text.charCodeAt(reading.at);
   if (first === OPEN_OBJECT) return canonicalObject(reading);
   if (first === OPEN_ARRAY) return canonicalArray(reading);
@@ -237,14 +237,14 @@ function canonicalValue(reading: Reading): string {
   return canonicalNumber(text);
 }
 
-function canonicalObject(reading: Reading): string {
+function canonicalObject(reading: RawReading): string {
   const members: (readonly [key: string, text: string])[] = [];
   readMembers(reading, (key) => members.push([key, canonicalValue(reading)]));
   const inOrder = members.toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `{${inOrder.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
 }
 
-function canonicalArray(reading: Reading): string {
+function canonicalArray(reading: RawReading): string {
   const items: string[] = [];
   readItems(reading, () => items.push(canonicalValue(reading)));
   return `[${items.join(',')}]`;

@@ -1,8 +1,12 @@
-/** The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways. */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { LOG_LEVELS, type LogLevel } from './log-levels.ts';
 import { StartError } from './start-error.ts';
+
+/** How much is logged, from most to least. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+// The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways.
 
 interface Setting<T> {
   /** The environment variable. */
@@ -231,10 +235,10 @@ export const settingsTable = {
   }),
 } satisfies Record<string, Setting<unknown>>;
 
-type Table = typeof settingsTable;
+type SettingsTable = typeof settingsTable;
 
 /** Times are in milliseconds. */
-export type Settings = { readonly [K in keyof Table]: Table[K] extends Setting<infer T> ? T : never };
+export type Settings = { readonly [K in keyof SettingsTable]: SettingsTable[K] extends Setting<infer T> ? T : never };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

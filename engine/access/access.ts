@@ -2,11 +2,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { createHash } from 'node:crypto';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
-import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
+import { type Grant, grantOf, type ParsedGrants, parseGrants, type Rights, type TypeNames } from './tokens.ts';
+import type { Routes } from '../http/routes.ts';
+import type { Model } from '../model/model.ts';
+import { restrict, type Restricted } from './restrict.ts';
 
 export interface Access {
   /** Throws a Problem, `unauthorized`, where there is no token, or one that is not known. */
@@ -35,7 +39,7 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
   const first = parseAll(tokens, tokensFile, text);
   if (first.faults.length > 0) throw new StartError(first.faults.join('; '));
   let { grants } = first;
-  const take = (found: Found): void => {
+  const take = (found: TokenText): void => {
     const { grants: now, faults } = parseAll(tokens, tokensFile, found.text);
     grants = now;
     reports.changed(grants);
@@ -47,7 +51,7 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
 }
 
 /** What a look at the file has found. */
-interface Found {
+interface TokenText {
   readonly text?: string;
   /** Why there is no text. */
   readonly reason?: string;
@@ -57,8 +61,8 @@ interface Found {
  * A file that is gone, or has become unreadable, has no tokens: otherwise removing it would revoke nothing. An editor that
  * empties a file before it writes it is not followed halfway, since what it leaves there is not found twice.
  */
-const follow = (file: string, text: string, take: (found: Found) => void): (() => Promise<void>) =>
-  followSettled<Found>(JSON.stringify({ text }), {
+const follow = (file: string, text: string, take: (found: TokenText) => void): (() => Promise<void>) =>
+  followSettled<TokenText>(JSON.stringify({ text }), {
     look: () =>
       readFile(file, 'utf8').then(
         (found) => ({ text: found }),
@@ -114,3 +118,36 @@ function unauthorized(message: string, challenge: string): Problem {
     headers: { 'WWW-Authenticate': challenge },
   });
 }
+
+// What a client finds behind the door: the Model and the routes that its token opens, made when it first comes.
+
+export interface Entrance {
+  readonly model: Model;
+  readonly routes: Routes;
+}
+
+export type OpenEntrance = (restricted: Restricted, scope: string) => Entrance;
+
+/** Answers the entrance of each request; throws a Problem where it has none. */
+export function createEntrances(
+  model: Model,
+  access: Access,
+  open: OpenEntrance,
+): (request: IncomingMessage) => Entrance {
+  const entrances = new Map<string, Entrance>();
+  return (request) => {
+    const { name, ...rights } = access.grantOf(request);
+    const scope = scopeOf(name, rights);
+    const known = entrances.get(scope) ?? open(restrict(model, rights), scope);
+    entrances.set(scope, known);
+    return known;
+  };
+}
+
+/** The same for the same client with the same rights. */
+function scopeOf(name: string, { read, write }: Rights): string {
+  const text = JSON.stringify([name, listed(read), listed(write)]);
+  return `${createHash('sha256').update(text).digest('base64url')} `;
+}
+
+const listed = (types: TypeNames): unknown => (types === 'all' ? types : [...types].toSorted());

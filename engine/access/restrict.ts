@@ -1,9 +1,11 @@
 /** The Model as a token may see it: for its requests there is nothing else. */
 import type { Operation } from '../descriptor/descriptor.ts';
-import { type Draft, freezeGraph } from '../model/draft.ts';
-import type { JoinTable, Link, Model, RecordType, Reference, Relation } from '../model/model.ts';
-import { type Covered, covered } from './covered.ts';
-import type { Rights } from './tokens.ts';
+import { type Draft, freezeGraph } from '../model/resolve.ts';
+import { identifierIn, type JoinTable, type Link, type Model, type RecordType, type Reference, type Relation } from '../model/model.ts';
+import type { Rights, TypeNames } from './tokens.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { type Fault, faultyRequest } from '../problem.ts';
+import type { TypeValidators, Validator } from '../validation/compile.ts';
 
 export interface Restricted {
   readonly model: Model;
@@ -149,4 +151,78 @@ function copyJoin(table: JoinTable, copying: Copying): JoinTable {
   copy.left = { ...left, type: copyType(left.type, copying) };
   copy.right = { ...right, type: copyType(right.type, copying) };
   return copy;
+}
+
+// Which types a token's rights reach: those that are named, and those that live and die with them.
+
+export interface Covered {
+  readonly readable: ReadonlySet<RecordType>;
+  readonly writable: ReadonlySet<RecordType>;
+}
+
+export function covered(model: Model, { read, write }: Rights): Covered {
+  const writable = withOwned(named(model, write));
+  return { writable, readable: new Set([...withOwned(named(model, read)), ...writable]) };
+}
+
+const named = ({ types }: Model, wanted: TypeNames): readonly RecordType[] =>
+  [...types.values()].filter(({ name }) => wanted === 'all' || wanted.has(name));
+
+function withOwned(types: readonly RecordType[]): ReadonlySet<RecordType> {
+  const all = new Set(types);
+  for (const type of all) for (const { owned, target } of type.relations.values()) if (owned) all.add(target);
+  return all;
+}
+
+/** Names in the rights that no type has. */
+export function unknownTypes({ types }: Model, rights: Rights): readonly string[] {
+  const all = [rights.read, rights.write].flatMap((some) => (some === 'all' ? [] : [...some]));
+  return all.filter((name) => !types.has(name));
+}
+
+// Bodies that write what the token may not write: links that are kept in records it may only read, records it cannot make.
+
+type LinkLimits = Pick<Restricted, 'readOnly' | 'barred'>;
+
+export function refusingLinks(validators: TypeValidators, type: RecordType, limits: LinkLimits): TypeValidators {
+  if (limits.readOnly.size === 0 && limits.barred.size === 0) return validators;
+  const refusing =
+    (validate: Validator): Validator =>
+    (body, identifier, raw) => {
+      const faults = isObject(body) ? refusedIn(type, body, '', limits) : [];
+      if (faults.length > 0) throw faultyRequest('forbidden', faults);
+      return validate(body, identifier, raw);
+    };
+  return {
+    create: (variant) => refusing(validators.create(variant)),
+    update: (variant) => refusing(validators.update(variant)),
+  };
+}
+
+function refusedIn(type: RecordType, body: JsonObject, pointer: string, limits: LinkLimits): readonly Fault[] {
+  return Object.keys(body).flatMap((key) => {
+    const relation = type.relations.get(key);
+    if (!relation) return [];
+    const at = `${pointer}/${escapeStep(key)}`;
+    const value = body[key] ?? null;
+    if (limits.readOnly.has(relation)) return [readOnlyLink(relation, at)];
+    const items = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
+    return items.flatMap((item, index) =>
+      isObject(item) ? refusedRecord(relation, item, Array.isArray(value) ? `${at}/${index}` : at, limits) : [],
+    );
+  });
+}
+
+function refusedRecord(relation: Relation, body: JsonObject, pointer: string, limits: LinkLimits): readonly Fault[] {
+  const { target, owned, toMany } = relation;
+  // Whether an only child is there, and is changed, only the database knows.
+  const isMade = identifierIn(body, target) === undefined && (toMany || !owned) && relation.nested === 'write';
+  if (!isMade || !limits.barred.has(target)) return refusedIn(target, body, pointer, limits);
+  const message = `This token may not make a ${target.name}: name one that is there, by its "${target.identifier.name}"`;
+  return [{ pointer, code: 'forbidden', message }];
+}
+
+function readOnlyLink({ name, target }: Relation, pointer: string): Fault {
+  const message = `"${name}" is kept in records of ${target.name}, which this token may only read; leave it out`;
+  return { pointer, code: 'forbidden', message };
 }

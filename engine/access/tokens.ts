@@ -2,12 +2,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** Names of types; `all` is every one, those that will be added included. */
-export type Types = 'all' | ReadonlySet<string>;
+export type TypeNames = 'all' | ReadonlySet<string>;
 
 /** What a token allows. Who may write may read. */
 export interface Rights {
-  readonly read: Types;
-  readonly write: Types;
+  readonly read: TypeNames;
+  readonly write: TypeNames;
 }
 
 export interface Grant extends Rights {
@@ -18,7 +18,7 @@ export interface Grant extends Rights {
 }
 
 const LINE = /^(?<name>[\w.@-]{1,64})(?<rights>(?:\s+(?:read|write)=[^\s=]+){1,2})\s+sha256=(?<hash>[0-9a-f]{64})$/;
-const NOTHING: Types = new Set();
+const NOTHING: TypeNames = new Set();
 
 export const createToken = (): string => `rec_${randomBytes(32).toString('base64url')}`;
 
@@ -32,10 +32,10 @@ export function tokenLine({ name, read, write }: Rights & { readonly name: strin
   return [name, ...rights, `sha256=${hashOf(token).toString('hex')}`].join(' ');
 }
 
-const size = (types: Types): number => (types === 'all' ? 1 : types.size);
-const written = (types: Types): string => (types === 'all' ? '*' : [...types].join());
+const size = (types: TypeNames): number => (types === 'all' ? 1 : types.size);
+const written = (types: TypeNames): string => (types === 'all' ? '*' : [...types].join());
 
-export const parseTypes = (text: string): Types =>
+export const parseTypes = (text: string): TypeNames =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
 
 /** Where token lines come from: the name of a file or of a setting, and its text. */
@@ -51,12 +51,12 @@ export interface ParsedGrants {
   readonly faults: readonly string[];
 }
 
-interface Entry {
+interface TokenLine {
   readonly place: string;
   readonly text: string;
 }
 
-type Granted = Entry & { readonly grant: Grant };
+type Granted = TokenLine & { readonly grant: Grant };
 
 /**
  * A faulty line gives no access. Nor do lines that share a name or a hash: if the first of them won, a line that was
@@ -83,7 +83,7 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
 }
 
 /** Lines, and parts of them between semicolons. Empty ones, and lines that begin with #, say nothing. */
-const entriesOf = ({ name, text }: TokenSource): readonly Entry[] =>
+const entriesOf = ({ name, text }: TokenSource): readonly TokenLine[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim().startsWith('#')) return [];
     const parts = line.split(';').map((part) => part.trim());
@@ -135,7 +135,7 @@ function parseGrant(line: string): Grant | undefined {
     .split(/\s+/)
     .map((part) => part.split('=', 2));
   if (new Set(said.map(([word]) => word)).size < said.length) return undefined;
-  const typesOf = (right: string): Types => {
+  const typesOf = (right: string): TypeNames => {
     const text = said.find(([word]) => word === right)?.[1];
     return text === undefined ? NOTHING : parseTypes(text);
   };

@@ -4,14 +4,12 @@ import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
 import type { Driver } from '../storage/driver.ts';
-import { type Applied, applyPlan } from '../storage/plan/apply.ts';
-import { formatSteps, planAsJson } from '../storage/plan/report.ts';
-import { type Plan, stepId } from '../storage/plan/step.ts';
-import { makeEngineTables, planFor, remember } from '../storage/prepare.ts';
+import { type Applied, applyPlan } from '../storage/migrate/apply.ts';
+import { formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import { type Plan, stepId } from '../storage/migrate/step.ts';
+import { makeEngineTables, planFor, rememberModel } from '../storage/migrate/prepare.ts';
 import { print } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
-import { readModel } from './schema.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE = 'records apply [--allow STEP]... [--json]: the steps and their names are shown by "records plan"';
 
@@ -40,7 +38,7 @@ async function makeTrue(plan: Plan, driver: Driver, allow: readonly string[]): P
   const unknown = allow.find((id) => !pending.includes(id));
   if (unknown !== undefined) throw new StartError(notPending(unknown, pending));
   if (plan.steps.length > 0) return applyPlan(plan, driver, { allowed: new Set(allow) });
-  await remember(plan, driver);
+  await rememberModel(plan, driver);
   return { steps: [], backup: undefined };
 }
 

@@ -3,8 +3,7 @@ import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
 import { print, printError } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
+import { type Command, readOptions } from './command.ts';
 
 const USAGE =
   'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force over a file that is there';

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { Problem } from '../problem.ts';
-import { StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../start-error.ts';
 import { printError } from '../terminal.ts';
+import { checkSchema } from '../check.ts';
+import { formatDiagnostics } from '../descriptor/report.ts';
+import type { Model } from '../model/model.ts';
 
 export interface Command {
   /** Resolves with the exit code. A StartError that it throws is printed, with exit code 1. */
@@ -57,4 +60,32 @@ async function exitCode(run: () => Promise<number>): Promise<number> {
     printError(messageOf(error));
     return 1;
   }
+}
+
+// Options with values and words without: parsed, or refused with the command's usage.
+
+type Known = NonNullable<ParseArgsConfig['options']>;
+
+/** `usage` is what a wrong command line is answered with; `words` is how many may stand without an option. */
+export function readOptions<O extends Known>(args: readonly string[], options: O, words: number, usage: string) {
+  const parsed = parse(args, options, usage);
+  if (parsed.positionals.length <= words) return parsed;
+  throw new StartError(`"${parsed.positionals[words] ?? ''}" is one word too many\n${usage}`);
+}
+
+function parse<O extends Known>(args: readonly string[], options: O, usage: string) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    throw new StartError(`${reasonOf(error)}\n${usage}`, { cause: error });
+  }
+}
+
+// The model of a schema directory, for commands that need a faultless one.
+
+/** Throws a StartError with every diagnostic. */
+export function readModel(directory: string): Model {
+  const { schema, diagnostics } = checkSchema(directory);
+  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
+  return schema.model;
 }

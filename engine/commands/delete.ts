@@ -2,11 +2,10 @@
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../start-error.ts';
-import { deleteTree, TreeRestricted } from '../storage/delete-tree.ts';
-import { planFor } from '../storage/prepare.ts';
+import { deleteTree, TreeRestricted } from '../storage/write/delete-tree.ts';
+import { planFor } from '../storage/migrate/prepare.ts';
 import { print, printError } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
+import { type Command, readOptions } from './command.ts';
 import { withDatabase } from './transfer.ts';
 
 const USAGE =

@@ -1,15 +1,12 @@
 /** `describe`: types as they are understood, every default filled in; or a diagram of them all. */
 import { stringify } from 'yaml';
-import { describeType } from '../describe/describe.ts';
-import { mermaidOf } from '../describe/mermaid.ts';
+import { describeType, mermaidOf } from '../describe/describe.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
-import { readModel } from './schema.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE = 'records describe [TYPE] [--json | --diagram]';
 

@@ -1,13 +1,17 @@
 /** `dev`: serves, and follows the descriptors: each save is checked, and served within a second if it has no fault. */
 import { statSync } from 'node:fs';
-import { findDescriptors } from '../descriptor/find.ts';
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findDescriptors } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import { readSettings } from '../settings.ts';
+import { readSettings, type Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, messageOf, readFlags, stopSignal } from './command.ts';
-import { type Reloading, serveReloading } from './reloading.ts';
+import { type Engine, startEngine } from '../engine.ts';
+import { drain, listen, urlOf } from '../server/listener.ts';
+import { answering, forHost } from '../server/serve.ts';
 
 /** Milliseconds between two looks at the descriptors. */
 const LOOK_MS = 120;
@@ -66,4 +70,65 @@ function stateOf(directory: string): string {
 function describeFile(file: string): string {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? file : `${file} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
+}
+
+// A service whose engine can be exchanged: requests that have begun end where they began.
+
+export interface Reloading {
+  readonly url: string;
+  readonly engine: () => Engine;
+  /** Throws a StartError where the schema does not let an engine start; the old one goes on then. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Generation {
+  readonly engine: Engine;
+  readonly answer: RequestListener;
+  /** Closes the engine once its last request is answered. */
+  retire(): Promise<void>;
+}
+
+export async function serveReloading(wanted: Settings): Promise<Reloading> {
+  const settings = forHost(wanted);
+  let current = await open(settings);
+  const listener = await listen((request, response) => current.answer(request, response), settings);
+  return {
+    url: urlOf(listener),
+    engine: () => current.engine,
+    reload: async () => {
+      const next = await open(settings);
+      const former = current;
+      current = next;
+      await former.retire();
+    },
+    close: async () => {
+      current.engine.drain();
+      await drain(listener, settings.shutdownTimeout);
+      await current.retire();
+    },
+  };
+}
+
+async function open(settings: Settings): Promise<Generation> {
+  const engine = await startEngine(settings);
+  const answer = answering(engine, settings);
+  let pending = 0;
+  let ended: (() => void) | undefined;
+  return {
+    engine,
+    answer: (request, response) => {
+      pending++;
+      response.once('close', () => {
+        if (--pending === 0) ended?.();
+      });
+      answer(request, response);
+    },
+    retire: async () => {
+      // Of requests that were pipelined on a connection that is gone, not all are told so.
+      const over = new Promise<void>((resolve) => (ended = resolve));
+      if (pending > 0) await Promise.race([over, sleep(settings.shutdownTimeout, undefined, { ref: false })]);
+      await engine.close();
+    },
+  };
 }

@@ -3,10 +3,7 @@ import type { Change } from '../diff/change.ts';
 import { compareModels } from '../diff/diff.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
-import { readModel } from './schema.ts';
-import { formatTable } from './table.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE = 'records diff OLD_DIR NEW_DIR [--json]: exit code 0 nothing breaks, 3 something does, 1 faults';
 const BREAKING = 3;
@@ -35,4 +32,18 @@ function format(changes: readonly Change[]): string {
     ]);
   const breaking = changes.filter((change) => change.breaking).length;
   return `${formatTable(rows)}\n\n${breaking} of ${changes.length} break clients.`;
+}
+
+/** Rows of text in columns. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const width = (column: number): number => Math.max(...rows.map((row) => [...(row[column] ?? '')].length));
+  const widths = (rows[0] ?? []).map((_, column) => width(column));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }

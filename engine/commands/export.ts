@@ -6,11 +6,10 @@ import { newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import type { Driver } from '../storage/driver.ts';
-import { planFor } from '../storage/prepare.ts';
+import { planFor } from '../storage/migrate/prepare.ts';
 import { exportLines } from '../storage/transfer/export.ts';
 import { print } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
+import { type Command, readOptions } from './command.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
 
 const USAGE =

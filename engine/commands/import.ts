@@ -1,15 +1,22 @@
 /** `import`: the records of an export, into a database that has none. */
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { prepare } from '../storage/prepare.ts';
+import { prepare } from '../storage/migrate/prepare.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
-import { type LineText, readLines } from '../storage/transfer/read-lines.ts';
+import { type CheckLine, type Faults, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
 import { print } from '../terminal.ts';
-import { lineChecker } from './check-line.ts';
-import type { Command } from './command.ts';
-import { type LineReport, lineReport } from './line-report.ts';
-import { readOptions } from './options.ts';
+import { type Command, readOptions } from './command.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
+import { parseText } from '../http/body.ts';
+import { textFault } from '../http/json-fault.ts';
+import { escapeStep, type JsonObject } from '../json.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { type Fault, MAX_ERRORS, Problem } from '../problem.ts';
+import { readingOf, readMembers, skipValue, takeValue } from '../raw-json.ts';
+import { createLineValidator } from '../validation/line-validator.ts';
+import { type NewFile, newFile, type OutputOptions } from '../files.ts';
+import { shortened } from '../names.ts';
 
 const USAGE =
   'records import FILE [--report FILE] [--force]: reads the records that `records export` wrote, into an empty database; --report writes all faults as NDJSON, --force over a report that is there';
@@ -72,3 +79,187 @@ const imported = (file: string, report: LineReport): Promise<number> =>
       });
     }),
   );
+
+// A line of an export -> what it says, or everything that is wrong with it.
+
+/** What a line may hold, whatever the service takes in one request: it was written by another one, or in several. */
+const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
+/** Characters. In a longer line, nesting alone could fill the memory of the parser. */
+const LONG = 1_000_000;
+
+export function lineChecker(model: Model): CheckLine {
+  const validate = createLineValidator(model);
+  const kept = new Map([...model.types.values()].map((type) => [type.name, keptBy(type)]));
+  return (text) => {
+    const parsed = parse(text, 'The line');
+    if ('faults' in parsed) return parsed;
+    const { object } = parsed;
+    const faults = validate(object);
+    const openFaults = faults.length === 0 ? faultsOfOpen(model, object) : [];
+    if (faults.length + openFaults.length > 0) return { faults: [...faults, ...openFaults] };
+    const texts = typeof object['type'] === 'string' ? textsIn(text, kept.get(object['type'])) : NO_TEXTS;
+    // The validator has seen that it is one.
+    return { line: { ...object, texts } as unknown as Line };
+  };
+}
+
+const NO_TEXTS: ReadonlyMap<string, string> = new Map();
+
+const keptBy = ({ fields }: RecordType): ReadonlySet<string> =>
+  new Set([...fields.values()].filter(({ type }) => type.keepsText).map(({ name }) => name));
+
+/** The texts of these fields, as the line has them. */
+function textsIn(line: string, kept: ReadonlySet<string> | undefined): ReadonlyMap<string, string> {
+  if (!kept || kept.size === 0) return NO_TEXTS;
+  const texts = new Map<string, string>();
+  const reading = readingOf(line);
+  const readField = (name: string): void => {
+    if (kept.has(name)) texts.set(name, takeValue(reading));
+    else skipValue(reading);
+  };
+  readMembers(reading, (key) => (key === 'fields' ? readMembers(reading, readField) : skipValue(reading)));
+  return texts;
+}
+
+/** What is kept is the text: a number in it may be too large for JavaScript. Where numbers are kept, the validator says it. */
+const isFault = ({ code }: Fault): boolean => code !== 'number-range';
+
+type Parsed = { readonly object: JsonObject } | { readonly faults: readonly Fault[] };
+
+function parse(text: string, what: string): Parsed {
+  const fault = text.length > LONG ? textFault(text, LIMITS.bodyDepth) : undefined;
+  if (fault) return { faults: [{ ...inLine(fault), code: 'invalid-json' }] };
+  try {
+    return { object: parseText(text, LIMITS, isFault, what) };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { faults: error.errors.map(inLine) };
+  }
+}
+
+/** The text is one line, and the report says which. */
+const inLine = <F extends { readonly message: string }>(fault: F): F => ({
+  ...fault,
+  message: fault.message.replace(/, at line 1, (column \d+)$/, ', at $1'),
+});
+
+/** Keys that no field names stand in a line as the text that the database keeps. */
+function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
+  const { type: name, open: text } = line;
+  const type = types.get(String(name));
+  if (typeof text !== 'string' || type === undefined) return [];
+  const parsed = parse(text, 'The text');
+  if ('faults' in parsed)
+    return parsed.faults.map((fault) => ({ ...fault, pointer: `/open${'pointer' in fault ? fault.pointer : ''}` }));
+  return Object.keys(parsed.object)
+    .filter((key) => isNamed(type, key))
+    .map((key) => ({
+      pointer: `/open/${escapeStep(key)}`,
+      code: 'known-key',
+      message: `"${key}" is a name of the descriptor, and no key beside its names`,
+    }));
+}
+
+const isNamed = ({ fields, relations, identifier }: RecordType, key: string): boolean =>
+  fields.has(key) || relations.has(key) || (identifier.inRecord && identifier.name === key);
+
+// The faults of lines: the first of them for people, and all of them in a file for programs.
+
+export interface LineReport extends Faults {
+  /** What is wrong with the file, a line for each fault. */
+  text(file: string): string;
+  /** Gives the file of faults its name. */
+  finish(): void;
+  /** Removes what was not finished. */
+  close(): void;
+}
+
+/** Characters of a pointer that are shown. */
+const MAX_POINTER = 200;
+/** Characters that are collected before they are written. */
+const PIECE = 64 * 1024;
+
+interface Sink {
+  write(text: string): void;
+  restart(): void;
+  finish(): void;
+  close(): void;
+}
+
+/** Without a file it ends the import after as many faults as are shown. */
+export function lineReport(file: string | undefined, naming: OutputOptions): LineReport {
+  const sink = file === undefined ? undefined : openSink(newFile(file, naming));
+  let shown: string[] = [];
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    get room() {
+      return sink ? Infinity : MAX_ERRORS - count;
+    },
+    add: (line, fault) => {
+      count += 1;
+      if (shown.length < MAX_ERRORS) shown.push(textOf(line, fault));
+      sink?.write(`${JSON.stringify({ line, ...fault })}\n`);
+      if (!sink && count >= MAX_ERRORS) throw new LinesRefused();
+    },
+    restart: () => {
+      [shown, count] = [[], 0];
+      sink?.restart();
+    },
+    text: (from) => [...shown, summary(from, count, file)].join('\n'),
+    finish: () => sink?.finish(),
+    close: () => sink?.close(),
+  };
+}
+
+function summary(from: string, count: number, report: string | undefined): string {
+  const faults = `${count} ${count === 1 ? 'fault' : 'faults'}`;
+  if (report !== undefined) return `${from}: ${faults}, all of them in ${report}. Nothing was changed.`;
+  const more = count < MAX_ERRORS ? '' : '; the rest was not read, --report FILE writes all faults';
+  return `${from}: ${faults}${more}. Nothing was changed.`;
+}
+
+function textOf(line: number, fault: Fault): string {
+  const place = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
+  return `Line ${line}${place}: ${fault.message}`;
+}
+
+function openSink(file: NewFile): Sink {
+  const handle = openSync(file.partial, 'r+');
+  let open = true;
+  let piece = '';
+  let end = 0;
+  const flush = (): void => {
+    const bytes = Buffer.from(piece);
+    piece = '';
+    for (let from = 0; from < bytes.length;) {
+      const written = writeSync(handle, bytes, from, bytes.length - from, end);
+      [from, end] = [from + written, end + written];
+    }
+  };
+  const close = (): void => {
+    if (open) closeSync(handle);
+    open = false;
+  };
+  return {
+    write: (text) => {
+      piece += text;
+      if (piece.length > PIECE) flush();
+    },
+    restart: () => {
+      [piece, end] = ['', 0];
+      ftruncateSync(handle);
+    },
+    finish: () => {
+      flush();
+      close();
+      file.finish();
+    },
+    close: () => {
+      close();
+      file.discard();
+    },
+  };
+}

@@ -2,9 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { checkSchema } from '../check.ts';
-import { template } from '../describe/template.ts';
-import { shownPath } from '../descriptor/find.ts';
-import { loadDescriptors } from '../descriptor/load.ts';
+import { template } from '../describe/describe.ts';
+import { loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
 import { snakeCase } from '../names.ts';
@@ -12,8 +11,7 @@ import { PACKAGE_FOLDER } from '../package.ts';
 import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
+import { type Command, readOptions } from './command.ts';
 
 const USAGE = 'records new TYPE, such as "records new GiftCard"';
 const GRAMMAR = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');

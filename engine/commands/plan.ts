@@ -1,17 +1,15 @@
 /** `plan`: what the descriptors would change in the database, and what that would do to its records. Changes nothing. */
 import type { Model } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
-import { NOTHING } from '../storage/applied-model.ts';
+import { NO_MODEL } from '../storage/migrate/applied.ts';
 import { type Database, databaseAt } from '../storage/database.ts';
-import type { Drift } from '../storage/migration.ts';
-import { type Assessed, assess } from '../storage/plan/assess.ts';
-import { createPlan } from '../storage/plan/plan.ts';
-import { formatDrift, formatSteps, planAsJson } from '../storage/plan/report.ts';
-import { planFor } from '../storage/prepare.ts';
+import type { Drift } from '../storage/migrate/driver.ts';
+import { assess, type Assessed } from '../storage/migrate/assess.ts';
+import { createPlan } from '../storage/migrate/plan.ts';
+import { formatDrift, formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import { planFor } from '../storage/migrate/prepare.ts';
 import { print } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
-import { readModel } from './schema.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE = 'records plan [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults';
 
@@ -35,7 +33,7 @@ export const plan: Command = {
 
 async function look(model: Model, database: Database): Promise<Looked> {
   if (database.unborn) {
-    const { steps } = createPlan(NOTHING, model, database.unborn);
+    const { steps } = createPlan(NO_MODEL, model, database.unborn);
     return {
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, hurts: [] })),
       drift: [],

@@ -3,15 +3,13 @@ import { Problem } from '../problem.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
-import { type Assessed, assess } from '../storage/plan/assess.ts';
-import { blockers, formatSteps } from '../storage/plan/report.ts';
-import { planFor } from '../storage/prepare.ts';
+import { assess, type Assessed } from '../storage/migrate/assess.ts';
+import { blockers, formatSteps } from '../storage/migrate/report.ts';
+import { planFor } from '../storage/migrate/prepare.ts';
 import { restore } from '../storage/sqlite/backup.ts';
 import { print } from '../terminal.ts';
 import { sqliteFile } from './backup.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
-import { readModel } from './schema.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE =
   'records restore FILE [--force]: verifies FILE, and puts a copy of it in the place of the database; --force if it does not fit the descriptors, or holds what the engine did not make';

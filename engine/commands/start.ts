@@ -1,6 +1,6 @@
 /** `start`: environment, engine, listen, drain. */
 import { formatDiagnostics } from '../descriptor/report.ts';
-import { serve } from '../serve.ts';
+import { serve } from '../server/serve.ts';
 import { readSettings } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, readFlags, stopSignal } from './command.ts';

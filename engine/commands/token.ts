@@ -1,13 +1,11 @@
 /** `token`: makes one, and the line that lets the service know it. The token itself is shown once, and kept nowhere. */
-import { createToken, parseGrants, parseTypes, tokenLine, type Types } from '../access/tokens.ts';
-import { unknownTypes } from '../access/covered.ts';
+import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from '../access/tokens.ts';
+import { unknownTypes } from '../access/restrict.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
-import type { Command } from './command.ts';
-import { readOptions } from './options.ts';
-import { readModel } from './schema.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; --read '*' where none is given`;
 
@@ -32,9 +30,9 @@ export const token: Command = {
   },
 };
 
-const typesOf = (text: string | undefined): Types => (text === undefined ? new Set() : parseTypes(text));
+const typesOf = (text: string | undefined): TypeNames => (text === undefined ? new Set() : parseTypes(text));
 
-function refuseUnknown(rights: { readonly read: Types; readonly write: Types }): void {
+function refuseUnknown(rights: { readonly read: TypeNames; readonly write: TypeNames }): void {
   const model = readModel(readSettings(process.env).schemaDirectory);
   const [unknown] = unknownTypes(model, rights);
   if (unknown === undefined) return;

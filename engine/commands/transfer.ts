@@ -4,7 +4,7 @@ import { readSettings } from '../settings.ts';
 import { databaseAt } from '../storage/database.ts';
 import type { Driver } from '../storage/driver.ts';
 import type { Progress } from '../storage/transfer/lines.ts';
-import { readModel } from './schema.ts';
+import { readModel } from './command.ts';
 
 /** The file of an SQLite database; undefined if the database is a server. */
 export function databaseFile(): string | undefined {

@@ -1,16 +1,16 @@
 /** A record type as far as its file could be understood: the checks across files see faulty files too, without their faults. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { nearest } from '../names.ts';
-import type { Descriptor, FieldDescriptor, Operation, RelationDescriptor } from './descriptor.ts';
-import { OPERATIONS } from './descriptor.ts';
-import type { Finding } from './finding.ts';
+import { type Descriptor, type FieldDescriptor, type Operation, OPERATIONS, type RelationDescriptor } from './descriptor.ts';
+import type { Finding } from './report.ts';
 import { grammar } from './grammar.ts';
-import type { Path, Placing } from './source.ts';
+import type { Placing, YamlPath } from './source.ts';
+import { createAjv } from '../field-types/ajv-keywords.ts';
 
 export type FieldDraft = Partial<FieldDescriptor>;
 export type RelationDraft = Partial<RelationDescriptor>;
 
-export interface Draft extends Partial<Omit<Descriptor, 'fields' | 'relations' | 'variants'>> {
+export interface DescriptorDraft extends Partial<Omit<Descriptor, 'fields' | 'relations' | 'variants'>> {
   readonly fields?: Readonly<Record<string, FieldDraft>>;
   readonly relations?: Readonly<Record<string, RelationDraft>>;
   readonly variants?: Partial<NonNullable<Descriptor['variants']>>;
@@ -19,7 +19,7 @@ export interface Draft extends Partial<Omit<Descriptor, 'fields' | 'relations' |
 export interface TypeDraft {
   readonly where: Placing;
   readonly name: string;
-  readonly draft: Draft;
+  readonly draft: DescriptorDraft;
   /** Whether a name that is not here is missing, rather than lost in a fault. */
   readonly complete: boolean;
   /** Keys of the descriptor whose values were faulty. */
@@ -41,7 +41,7 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
   const faulty = harmful.map(({ path }) => wholeList(path));
   const pruned = prune(value, new Set(faulty.map(pointer)), []);
-  const draft: Draft = isObject(pruned) ? pruned : {};
+  const draft: DescriptorDraft = isObject(pruned) ? pruned : {};
   const lost = new Set(faulty.filter(({ length }) => length === 1).map(([key]) => String(key)));
   return {
     where,
@@ -70,10 +70,10 @@ function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
 }
 
 /** A list with a faulty item is given up as a whole: the places of the others would shift. */
-const wholeList = (path: Path): Path => path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
+const wholeList = (path: YamlPath): YamlPath => path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
 /** The value without its faulty parts. Faulty fields and relations stay, empty, since others may name them. */
-function prune(value: JsonValue, faulty: ReadonlySet<string>, path: Path): JsonValue {
+function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {
   if (faulty.size === 0 || typeof value !== 'object' || value === null) return value;
   if (!isObject(value)) return value.map((item, index) => prune(item, faulty, [...path, index]));
   const entries = Object.entries(value).flatMap(([key, item]): [string, JsonValue][] => {
@@ -84,4 +84,82 @@ function prune(value: JsonValue, faulty: ReadonlySet<string>, path: Path): JsonV
   return Object.fromEntries(entries);
 }
 
-const isMember = (path: Path): boolean => path.length === 2 && (path[0] === 'fields' || path[0] === 'relations');
+const isMember = (path: YamlPath): boolean => path.length === 2 && (path[0] === 'fields' || path[0] === 'relations');
+
+// All record types of a schema directory, and which of their relations are two sides of one.
+
+/** A relation as one type's descriptor tells it. */
+export interface RelationEnd {
+  readonly type: TypeDraft;
+  readonly name: string;
+  readonly relation: RelationDraft;
+  /** undefined where no file describes it. */
+  readonly target: TypeDraft | undefined;
+}
+
+export interface Schema {
+  /** One for each name. */
+  readonly types: readonly TypeDraft[];
+  readonly byName: ReadonlyMap<string, TypeDraft>;
+  /** Whether the name of every type is known: else one that is missing may only be unreadable. */
+  readonly allNamed: boolean;
+  readonly sides: readonly RelationEnd[];
+  sidesOf(type: TypeDraft): readonly RelationEnd[];
+  /** The relation that this one names as its inverse, whatever that one says. */
+  named(side: RelationEnd): RelationEnd | undefined;
+  /** The relations that name this one as their inverse, from the type that this one leads to. */
+  claimants(side: RelationEnd): readonly RelationEnd[];
+  /** The other side, whichever of the two names the other. */
+  inverse(side: RelationEnd): RelationEnd | undefined;
+  /** Whether a value fits a JSON Schema. */
+  accepts(schema: JsonObject, value: JsonValue): boolean;
+}
+
+export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean): Schema {
+  const byName = new Map(types.map((type) => [type.name, type]));
+  const sidesByType = new Map(types.map((type) => [type, sidesIn(type, byName)]));
+  const sides = [...sidesByType.values()].flat();
+  const claims = grouped(
+    sides.filter(({ relation }) => relation.inverse !== undefined),
+    ({ relation }) => `${relation.type ?? ''}.${relation.inverse ?? ''}`,
+  );
+  const sidesOf = (type: TypeDraft) => sidesByType.get(type) ?? [];
+  const named = ({ relation, target }: RelationEnd) =>
+    target ? sidesOf(target).find(({ name }) => name === relation.inverse) : undefined;
+  const claimants = (side: RelationEnd) =>
+    (claims.get(`${side.type.name}.${side.name}`) ?? []).filter(({ type }) => type === side.target);
+  const inverse = (side: RelationEnd) => named(side) ?? claimants(side)[0];
+  return { types, byName, allNamed, sides, sidesOf, named, claimants, inverse, accepts: valueChecker() };
+}
+
+function sidesIn(type: TypeDraft, byName: ReadonlyMap<string, TypeDraft>): readonly RelationEnd[] {
+  return [...type.relations].map(([name, relation]) => ({
+    type,
+    name,
+    relation,
+    target: byName.get(relation.type ?? ''),
+  }));
+}
+
+/** Many fields share a schema: each is compiled once. */
+function valueChecker(): Schema['accepts'] {
+  const ajv = createAjv();
+  const compiled = new Map<string, (value: JsonValue) => boolean>();
+  return (schema, value) => {
+    const key = JSON.stringify(schema);
+    const validate = compiled.get(key) ?? ajv.compile(schema);
+    compiled.set(key, validate);
+    return validate(value) === true;
+  };
+}
+
+/** Items by a key of theirs, in the order in which each key came first. */
+export function grouped<K, T>(items: Iterable<T>, key: (item: T) => K): ReadonlyMap<K, readonly T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(key(item));
+    if (group) group.push(item);
+    else groups.set(key(item), [item]);
+  }
+  return groups;
+}

@@ -1,9 +1,7 @@
 /** The grammar of descriptors as JSON Schema (draft-07, which editors know best): published, and checked against. */
 import type { JsonObject } from '../json.ts';
 import { OPERATIONS } from './descriptor.ts';
-import { fieldDefinitions } from './grammar-fields.ts';
-import { strict } from './grammar-parts.ts';
-import { relationDefinitions } from './grammar-relations.ts';
+import { fieldDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
 import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
 
 const nameSchema = (format: string): JsonObject => ({

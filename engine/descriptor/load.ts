@@ -1,18 +1,21 @@
 /** A schema directory -> checked descriptors, or every fault of every file. */
+import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import type { RawValues } from '../raw-json.ts';
 import { checkGrammar } from './check-grammar.ts';
-import { checkSchema } from './check-schema.ts';
 import type { Descriptor } from './descriptor.ts';
-import { draftOf, type TypeDraft, unreadable } from './draft.ts';
-import { findDescriptors, shownPath } from './find.ts';
-import type { Finding } from './finding.ts';
-import { grouped } from './grouped.ts';
+import { createTypeSchema, draftOf, grouped, type TypeDraft, unreadable } from './draft.ts';
+import type { Finding } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
-import { diagnose, diagnoseAt, type Path, type Placing, rangeOf, type Source } from './source.ts';
+import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
 import { toJson } from './to-json.ts';
+import { checkDeletion, checkInverses, checkReachability, checkRequiredCycles, checkTargets } from './checks/relations.ts';
+import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
+import { checkColumns, checkDefaultNames, checkMembers, checkNames, checkPaths, checkRenames, checkTables, checkTypeRenames, doubledTypes } from './checks/names.ts';
+import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
 /** A descriptor, and how to point into its file. */
 export interface DescriptorFile extends Placing {
@@ -28,7 +31,7 @@ export interface Loaded {
 }
 
 /** One file, on its own. */
-interface Reading {
+interface FileReading {
   readonly diagnostics: readonly Diagnostic[];
   readonly findings: readonly Finding[];
   /** None where not even the name of the type could be read. */
@@ -71,7 +74,7 @@ function loadFiles(locations: readonly string[]): Loaded {
   return { files: readings.flatMap(({ file }) => file ?? []), diagnostics };
 }
 
-function readFile(location: string): Reading {
+function readFile(location: string): FileReading {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
   if (!source) return { diagnostics, findings: [], drafts: [], file: undefined };
   if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
@@ -90,7 +93,7 @@ function readFile(location: string): Reading {
 }
 
 /** Whether what stands at the path is kept as text: the default of a field, or a value or an open key of a seed. */
-function keepsText(value: JsonValue, path: Path): boolean {
+function keepsText(value: JsonValue, path: YamlPath): boolean {
   if (!isObject(value)) return false;
   const [section, name = '', word = ''] = path;
   const fields = isObject(value['fields']) ? value['fields'] : {};
@@ -104,7 +107,7 @@ const isTextField = (field: JsonValue | undefined): boolean =>
   isObject(field) && fieldTypes.get(String(field['type']))?.keepsText === true;
 
 /** A file that is no YAML: the types that it seems to describe are known by name, so that relations to them are not at fault too. */
-function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): Reading {
+function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileReading {
   const names = [...source.text.matchAll(/^type:(.*)$/gm)]
     .map(([, value = '']) => unquoted(value))
     .filter((name) => name !== '');
@@ -114,7 +117,7 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): Reading
 const unquoted = (value: string): string => (value.split('#')[0] ?? '').replaceAll(/["']/g, '').trim();
 
 /** The faults of a file with their places, each once. */
-function placed({ diagnostics, drafts }: Reading, findings: readonly Finding[]): readonly Diagnostic[] {
+function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
   // What is no JSON was taken as null: what follows from that is not said.
@@ -130,4 +133,67 @@ function placed({ diagnostics, drafts }: Reading, findings: readonly Finding[]):
     ? [diagnose(draft.where, 'too-many-faults', next.path, next.at, `${hidden} more faults of this file are not shown`)]
     : [];
   return [...diagnostics, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
+}
+
+// All types of a schema against themselves and each other: the list of the checks.
+
+const checks: readonly TypeCheck[] = [
+  checkFields,
+  checkMembers,
+  checkVariants,
+  checkSeeds,
+  checkRenames,
+  checkDefaultNames,
+  checkTargets,
+  checkInverses,
+  checkDeletion,
+];
+const schemaChecks: readonly SchemaCheck[] = [
+  checkNames,
+  checkPaths,
+  checkTables,
+  checkColumns,
+  checkTypeRenames,
+  checkRequiredCycles,
+  checkReachability,
+];
+
+/** A second file for a type is a fault of its own; its content takes no part in the rest. */
+export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): readonly TypeFinding[] {
+  const doubled = doubledTypes(types.filter(({ name }) => name !== ''));
+  const second = new Set(doubled.map(([type]) => type));
+  const schema = createTypeSchema(
+    types.filter((type) => !second.has(type)),
+    allNamed,
+  );
+  const own = schema.types.flatMap((type) =>
+    checks.flatMap((check) => check(type, schema)).map((one): TypeFinding => [type, one]),
+  );
+  return [...doubled, ...own, ...schemaChecks.flatMap((check) => check(schema))];
+}
+
+// The descriptor files of a schema directory.
+
+const DESCRIPTOR = /\.ya?ml$/i;
+
+/** As people name a file: relative to the working directory, with slashes. */
+export const shownPath = (location: string): string => relative(process.cwd(), location).replaceAll('\\', '/') || '.';
+
+/** All of them, at any depth, sorted; hidden files and folders are not looked at. Throws where the directory cannot be read. */
+export function findDescriptors(directory: string): readonly string[] {
+  return walk(directory, new Set()).toSorted((a, b) => (a < b ? -1 : 1));
+}
+
+function walk(directory: string, seen: Set<string>): readonly string[] {
+  const real = realpathSync(directory);
+  if (seen.has(real)) return [];
+  seen.add(real);
+  return readdirSync(directory).flatMap((name) => {
+    if (name.startsWith('.')) return [];
+    const location = join(directory, name);
+    const entry = statSync(location, { throwIfNoEntry: false });
+    if (entry?.isDirectory()) return walk(location, seen);
+    // What is no file (a link to nothing, a pipe) is reported where it is read.
+    return DESCRIPTOR.test(name) ? [location] : [];
+  });
 }

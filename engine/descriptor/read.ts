@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
-import { diagnose, diagnoseAt, type Placing, source, type Source } from './source.ts';
+import { diagnose, diagnoseAt, type Placing, createSource, type Source } from './source.ts';
 
 const MAX_BYTES = 2 ** 19;
 /** Of a file that is no YAML, so many lines are reported: the others mostly follow from these. */
@@ -56,7 +56,7 @@ const reason = (error: unknown): string => (error instanceof Error ? error.messa
 function readText(file: string, text: string): ReadResult {
   const lines = new LineCounter();
   const [document, failure] = parse(text, lines);
-  const whole = source(file, text, document, lines);
+  const whole = createSource(file, text, document, lines);
   if (failure) return { source: whole, diagnostics: [diagnoseAt(whole, 'yaml-syntax', [0, 1], failure)] };
   const faults = telling(document.errors, lines).map((error) => explain(whole, error));
   const warnings = document.warnings.map((warning) => diagnoseAt(whole, 'yaml-warning', warning.pos, warning.message));

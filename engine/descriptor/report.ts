@@ -1,6 +1,7 @@
 /** Diagnostics as people read them: in the order of the files, each with its place, and a count at the end. */
-import type { Diagnostic, Severity } from '../diagnostic.ts';
-import { printable } from './frame.ts';
+import type { Diagnostic, DiagnosticCode, Severity } from '../diagnostic.ts';
+import { type At, printableText, type YamlPath } from './source.ts';
+import { shortened } from '../names.ts';
 
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
   if (diagnostics.length === 0) return 'No faults found.';
@@ -15,8 +16,8 @@ export const sortDiagnostics = (diagnostics: readonly Diagnostic[]): readonly Di
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function format({ file, line, column, severity, code, message, frame }: Diagnostic): string {
-  const head = `${printable(file)}:${line}:${column} ${severity} ${code}`;
-  return [head, indented(printable(message)), ...(frame === '' ? [] : [indented(frame)])].join('\n');
+  const head = `${printableText(file)}:${line}:${column} ${severity} ${code}`;
+  return [head, indented(printableText(message)), ...(frame === '' ? [] : [indented(frame)])].join('\n');
 }
 
 const indented = (text: string): string => text.replace(/^/gm, '  ');
@@ -28,3 +29,30 @@ function summary(diagnostics: readonly Diagnostic[]): string {
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+// A fault inside a descriptor, before its place is looked up.
+
+export interface Finding {
+  readonly code: DiagnosticCode;
+  readonly path: YamlPath;
+  readonly at: At;
+  readonly message: string;
+}
+
+export const finding = (code: DiagnosticCode, path: YamlPath, at: At, message: string): Finding => ({
+  code,
+  path,
+  at,
+  message,
+});
+
+const MAX_SHOWN = 60;
+
+/** A name or value in a message: quoted as in JSON, and cut where it is long. */
+export const quoted = (value: unknown): string => shortened(JSON.stringify(value) ?? String(value), MAX_SHOWN);
+
+/** `"a", "b" or "c"`. */
+export function anyOf(names: readonly string[]): string {
+  const all = names.map((name) => quoted(name));
+  return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`;
+}

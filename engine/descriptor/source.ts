@@ -1,23 +1,11 @@
 /** One descriptor file as text and as YAML nodes: where each of its keys and values stands. */
-import {
-  isAlias,
-  isCollection,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  type Document,
-  type LineCounter,
-  type Node,
-} from 'yaml';
-import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
-import { diagnosticCodes } from '../diagnostic.ts';
-import { frame } from './frame.ts';
+import { type Document, isAlias, isCollection, isMap, isPair, isScalar, isSeq, type LineCounter, type Node } from 'yaml';
+import { type Diagnostic, type DiagnosticCode, diagnosticCodes } from '../diagnostic.ts';
 
-export type Path = readonly (string | number)[];
+export type YamlPath = readonly (string | number)[];
 export type At = 'key' | 'value';
 
-export interface Place {
+export interface SourcePlace {
   readonly line: number;
   readonly column: number;
   readonly frame: string;
@@ -28,37 +16,37 @@ export interface Placing {
   /** Path of the file, relative to the working directory. */
   readonly file: string;
   /** The place of a key or of its value; of the nearest that is there where the path leads nowhere. */
-  place(path: Path, at: At): Place;
+  place(path: YamlPath, at: At): SourcePlace;
 }
 
 export interface Source extends Placing {
   readonly text: string;
   readonly document: Document;
   /** The place of a stretch of the text. */
-  at(start: number, end: number): Place;
+  at(start: number, end: number): SourcePlace;
 }
 
-export function diagnose(where: Placing, code: DiagnosticCode, path: Path, at: At, message: string): Diagnostic {
+export function diagnose(where: Placing, code: DiagnosticCode, path: YamlPath, at: At, message: string): Diagnostic {
   return { code, severity: diagnosticCodes[code], file: where.file, ...where.place(path, at), message };
 }
 
-export type Range = readonly [start: number, end: number];
+export type TextRange = readonly [start: number, end: number];
 
-export function diagnoseAt(where: Source, code: DiagnosticCode, [start, end]: Range, message: string): Diagnostic {
+export function diagnoseAt(where: Source, code: DiagnosticCode, [start, end]: TextRange, message: string): Diagnostic {
   return { code, severity: diagnosticCodes[code], file: where.file, ...where.at(start, end), message };
 }
 
-export function source(file: string, text: string, document: Document, lines: LineCounter): Source {
-  const at = (start: number, end: number): Place => {
+export function createSource(file: string, text: string, document: Document, lines: LineCounter): Source {
+  const at = (start: number, end: number): SourcePlace => {
     const { line, col: column } = lines.linePos(start);
     const [lineText = ''] = text.slice(start - column + 1).split(/\r?\n/, 1);
     return { line, column, frame: frame(lineText, line, column, end - start) };
   };
-  const place = (path: Path, which: At): Place => at(...range(document, path, which));
+  const place = (path: YamlPath, which: At): SourcePlace => at(...range(document, path, which));
   return { file, text, document, at, place };
 }
 
-interface Step {
+interface PathNode {
   readonly key: Node | undefined;
   readonly value: Node | undefined;
 }
@@ -68,7 +56,7 @@ export function resolved(node: unknown, document: Document): unknown {
   return isAlias(node) ? node.resolve(document) : node;
 }
 
-function step(node: unknown, name: string | number): Step | undefined {
+function step(node: unknown, name: string | number): PathNode | undefined {
   if (isSeq<Node>(node)) {
     const value = node.items[Number(name)];
     return value && { key: value, value };
@@ -79,8 +67,8 @@ function step(node: unknown, name: string | number): Step | undefined {
 }
 
 /** The last step of the path that is there; the whole document where none is. */
-function locate(document: Document, path: Path): { readonly found: Step; readonly whole: boolean } {
-  let found: Step = { key: undefined, value: document.contents ?? undefined };
+function locate(document: Document, path: YamlPath): { readonly found: PathNode; readonly whole: boolean } {
+  let found: PathNode = { key: undefined, value: document.contents ?? undefined };
   for (const name of path) {
     const next = step(resolved(found.value, document), name);
     if (!next) return { found, whole: false };
@@ -89,14 +77,56 @@ function locate(document: Document, path: Path): { readonly found: Step; readonl
   return { found, whole: true };
 }
 
-export const rangeOf = (node: Node | undefined): Range => [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
+export const rangeOf = (node: Node | undefined): TextRange => [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
 
 /** A value of several lines is shown by its key. */
 const isBlock = (node: Node | undefined): boolean => isCollection(node) && !node.flow;
 
-function range(document: Document, path: Path, which: At): Range {
+function range(document: Document, path: YamlPath, which: At): TextRange {
   const { found, whole } = locate(document, path);
   const [start, end] = rangeOf(found.value);
   const byKey = which === 'key' || !whole || start === end || isBlock(found.value);
   return found.key && byKey ? rangeOf(found.key) : [start, end];
+}
+
+/** The source line of a diagnostic with carets under the place, in columns as a terminal shows them. */
+const MAX_WIDTH = 100;
+/** How much of a long line is shown before the place. */
+const LEAD = 40;
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\uFE0F/u;
+/** Characters that would move the cursor, or none at all. */
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+/** Text that a terminal shows in one line, whatever is in it. */
+export const printableText = (text: string): string => text.replaceAll('\r\n', '\n').replace(UNSAFE, '\uFFFD');
+
+/** A tab stays a tab, so that the carets below move with it; what is wide takes two places. */
+function blank(text: string): string {
+  return [...graphemes.segment(text)]
+    .map(({ segment }) => (segment === '\t' ? '\t' : WIDE.test(segment) ? '  ' : ' '))
+    .join('');
+}
+
+const shown = (text: string): string => text.split('\t').map(printableText).join('\t');
+
+/** `column` is 1-based, in UTF-16 code units; `length` reaches at most to the end of the line. */
+export function frame(source: string, line: number, column: number, length: number): string {
+  const start = column - 1;
+  const end = Math.min(source.length, start + Math.max(1, length));
+  const [from, to] =
+    source.length <= MAX_WIDTH
+      ? [0, source.length]
+      : [start <= LEAD ? 0 : start - LEAD, Math.max(0, start - LEAD) + MAX_WIDTH];
+  const [head, tail] = [from === 0 ? '' : '…', to >= source.length ? '' : '…'];
+  const before = head + shown(source.slice(from, start).toWellFormed());
+  const place = shown(source.slice(start, Math.min(end, to)).toWellFormed());
+  const number = String(line);
+  const carets = '^'.repeat(Math.max(1, blank(place).length));
+  return [
+    `${number} | ${before}${place}${shown(source.slice(Math.min(end, to), to).toWellFormed())}${tail}`.trimEnd(),
+    `${' '.repeat(number.length)} | ${blank(before)}${carets}`,
+  ].join('\n');
 }

@@ -1,5 +1,7 @@
 /** The texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema knows them as formats. */
 import type { DiagnosticCode } from '../diagnostic.ts';
+import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
+import type { DescriptorDraft } from './draft.ts';
 
 export interface TextFault {
   readonly code: DiagnosticCode;
@@ -18,7 +20,7 @@ const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object
 const RESERVED_TABLE = /^(_records_|sqlite_)/i;
 
 const name = new RegExp(NAME_PATTERN, 'u');
-const path = new RegExp(PATH_PATTERN);
+const PATH = new RegExp(PATH_PATTERN);
 const direction = /^(asc|desc)$/;
 
 const badName = (message: string): TextFault => ({ code: 'bad-name', message });
@@ -48,7 +50,7 @@ export function tableFault(text: string): TextFault | undefined {
 }
 
 export function pathFault(text: string): TextFault | undefined {
-  if (path.test(text)) return undefined;
+  if (PATH.test(text)) return undefined;
   return {
     code: 'bad-path',
     message: `${JSON.stringify(text)} is no path: a small letter or digit, then letters, digits, "-" and "_"`,
@@ -86,3 +88,40 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
   order: orderFault,
   regex: regexFault,
 };
+
+// The names that follow from others where a descriptor does not give them.
+
+export const pathOf = ({ type = '', path }: DescriptorDraft): string => path ?? defaultPath(type);
+export const tableOf = ({ type = '', table }: DescriptorDraft): string => table ?? defaultTable(type);
+
+/** The column of a belongsTo. */
+export const ownColumn = (relation: string): string => `${relation}_id`;
+
+/** The column that a hasOne or hasMany without inverse keeps on its children. */
+export const hiddenColumn = (parentType: string, relation: string): string =>
+  generatedName(snakeCase(parentType), relation, 'id');
+
+/** The table of a manyToMany, named by the side that comes first. */
+export const joinTable = (table: string, relation: string): string => generatedName(table, relation);
+
+/** What was probably meant by a value of the wrong type. */
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...['yes', 'on', 'true', 'y'].map((word) => [word, true] as const),
+  ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
+]);
+
+/** The end of a message, or nothing. YAML's usual slips: numbers without quotes, and the words for true and false of its older version. */
+export function hint(type: unknown, value: unknown): string {
+  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
+    return `; write it in quotes: "${String(value)}"`;
+  const word = typeof value === 'string' ? truths.get(value.toLowerCase()) : undefined;
+  if (type === 'boolean' && word !== undefined) return `; write ${word}`;
+  if (
+    (type === 'integer' || type === 'number') &&
+    typeof value === 'string' &&
+    value !== '' &&
+    !Number.isNaN(Number(value))
+  )
+    return `; write it without quotes: ${value}`;
+  return type === 'array' && typeof value === 'string' ? `; write [${value}]` : '';
+}

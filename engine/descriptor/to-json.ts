@@ -3,7 +3,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar 
 import type { DiagnosticCode } from '../diagnostic.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RawMember, RawValues } from '../raw-json.ts';
-import type { Path } from './source.ts';
+import type { YamlPath } from './source.ts';
 
 /** The node that is at fault, and why. */
 export interface NodeFault {
@@ -11,7 +11,7 @@ export interface NodeFault {
   readonly node: Node;
   readonly message: string;
   /** The place of a number that only its text keeps exactly. */
-  readonly inexact?: Path;
+  readonly inexact?: YamlPath;
 }
 
 export interface Converted {
@@ -25,7 +25,7 @@ export interface Converted {
 const MAX_ALIASED = 10_000;
 const MAX_DEPTH = 100;
 
-interface Walk {
+interface Conversion {
   readonly faults: NodeFault[];
   /** The last node of each anchor so far. (The parser's own look-up reads the whole document for each alias.) */
   readonly anchors: Map<string, Node>;
@@ -41,36 +41,36 @@ interface Walk {
 /** Values that are at fault are null in the answer. */
 export function toJson(document: Document): Converted {
   const maps = { anchors: new Map(), within: new Set<Node>(), raw: new Map() };
-  const walk: Walk = { faults: [], ...maps, path: [], odd: 0, aliased: 0 };
+  const walk: Conversion = { faults: [], ...maps, path: [], odd: 0, aliased: 0 };
   const value = document.contents === null ? null : convert(document.contents, walk);
   return { value, raw: walk.raw, faults: walk.faults };
 }
 
-function refuse(walk: Walk, code: DiagnosticCode, node: Node, message: string): null {
+function refuse(walk: Conversion, code: DiagnosticCode, node: Node, message: string): null {
   walk.faults.push({ code, node, message });
   return null;
 }
 
-function convert(node: Node | null, walk: Walk): JsonValue {
+function convert(node: Node | null, walk: Conversion): JsonValue {
   if (node === null) return null;
   if (walk.path.length >= MAX_DEPTH) return refuse(walk, 'not-json', node, `nested more than ${MAX_DEPTH} levels deep`);
   return isAlias(node) ? alias(node, node.source, walk) : anchored(node, walk);
 }
 
-function convertAt(step: string | number, node: Node | null, walk: Walk): JsonValue {
+function convertAt(step: string | number, node: Node | null, walk: Conversion): JsonValue {
   walk.path.push(step);
   const value = convert(node, walk);
   walk.path.pop();
   return value;
 }
 
-function anchored(node: Node, walk: Walk): JsonValue {
+function anchored(node: Node, walk: Conversion): JsonValue {
   if (walk.within.size > 0 && walk.aliased++ >= MAX_ALIASED) return null;
   if ('anchor' in node && typeof node.anchor === 'string') walk.anchors.set(node.anchor, node);
   return isScalar(node) ? scalar(node.value, node, walk) : collection(node, walk);
 }
 
-function alias(node: Node, name: string, walk: Walk): JsonValue {
+function alias(node: Node, name: string, walk: Conversion): JsonValue {
   const target = walk.anchors.get(name);
   if (!target) return refuse(walk, 'yaml-syntax', node, `nothing before this has the anchor "&${name}"`);
   if (walk.within.has(target))
@@ -85,7 +85,7 @@ function alias(node: Node, name: string, walk: Walk): JsonValue {
     : value;
 }
 
-function collection(node: Node, walk: Walk): JsonValue {
+function collection(node: Node, walk: Conversion): JsonValue {
   if (isSeq<Node>(node)) return node.items.map((item, index) => convertAt(index, item, walk));
   if (!isMap<Node, Node | null>(node)) return refuse(walk, 'not-json', node, 'not a JSON value');
   const entries = new Map<string, JsonValue>();
@@ -109,7 +109,7 @@ function collection(node: Node, walk: Walk): JsonValue {
 }
 
 /** The JSON text of a node that was converted without a fault. */
-function textOf(node: Node | null, walk: Walk): string {
+function textOf(node: Node | null, walk: Conversion): string {
   if (isAlias(node)) return textOf(walk.anchors.get(node.source) ?? null, walk);
   if (isSeq<Node>(node)) return `[${node.items.map((item) => textOf(item, walk)).join(',')}]`;
   if (isMap<Node, Node | null>(node))
@@ -123,7 +123,7 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const jsonNumber = ({ value, source = '' }: Scalar): string | undefined =>
   typeof value === 'number' && JSON_NUMBER.test(source) ? source : undefined;
 
-function keyOf(key: Node, walk: Walk): string | undefined {
+function keyOf(key: Node, walk: Conversion): string | undefined {
   if (isScalar(key) && key.value !== null) return String(scalar(key.value, key, walk));
   refuse(walk, 'not-json', key, 'a key must be text');
   return undefined;
@@ -132,7 +132,7 @@ function keyOf(key: Node, walk: Walk): string | undefined {
 const INEXACT = 'JSON keeps no such number exactly; a long number can be text in quotes';
 
 /** A number that is too long is a fault, except where its text is kept: that is not known here. */
-function number(value: number, node: Node, walk: Walk): JsonValue {
+function number(value: number, node: Node, walk: Conversion): JsonValue {
   const source = isScalar(node) ? jsonNumber(node) : undefined;
   if (source !== undefined && source !== String(value)) walk.odd += 1;
   if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
@@ -141,7 +141,7 @@ function number(value: number, node: Node, walk: Walk): JsonValue {
   return value;
 }
 
-function scalar(value: unknown, node: Node, walk: Walk): JsonValue {
+function scalar(value: unknown, node: Node, walk: Conversion): JsonValue {
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'number') return number(value, node, walk);
   if (typeof value !== 'string') return refuse(walk, 'not-json', node, 'not a JSON value');

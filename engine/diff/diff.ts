@@ -1,18 +1,9 @@
 /** Two models -> what the change from one to the other means for HTTP clients. */
-import type { Model, RecordType } from '../model/model.ts';
-import {
-  type Change,
-  type ChangeKind,
-  changeKinds,
-  isCreated,
-  isWritten,
-  type Report,
-  type TypePair,
-} from './change.ts';
-import { compareFields } from './fields.ts';
-import { pairUp } from './members.ts';
-import { compareRelations } from './relations.ts';
-import { compareType } from './types.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Field, Index, Model, RecordType, Relation, Variant } from '../model/model.ts';
+import { type Change, type ChangeKind, changeKinds, isCreated, isWritten, type Report, type TypePair } from './change.ts';
+import { OPERATIONS } from '../descriptor/descriptor.ts';
+import { widens } from '../field-types/widens.ts';
 
 /** What only those meet who create records, or write them at all. */
 const MET_BY_CREATES: ReadonlySet<ChangeKind> = new Set([
@@ -72,5 +63,227 @@ function reporter({ after, wasWritten, wasCreated }: TypePair, changes: Change[]
   return (kind, name, description) => {
     const isMet = (!MET_BY_CREATES.has(kind) || wasCreated) && (!MET_BY_WRITES.has(kind) || wasWritten);
     changes.push(change(kind, after.name, name, description, changeKinds[kind].breaking && isMet));
+  };
+}
+
+// What changed types mean for clients, their fields and relations apart.
+
+export function compareType(pair: TypePair, report: Report): void {
+  const { before, after } = pair;
+  comparePlace(before, after, report);
+  compareIdentifier(before, after, report);
+  if (!isDeepStrictEqual(orderOf(before), orderOf(after)))
+    report('order-changed', undefined, `was ${orderOf(before)}, is ${orderOf(after)}`);
+  if (after.maxLimit !== before.maxLimit && before.operations.has('list'))
+    report(
+      after.maxLimit < before.maxLimit ? 'limit-lowered' : 'limit-raised',
+      undefined,
+      `was ${before.maxLimit}, is ${after.maxLimit}`,
+    );
+  if (!before.open && after.open) report('opened', undefined, 'keys of any name are kept now');
+  if (before.open && !after.open) report('closed', undefined, 'keys that no field names are refused now');
+  comparePreconditions(pair, report);
+  compareUnique(before, after, report);
+  compareVariants(before, after, report);
+}
+
+function comparePlace(before: RecordType, after: RecordType, report: Report): void {
+  const isServed = before.operations.size > 0 && after.operations.size > 0;
+  if (isServed && before.path !== after.path)
+    report('path-changed', undefined, `was /api/${before.path}, is /api/${after.path}`);
+  for (const operation of OPERATIONS) {
+    if (before.operations.has(operation) && !after.operations.has(operation))
+      report('operation-removed', operation, 'answered with 405 or 404 now');
+    if (!before.operations.has(operation) && after.operations.has(operation))
+      report('operation-added', operation, 'new');
+  }
+}
+
+function compareIdentifier(
+  { identifier: before }: RecordType,
+  { identifier: after }: RecordType,
+  report: Report,
+): void {
+  if (before.name !== after.name) report('identifier-renamed', after.name, `was "${before.name}"`);
+  if (before.inRecord && !after.inRecord) report('identifier-hidden', after.name, 'records do not show it any more');
+  if (!before.inRecord && after.inRecord) report('identifier-shown', after.name, 'records show it now');
+}
+
+/** The identifier's own name is another matter. */
+function orderOf({ order }: RecordType): string {
+  const terms = order.map(({ field, descending }) => `${field?.name ?? 'identifier'}${descending ? ' desc' : ''}`);
+  const end = order.some(({ field }) => field === undefined) ? [] : ['identifier'];
+  return [...terms, ...end].join(', ');
+}
+
+function comparePreconditions({ before, after }: TypePair, report: Report): void {
+  if (before.preconditions === after.preconditions) return;
+  const says = `was ${before.preconditions}, is ${after.preconditions}`;
+  report(after.preconditions === 'required' ? 'precondition-required' : 'precondition-relaxed', undefined, says);
+}
+
+const namesOf = ({ members }: Index): string =>
+  members
+    .map(({ name }) => name)
+    .toSorted()
+    .join(', ');
+
+function compareUnique(before: RecordType, after: RecordType, report: Report): void {
+  const unique = ({ indexes }: RecordType): ReadonlySet<string> =>
+    new Set(indexes.filter((index) => index.unique).map(namesOf));
+  const [was, is] = [unique(before), unique(after)];
+  for (const names of is)
+    if (!was.has(names)) report('unique-added', names, 'no two records may have the same any more');
+  for (const names of was) if (!is.has(names)) report('unique-removed', names, 'records may have the same now');
+}
+
+function compareVariants(before: RecordType, after: RecordType, report: Report): void {
+  const { variants } = after;
+  if (before.defaultVariant.name !== after.defaultVariant.name)
+    report(
+      'default-variant-changed',
+      undefined,
+      `was "${before.defaultVariant.name}", is "${after.defaultVariant.name}"`,
+    );
+  for (const name of variants.keys())
+    if (!before.variants.has(name) && name !== '') report('variant-added', name, 'new');
+  for (const variant of before.variants.values()) {
+    const now = variants.get(variant.name);
+    if (now) compareVariant(variant, now, before, after, report);
+    else if (variant.name !== '') report('variant-removed', variant.name, 'answered with 400 now');
+  }
+}
+
+function compareVariant(was: Variant, is: Variant, before: RecordType, after: RecordType, report: Report): void {
+  if (was.name === '') return;
+  const names = ({ fields }: Variant): ReadonlySet<string> => new Set(fields.map(({ name }) => name));
+  const [had, has] = [names(was), names(is)];
+  for (const name of had)
+    if (!has.has(name) && after.fields.has(name)) report('variant-lacks-field', was.name, `no longer has ${name}`);
+  for (const name of has)
+    if (!had.has(name) && before.fields.has(name)) report('variant-has-field', was.name, `has ${name} now`);
+}
+
+// What changed fields mean for clients.
+
+export function compareFields(pair: TypePair, report: Report): void {
+  const { kept, added, removed } = pairUp(pair.before.fields, pair.after.fields);
+  for (const { before, after } of kept) compareField(before, after, report);
+  for (const { name, required } of added) {
+    if (required) report('required-field-added', name, 'create needs a value of this new field');
+    else report('field-added', name, 'new');
+  }
+  for (const { name } of removed) report('field-removed', name, 'neither answered nor accepted any more');
+}
+
+function compareField(before: Field, after: Field, report: Report): void {
+  const { name } = after;
+  if (before.name !== name) report('field-renamed', name, `was "${before.name}"`);
+  if (before.type !== after.type) report('field-type-changed', name, `was ${before.type.name}, is ${after.type.name}`);
+  else compareShape(before, after, report);
+  if (!before.required && after.required) report('field-required', name, 'create needs a value now');
+  if (before.required && !after.required) report('field-optional', name, 'create needs no value any more');
+  if (before.nullable && !after.nullable) report('null-refused', name, 'null is refused now');
+  if (!before.nullable && after.nullable) report('null-answered', name, 'answers may hold null now');
+  if (!before.readOnly && after.readOnly) report('field-read-only', name, 'requests may not change it any more');
+  if (before.readOnly && !after.readOnly) report('field-writable', name, 'requests may change it now');
+  if (!isDeepStrictEqual(before.default ?? null, after.default ?? null))
+    report('default-changed', name, `was ${shown(before.default)}, is ${shown(after.default)}`);
+}
+
+const shown = (value: unknown): string => JSON.stringify(value ?? null);
+
+function compareShape(before: Field, after: Field, report: Report): void {
+  const { name, type } = after;
+  if (!widens(type, before, after)) report('field-narrowed', name, `now only ${type.expected(after)}`);
+  else if (!widens(type, after, before)) report('field-widened', name, `now ${type.expected(after)}`);
+}
+
+// What changed relations mean for clients.
+
+export function compareRelations({ before, after }: TypePair, report: Report, sameType: SameType): void {
+  const { kept, added, removed } = pairUp(before.relations, after.relations);
+  for (const one of kept) compareRelation(one.before, one.after, report, sameType);
+  for (const { name, required } of added) {
+    if (required) report('required-relation-added', name, 'create needs this new relation');
+    else report('relation-added', name, 'new');
+  }
+  for (const { name } of removed) report('relation-removed', name, 'neither answered nor accepted any more');
+}
+
+/** Whether the type that a name stood for is the one that another name stands for now. */
+export type SameType = (before: string, after: string) => boolean;
+
+function compareRelation(before: Relation, after: Relation, report: Report, sameType: SameType): void {
+  const { name } = after;
+  if (before.name !== name) report('relation-renamed', name, `was "${before.name}"`);
+  if (before.toMany !== after.toMany)
+    report('relation-kind-changed', name, after.toMany ? 'was one record, is a set' : 'was a set, is one record');
+  if (!sameType(before.target.name, after.target.name))
+    report('relation-type-changed', name, `was ${before.target.name}, is ${after.target.name}`);
+  if (!before.required && after.required) report('relation-required', name, 'no record can be without it any more');
+  if (before.required && !after.required) report('relation-optional', name, 'answers may hold null now');
+  compareNested(before, after, report);
+  compareShown(before, after, report);
+  compareDeletion(before, after, report);
+}
+
+function compareNested(before: Relation, after: Relation, report: Report): void {
+  if (before.nested === after.nested) return;
+  if (after.nested === 'link') report('relation-link-only', after.name, 'bodies can only link here, no longer write');
+  else report('relation-writable', after.name, 'bodies can create and change related records here');
+}
+
+/** Fields that the related type lost or gained are told there. */
+function compareShown(before: Relation, after: Relation, report: Report): void {
+  const [was, is] = [new Set(before.fields.map(({ name }) => name)), new Set(after.fields.map(({ name }) => name))];
+  const less = [...was].filter((name) => !is.has(name) && after.target.fields.has(name));
+  const more = [...is].filter((name) => !was.has(name) && before.target.fields.has(name));
+  if (less.length > 0) report('relation-shows-less', after.name, `no longer with ${less.join(', ')}`);
+  if (more.length > 0) report('relation-shows-more', after.name, `now with ${more.join(', ')}`);
+  if (before.shown === after.shown) return;
+  if (after.shown) report('relation-shown', after.name, 'answers have it now, whether asked or not');
+  else report('relation-not-shown', after.name, 'answers have it only where include or fields names it');
+}
+
+function compareDeletion(before: Relation, after: Relation, report: Report): void {
+  if (before.owned !== after.owned)
+    report(
+      'ownership-changed',
+      after.name,
+      after.owned ? 'what is left out is deleted now' : 'what is left out stays now',
+    );
+  const [was, is] = [deletionOf(before), deletionOf(after)];
+  if (was !== undefined && is !== undefined && was !== is && before.owned === after.owned)
+    report('deletion-changed', after.name, `when the related record is deleted: was ${was}, is ${is}`);
+}
+
+const deletionOf = ({ link }: Relation): string | undefined =>
+  link.at === 'source' ? link.reference.onDelete : undefined;
+
+/** Fields and relations by name: what stayed, what was renamed, what came and went. */
+interface Renamable {
+  readonly name: string;
+  readonly renamedFrom: string | undefined;
+}
+
+export interface Pairs<T> {
+  readonly kept: readonly { readonly before: T; readonly after: T }[];
+  readonly added: readonly T[];
+  readonly removed: readonly T[];
+}
+
+export function pairUp<T extends Renamable>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Pairs<T> {
+  const former = ({ name, renamedFrom }: T): T | undefined =>
+    before.get(name) ?? (renamedFrom === undefined || after.has(renamedFrom) ? undefined : before.get(renamedFrom));
+  const kept = [...after.values()].flatMap((one) => {
+    const was = former(one);
+    return was ? [{ before: was, after: one }] : [];
+  });
+  const known = new Set(kept.flatMap((pair) => [pair.before, pair.after]));
+  return {
+    kept,
+    added: [...after.values()].filter((one) => !known.has(one)),
+    removed: [...before.values()].filter((one) => !known.has(one)),
   };
 }

@@ -1,11 +1,9 @@
 /** From bytes to an object that may be validated: JSON in UTF-8, each key once, not too deep, clean strings. */
-import { isObject, type JsonObject, unescapedSteps } from '../json.ts';
+import { isObject, type JsonObject, pointer, unescapedSteps } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { hasEscapedKey, NO_RAW_VALUES, parseValue, type RawValues, readingOf, skipValue } from '../raw-json.ts';
-import { type BodyLimits, refuseTooMuch } from './body-limits.ts';
 import type { Content } from './content.ts';
-import { inspect } from './inspect.ts';
 import { textFault } from './json-fault.ts';
 import { isKept, rawReader } from './raw-values.ts';
 
@@ -106,5 +104,105 @@ function textProblem(text: string, { bodyDepth }: BodyLimits, what = BODY): Prob
     : jsonProblem(`${what} is not valid JSON: ${fault.message}`, fault.pointer);
 }
 
-const jsonProblem = (message: string, pointer = ''): Problem =>
-  new Problem('invalid-json', message, { errors: [{ pointer, code: 'invalid-json', message }] });
+const jsonProblem = (message: string, at = ''): Problem =>
+  new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
+
+// One walk over a parsed body, for what no schema can say: depth, and keys and strings that cannot be kept.
+
+export interface Inspection {
+  readonly keys: number;
+  /** Of the longest array. */
+  readonly items: number;
+  readonly tooDeep: boolean;
+  readonly faults: readonly Fault[];
+}
+
+interface InspectionState {
+  readonly checkStrings: boolean;
+  readonly maxDepth: number;
+  readonly path: (string | number)[];
+  readonly faults: Fault[];
+  keys: number;
+  items: number;
+  tooDeep: boolean;
+}
+
+/** `checkStrings` false: the strings are known to be well-formed. */
+export function inspect(value: unknown, checkStrings: boolean, maxDepth: number): Inspection {
+  const walk: InspectionState = { checkStrings, maxDepth, path: [], faults: [], keys: 0, items: 0, tooDeep: false };
+  visit(value, walk);
+  return walk;
+}
+
+function visit(value: unknown, walk: InspectionState): void {
+  if (typeof value === 'string') visitString(value, walk);
+  else if (typeof value === 'number') visitNumber(value, walk);
+  else if (typeof value === 'object' && value !== null) visitContainer(value, walk);
+}
+
+function visitContainer(value: object, walk: InspectionState): void {
+  if (walk.path.length >= walk.maxDepth) walk.tooDeep = true;
+  else if (Array.isArray(value)) visitItems(value, walk);
+  else for (const key of Object.keys(value)) visitMember(key, Reflect.get(value, key), walk);
+}
+
+function visitItems(value: readonly unknown[], walk: InspectionState): void {
+  walk.items = Math.max(walk.items, value.length);
+  for (const [index, item] of value.entries()) visitStep(index, item, walk);
+}
+
+function visitStep(step: string | number, value: unknown, walk: InspectionState): void {
+  walk.path.push(step);
+  visit(value, walk);
+  walk.path.pop();
+}
+
+function visitMember(key: string, value: unknown, walk: InspectionState): void {
+  walk.keys += 1;
+  walk.path.push(key);
+  if (key === '__proto__') refuse(walk, 'reserved-key', 'The key "__proto__" is reserved');
+  if (walk.checkStrings) checkText(key, 'The key', walk);
+  visit(value, walk);
+  walk.path.pop();
+}
+
+function visitString(value: string, walk: InspectionState): void {
+  if (walk.checkStrings) checkText(value, 'The string', walk);
+}
+
+/** `1e999` is valid JSON, but not a number in JavaScript: only its text could be kept. */
+function visitNumber(value: number, walk: InspectionState): void {
+  if (!Number.isFinite(value)) refuse(walk, 'number-range', 'The number is too large');
+}
+
+function checkText(text: string, what: string, walk: InspectionState): void {
+  if (text.includes('\0')) refuse(walk, 'nul-character', `${what} holds U+0000, which cannot be kept`);
+  if (!text.isWellFormed())
+    refuse(walk, 'lone-surrogate', `${what} holds half of a surrogate pair; it must be well-formed Unicode`);
+}
+
+function refuse(walk: InspectionState, code: string, message: string): void {
+  walk.faults.push({ pointer: pointer(walk.path), code, message });
+}
+
+// How much a body may hold, besides bytes: what is small to send may be dear to look at.
+
+export interface BodyLimits {
+  /** Levels of objects and arrays. */
+  readonly bodyDepth: number;
+  /** Keys, at all levels. */
+  readonly bodyKeys: number;
+  /** Items of one array. */
+  readonly bodyItems: number;
+}
+
+export function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: BodyLimits): void {
+  if (found.bodyKeys > limits.bodyKeys) throw tooMuch(`${found.bodyKeys} keys`, limits.bodyKeys);
+  if (found.bodyItems > limits.bodyItems) throw tooMuch(`an array of ${found.bodyItems} items`, limits.bodyItems);
+}
+
+const tooMuch = (what: string, limit: number): Problem =>
+  new Problem('content-too-large', `The body has ${what}; at most ${limit} are taken`);
+
+/** Of a body that is refused before all of it is there. */
+export const tooManyKeys = (limit: number): Problem => tooMuch(`more than ${limit} keys`, limit);

@@ -3,12 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import { Problem } from '../problem.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './handler.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, requireBodyType } from './negotiation.ts';
-import { tooManyKeys } from './body-limits.ts';
-import { createTally } from './json-tally.ts';
-import { hasBody } from './linger.ts';
+import { tooManyKeys } from './body.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler has left it. */
@@ -171,3 +169,79 @@ const tooManyChunks = (): Problem =>
   });
 
 const tooLarge = (limit: number): Problem => new Problem('content-too-large', `The body is larger than ${limit} bytes`);
+
+// How much a JSON text holds, counted byte by byte while it arrives: cheaper than to parse it.
+
+export interface Counts {
+  readonly keys: number;
+  /** Objects and arrays. */
+  readonly brackets: number;
+}
+
+export interface Tally {
+  /** Counts on from where it has come to, up to `end`: `bytes` begin with those that were counted before. */
+  count(bytes: Buffer, end: number): Counts;
+}
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+
+/** Nobody has said yet that the text is JSON: what it counts of another one means nothing. */
+export function createTally(): Tally {
+  let at = 0;
+  let inString = false;
+  let keys = 0;
+  let brackets = 0;
+
+  /** Goes to `end`, or behind the quote that ends the string. */
+  function skipString(bytes: Buffer, end: number): void {
+    let place = at;
+    // An escape may reach beyond what is there.
+    while (place < end && bytes[place] !== QUOTE) place += bytes[place] === BACKSLASH ? 2 : 1;
+    inString = place >= end;
+    at = inString ? place : place + 1;
+  }
+
+  function skipToString(bytes: Buffer, end: number): void {
+    let place = at;
+    for (; place < end && bytes[place] !== QUOTE; place += 1) {
+      const byte = bytes[place];
+      if (byte === COLON) keys += 1;
+      else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) brackets += 1;
+    }
+    inString = place < end;
+    at = inString ? place + 1 : place;
+  }
+
+  return {
+    count: (bytes, end) => {
+      while (at < end) {
+        if (inString) skipString(bytes, end);
+        else skipToString(bytes, end);
+      }
+      return { keys, brackets };
+    },
+  };
+}
+
+// What happens to the rest of a body that was answered before it was read.
+
+const LINGER_MS = 10_000;
+
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+
+/**
+ * Closing a connection on which unread bytes arrive resets it, and the client may lose the answer with it
+ * (RFC 9112, 9.6). So the rest is read and thrown away, for a while.
+ */
+export function linger(request: IncomingMessage): void {
+  if (request.complete || !hasBody(request)) return;
+  const { socket } = request;
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  request.once('close', () => clearTimeout(timer));
+  request.resume();
+}

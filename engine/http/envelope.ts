@@ -1,7 +1,6 @@
 /** The headers that every answer has, whatever it is about: as much of them as can be is decided at boot. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { createCors } from './cors.ts';
 
 export interface Envelope {
   readonly requestId: string;
@@ -52,3 +51,64 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 const PROCESS = randomBytes(9).toString('base64url');
 let requests = 0;
 const newId = (): string => `${PROCESS}-${(requests += 1)}`;
+
+// Pages of other origins (Fetch standard, CORS protocol): what they may send and see. Off where no origin is named.
+
+/** Names and values in turn. */
+type HeaderLines = readonly string[];
+
+export interface Cors {
+  /** Whether answers differ by origin. */
+  readonly varies: boolean;
+  headersOf(request: IncomingMessage): HeaderLines;
+}
+
+const NO_HEADERS: HeaderLines = Object.freeze([]);
+
+const EXPOSED = [
+  'X-Total-Count',
+  'Link',
+  'ETag',
+  'Location',
+  'Preference-Applied',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'WWW-Authenticate',
+  'X-Request-Id',
+];
+const ALLOWED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const ALLOWED_HEADERS = [
+  'Content-Type',
+  'Authorization',
+  'If-Match',
+  'If-None-Match',
+  'Idempotency-Key',
+  'Prefer',
+  'X-Request-Id',
+];
+/** Browsers ask again after this many seconds; some take no more. */
+const MAX_AGE = 7200;
+
+const EXPOSE: HeaderLines = ['Access-Control-Expose-Headers', EXPOSED.join(', ')];
+const PREFLIGHT: HeaderLines = [
+  'Access-Control-Allow-Methods',
+  ALLOWED_METHODS.join(', '),
+  'Access-Control-Allow-Headers',
+  ALLOWED_HEADERS.join(', '),
+  'Access-Control-Max-Age',
+  String(MAX_AGE),
+];
+
+/** `*` among the origins is every one. */
+export function createCors(origins: readonly string[]): Cors {
+  const known = new Set(origins);
+  const everyone = known.has('*');
+  const headersOf = ({ headers, method }: IncomingMessage): HeaderLines => {
+    const { origin } = headers;
+    if (origin === undefined || !(everyone || known.has(origin))) return NO_HEADERS;
+    const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+    return ['Access-Control-Allow-Origin', everyone ? '*' : origin, ...(asks ? PREFLIGHT : EXPOSE)];
+  };
+  return { varies: known.size > 0 && !everyone, headersOf: known.size === 0 ? () => NO_HEADERS : headersOf };
+}

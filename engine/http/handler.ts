@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
-import { CallerGone } from '../caller.ts';
+import { type Caller, CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
@@ -10,9 +10,9 @@ import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
 import { HttpCaller } from './http-caller.ts';
 import { acceptedType } from './negotiation.ts';
 import { type Observe, watchRequest } from './observe.ts';
-import { problemAnswer } from './problem-answer.ts';
+import { problemAnswer } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { findRoute, knownPaths, pathProblem, ROOT, type Route, type Routes } from './routes.ts';
+import { API_ROOT, findRoute, knownPaths, pathProblem, type Route, type Routes } from './routes.ts';
 import { type Delivery, send, type SendOptions } from './send.ts';
 import { fullPath, type Target, targetOf } from './target.ts';
 
@@ -43,7 +43,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
   const { observe } = options;
   return (request, response, next) => {
     const target = targetOf(request);
-    const inside = target.path.startsWith(ROOT) || target.path === '/api';
+    const inside = target.path.startsWith(API_ROOT) || target.path === '/api';
     if (inside || next === undefined) {
       const exchange: Delivery = { request, response, envelope: envelopeOf(request) };
       if (observe) {
@@ -84,7 +84,7 @@ function answer(
   refuseLong(request, urlLimit);
   if (guarded && isPreflight(request)) return PREFLIGHT;
   const routes = routesOf(request);
-  if (!target.path.startsWith(ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
+  if (!target.path.startsWith(API_ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
   const { route, identifier } = findRoute(routes, target.path);
   if (request.method === 'OPTIONS') return route.options;
   const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
@@ -108,3 +108,17 @@ function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Rou
     throw new Problem('forbidden', `The token does not allow ${method} here; it allows ${allow}`);
   throw new Problem('method-not-allowed', `${method} is not offered here; ${allow} are`, { headers: { Allow: allow } });
 }
+
+// A request on its way through the engine: what was asked, and where.
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly caller: Caller;
+  readonly target: Target;
+  /** The identifier as the path writes it; the empty string for a collection. */
+  readonly identifier: string;
+  /** The media type of the answer. */
+  readonly mediaType: string;
+}
+
+export type ServeOperation = (exchange: Exchange) => Awaitable<Answer>;

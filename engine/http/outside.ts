@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createEnvelopes, requestIdOf } from './envelope.ts';
 import { createHandler, type HandlerOptions, type RoutesOf } from './handler.ts';
 import { type Observe, watchRequest } from './observe.ts';
-import { problemAnswer } from './problem-answer.ts';
+import { problemAnswer } from './problems.ts';
 import { send } from './send.ts';
 import { fullPath, targetOf } from './target.ts';
 

@@ -4,7 +4,7 @@ import type { RecordType } from '../model/model.ts';
 import {
   NO_RAW_VALUES,
   readItems,
-  type Reading,
+  type RawReading,
   readingOf,
   readMembers,
   type RawMember,
@@ -19,7 +19,7 @@ export interface RawBody {
   readonly keys: number;
 }
 
-interface Scan extends Reading {
+interface Scan extends RawReading {
   readonly values: Map<JsonObject, Map<string, RawMember>>;
 }
 

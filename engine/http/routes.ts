@@ -4,21 +4,18 @@ import type { RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { type Answer, JSON_TYPE } from './answer.ts';
-import type { Operation } from './exchange.ts';
-import { LIST_FORMATS } from './list-formats.ts';
+import type { ServeOperation } from './handler.ts';
+import { LIST_FORMATS } from './formats.ts';
 import { PATCH_BODY } from './negotiation.ts';
 import type { Label } from './observe.ts';
-import { create } from './operations/create.ts';
-import { remove } from './operations/delete.ts';
-import { get } from './operations/get.ts';
-import { list } from './operations/list.ts';
-import { update } from './operations/update.ts';
+import { create, get, remove, update } from './operations.ts';
+import { list } from './list.ts';
 import type { Service } from './service.ts';
 
-export const ROOT = '/api/';
+export const API_ROOT = '/api/';
 
 export interface Offer {
-  readonly serve: Operation;
+  readonly serve: ServeOperation;
   readonly label: Label;
   /** Media types of its answers. */
   readonly mediaTypes: readonly string[];
@@ -35,18 +32,18 @@ export interface Route {
 }
 
 /** The two paths of a record type: all its records, and one of them. */
-interface Pair {
+interface RoutePair {
   readonly collection: Route;
   readonly item: Route;
 }
 
-export type Routes = ReadonlyMap<string, Pair>;
+export type Routes = ReadonlyMap<string, RoutePair>;
 
 interface Binding {
-  readonly path: keyof Pair;
+  readonly path: keyof RoutePair;
   readonly methods: readonly string[];
   readonly mediaTypes: readonly string[];
-  readonly serve: (service: Service, method: string) => Operation;
+  readonly serve: (service: Service, method: string) => ServeOperation;
 }
 
 const RECORD: readonly string[] = [JSON_TYPE];
@@ -75,12 +72,12 @@ export function createRoutes(
 type Operations = ReadonlySet<OperationName>;
 const NO_OPERATIONS: Operations = new Set();
 
-const pairOf = (service: Service, withheld: Operations): Pair => ({
+const pairOf = (service: Service, withheld: Operations): RoutePair => ({
   collection: routeOf(service, 'collection', withheld),
   item: routeOf(service, 'item', withheld),
 });
 
-function routeOf(service: Service, path: keyof Pair, withheldOperations: Operations): Route {
+function routeOf(service: Service, path: keyof RoutePair, withheldOperations: Operations): Route {
   const here = Object.entries(bindings).filter(([, binding]) => binding.path === path);
   const bound = here.filter(([name]) => has(service.type.operations, name));
   const withheld = new Set<string>(
@@ -108,16 +105,16 @@ function optionsAnswer(allow: string, patches: boolean): Answer {
   return { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
 }
 
-export interface Found {
+export interface RouteMatch {
   readonly route: Route;
   /** As the path writes it; the empty string for a collection. */
   readonly identifier: string;
 }
 
 /** `path` begins with the root. It is taken apart before its steps are decoded: an encoded slash separates nothing. */
-export function findRoute(routes: Routes, path: string): Found {
+export function findRoute(routes: Routes, path: string): RouteMatch {
   const steps = path
-    .slice(ROOT.length)
+    .slice(API_ROOT.length)
     .split('/', MAX_STEPS + 1)
     .map(decode);
   const [name = '', identifier] = steps;
@@ -141,7 +138,7 @@ function decode(text: string): string {
 function unknownPath(path: string, [type = '', ...rest]: readonly string[], routes: Routes): Problem {
   const near = routes.has(type) ? type : nearest(type, routes.keys());
   if (near === undefined) return pathProblem(path, knownPaths(routes));
-  const suggestion = rest.every((step) => step === '') ? ROOT + near : `${ROOT}${near}/{id}`;
+  const suggestion = rest.every((step) => step === '') ? API_ROOT + near : `${API_ROOT}${near}/{id}`;
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 
@@ -149,7 +146,7 @@ function unknownPath(path: string, [type = '', ...rest]: readonly string[], rout
 const NAMED_PATHS = 20;
 
 export function knownPaths(routes: Routes): string {
-  const paths = [...routes.keys()].map((path) => ROOT + path);
+  const paths = [...routes.keys()].map((path) => API_ROOT + path);
   const more = paths.length > NAMED_PATHS ? ', …' : '';
   return `; records are at ${paths.slice(0, NAMED_PATHS).join(', ')}${more}`;
 }

@@ -1,13 +1,12 @@
 /** All that the operations of one record type need, put together at boot. */
-import type { Body } from './body.ts';
+import type { Body, BodyLimits } from './body.ts';
 import type { RecordType } from '../model/model.ts';
 import { faultyRequest } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Store, WriteRequest } from '../storage/store.ts';
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import { asksStored } from '../validation/mentions.ts';
-import type { TypeValidators, Validator } from '../validation/validators.ts';
-import type { BodyLimits } from './body-limits.ts';
+import type { TypeValidators, Validator } from '../validation/compile.ts';
 import type { ReadContent } from './content.ts';
 import type { Turns } from './turns.ts';
 

@@ -1,26 +1,26 @@
 /** Connects the types: which column or join table keeps each relation, and which relations are two sides of one. */
 import type { Descriptor, OnDelete, RelationDescriptor } from '../descriptor/descriptor.ts';
-import { hiddenColumn, joinTable, ownColumn } from '../descriptor/naming.ts';
+import { hiddenColumn, joinTable, ownColumn } from '../descriptor/texts.ts';
 import { generatedName, snakeCase } from '../names.ts';
-import type { Draft } from './draft.ts';
+import type { Draft } from './resolve.ts';
 import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';
 
 /** A relation as one type's descriptor tells it. */
-interface Side {
+interface DeclaredSide {
   readonly source: Draft<RecordType>;
   readonly target: Draft<RecordType>;
   readonly name: string;
   readonly descriptor: RelationDescriptor;
 }
 
-type Types = ReadonlyMap<string, Draft<RecordType>>;
+type TypeDrafts = ReadonlyMap<string, Draft<RecordType>>;
 
 /** Gives every type its relations, references and referrers; answers the join tables. */
-export function connect(descriptors: readonly Descriptor[], types: Types): JoinTable[] {
+export function connect(descriptors: readonly Descriptor[], types: TypeDrafts): JoinTable[] {
   const sides = descriptors.flatMap((descriptor) =>
     Object.entries(descriptor.relations ?? {}).map(([name, relation]) => side(types, descriptor.type, name, relation)),
   );
-  const connected = new Set<Side>();
+  const connected = new Set<DeclaredSide>();
   const joinTables: JoinTable[] = [];
   for (const one of sides) {
     if (connected.has(one)) continue;
@@ -35,14 +35,14 @@ export function connect(descriptors: readonly Descriptor[], types: Types): JoinT
   return joinTables;
 }
 
-function side(types: Types, source: string, name: string, descriptor: RelationDescriptor): Side {
+function side(types: TypeDrafts, source: string, name: string, descriptor: RelationDescriptor): DeclaredSide {
   const [sourceType, targetType] = [types.get(source), types.get(descriptor.type)];
   if (!sourceType || !targetType) throw new Error(`"${descriptor.type}" was not checked by the descriptor stage`);
   return { source: sourceType, target: targetType, name, descriptor };
 }
 
 /** The inverse, whichever side names it. */
-function otherSide(one: Side, sides: readonly Side[]): Side | undefined {
+function otherSide(one: DeclaredSide, sides: readonly DeclaredSide[]): DeclaredSide | undefined {
   return sides.find(
     (other) =>
       other !== one &&
@@ -52,7 +52,7 @@ function otherSide(one: Side, sides: readonly Side[]): Side | undefined {
   );
 }
 
-function relationOf({ source, target, name, descriptor }: Side, link: Link): Draft<Relation> {
+function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Link): Draft<Relation> {
   const owned = descriptor.owned ?? false;
   const relation: Draft<Relation> = {
     name,
@@ -75,7 +75,7 @@ function relationOf({ source, target, name, descriptor }: Side, link: Link): Dra
 }
 
 /** belongsTo on one side, hasOne or hasMany on the other; either side may have no name for it. */
-function connectByColumn(child: Side | undefined, parent: Side | undefined): void {
+function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): void {
   const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
   if (!childType || !parentType) return;
   const reference: Draft<Reference> = {
@@ -94,17 +94,17 @@ function connectByColumn(child: Side | undefined, parent: Side | undefined): voi
   parentType.referrers.push({ type: childType, reference });
 }
 
-function columnOf(child: Side | undefined, parent: Side | undefined): string {
+function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): string {
   if (child) return child.descriptor.column ?? ownColumn(child.name);
   if (!parent) throw new Error('a relation has at least one side');
   return parent.descriptor.column ?? hiddenColumn(parent.source.name, parent.name);
 }
 
-const onDelete = (child: Side | undefined, parent: Side | undefined): OnDelete =>
+const onDelete = (child: DeclaredSide | undefined, parent: DeclaredSide | undefined): OnDelete =>
   parent?.descriptor.owned ? 'cascade' : (child?.descriptor.onDelete ?? 'restrict');
 
 /** Rows of two foreign keys. The side whose type and name come first names the table, unless `through` does. */
-function connectByRows(one: Side, other: Side | undefined): JoinTable {
+function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
   const itself = left.source === left.target;
   const table: JoinTable = {
@@ -120,10 +120,10 @@ function connectByRows(one: Side, other: Side | undefined): JoinTable {
   return table;
 }
 
-const sideKey = ({ source, name }: Side): string => `${source.name}.${name}`;
+const sideKey = ({ source, name }: DeclaredSide): string => `${source.name}.${name}`;
 
 /** Relations were set as they were connected; records show them as the descriptor lists them. */
-function inDescriptorOrder(type: Draft<RecordType>, sides: readonly Side[]): void {
+function inDescriptorOrder(type: Draft<RecordType>, sides: readonly DeclaredSide[]): void {
   const names = sides.filter(({ source }) => source === type).map(({ name }) => name);
   const relations = names.flatMap((name) => type.relations.get(name) ?? []);
   type.relations.clear();

@@ -1,22 +1,11 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
-import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
-import { FIELD_WORDS, OPERATIONS } from '../descriptor/descriptor.ts';
+import { type Descriptor, FIELD_WORDS, type FieldDescriptor, OPERATIONS } from '../descriptor/descriptor.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { pathOf, tableOf } from '../descriptor/naming.ts';
+import { pathOf, tableOf } from '../descriptor/texts.ts';
 import { generatedName } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
-import type { Draft } from './draft.ts';
-import { freezeGraph } from './draft.ts';
-import {
-  DEFAULT_MAX_LIMIT,
-  type Field,
-  type Index,
-  type Model,
-  type OrderTerm,
-  type RecordType,
-  type Variant,
-} from './model.ts';
+import { DEFAULT_MAX_LIMIT, type Field, type Index, type Model, type OrderTerm, type RecordType, type Variant } from './model.ts';
 import { connect } from './relations.ts';
 
 /** The descriptors must have passed the descriptor stage: a fault in them throws an Error that no user should see. */
@@ -128,4 +117,23 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
     ...(ordered.length > 0 ? [index(false, ordered)] : []),
   ];
   type.indexes.push(...new Map(all.map((entry) => [entry.name, entry])).values());
+}
+
+// A frozen graph with cycles cannot be made at one stroke: parts are drafts until it is closed.
+
+/** The same object while it is being put together. */
+export type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
+type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends readonly (infer I)[] ? I[] : T;
+
+/** Freezes everything that can be reached, maps' values included. */
+export function freezeGraph<T>(root: T): T {
+  const seen = new Set<unknown>();
+  const queue: unknown[] = [root];
+  for (const part of queue) {
+    if (typeof part !== 'object' || part === null || seen.has(part)) continue;
+    seen.add(part);
+    Object.freeze(part);
+    queue.push(...(part instanceof Map ? part.values() : Object.values(part)));
+  }
+  return root;
 }

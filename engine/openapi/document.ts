@@ -1,17 +1,13 @@
 /** Model -> OpenAPI 3.1: plain data, the same for the same Model. */
-import { freezeGraph } from '../model/draft.ts';
-import type { JsonObject } from '../json.ts';
+import { freezeGraph } from '../model/resolve.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, withExample } from './examples.ts';
-import { HEADERS } from './header-parts.ts';
-import { createNames, type Names } from './names.ts';
+import { HEADERS, identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
+import { type Components, createNames, needed, type SchemaNames } from './names.ts';
 import { EMPTY_RESPONSES, pathMethods } from './operations.ts';
-import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
-import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problem-answers.ts';
-import { readSchemas } from './read-schemas.ts';
-import { type Components, needed } from './refs.ts';
-import { GUIDE } from './guide.ts';
-import { creationSchema, inputSchemas } from './write-schemas.ts';
+import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
+import { creationSchema, inputSchemas, readSchemas } from './schemas.ts';
 
 export interface About {
   readonly title: string;
@@ -50,7 +46,7 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
 
 function pathsOf(
   type: RecordType,
-  names: Names,
+  names: SchemaNames,
   problems: ProblemResponses,
 ): readonly (readonly [string, JsonObject])[] {
   const collection = ROOT + encodeURIComponent(type.path);
@@ -64,7 +60,7 @@ function pathsOf(
     .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
 }
 
-function componentsOf(types: readonly RecordType[], names: Names): Omit<Components, 'responses'> {
+function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Components, 'responses'> {
   const creations = types.map((type) => [names.creation(type), creationBody(type, names)] as const);
   return {
     schemas: {
@@ -79,7 +75,49 @@ function componentsOf(types: readonly RecordType[], names: Names): Omit<Componen
   };
 }
 
-function creationBody(type: RecordType, names: Names): JsonObject {
+function creationBody(type: RecordType, names: SchemaNames): JsonObject {
   const media = withExample(creationSchema(type, names), 'A new record.', creationExample(type));
   return { required: true, content: { 'application/json': media } };
+}
+
+/** What a reader of the document should know before the operations: once, instead of at each of them. */
+export const GUIDE = `Every record type has the same operations, under the same rules.
+
+**Lists.** \`_cnd[limit]\` takes the offset and the limit: \`_cnd[limit]=0&_cnd[limit]=20\`. \`_cnd[orderBy]\` takes
+fields, each optionally followed by \`asc\` or \`desc\`. \`_cnd[field]=value\` and \`_cnd[field][operator]=value\` filter;
+dots lead through relations to one record, for filters as for the order: \`_cnd[owner.name]=Anna\`. To read to the end
+follow the \`next\` links of the \`Link\` header.
+
+**Records** show their relations one level deep; \`include\` and \`fields\` show more or less. What GET answers can be
+sent back by PUT.
+
+**Writes** change the keys that are there. Related records are linked by their identifier, made without one, and unlinked
+by null; nothing unknown is ignored. Each request is one transaction.
+
+**Decimals** are strings, answered as they were written.
+
+**Entity tags.** \`If-None-Match\` saves reading again what is known; \`If-Match\` keeps two writers from overwriting each
+other.
+
+**Problems** are answered as \`application/problem+json\`, with every fault and its place.
+
+HEAD is wherever GET is, and OPTIONS answers the methods of a path.
+`;
+
+// What the document says of tokens, where requests need one.
+
+const BEARER = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'A token that the operator of the service gives out; it may be limited to reading, and to some types.',
+};
+
+export function secured(document: JsonObject, guarded: boolean): JsonObject {
+  if (!guarded) return document;
+  const components = isObject(document['components']) ? document['components'] : {};
+  return {
+    ...document,
+    security: [{ token: [] }],
+    components: { ...components, securitySchemes: { token: BEARER } },
+  };
 }

@@ -1,9 +1,10 @@
 /** What the document calls things: in ASCII, each name once, and the same for the same Model. */
 import { defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
-import { demandOf } from './nested-demand.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { requiredKeys } from '../validation/body-schema.ts';
 
-export interface Names {
+export interface SchemaNames {
   /** A record as lists and requests to one record show it. */
   record(type: RecordType): string;
   /** A record as other records show it: without its relations. */
@@ -23,7 +24,7 @@ export interface Names {
 /** Schemas that every document has. */
 const RESERVED = ['Problem', 'Fault'];
 
-export function createNames(): Names {
+export function createNames(): SchemaNames {
   const nameOf = namer(RESERVED);
   const [oneOf, manyOf] = [namer([]), namer([])];
   const shared = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
@@ -81,3 +82,55 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 export const oneInWords = ({ name }: RecordType): string => snakeCase(name).replaceAll('_', ' ');
 /** `book shelves`, for sentences. */
 export const manyInWords = ({ name }: RecordType): string => defaultPath(name).replaceAll('-', ' ');
+
+// References inside of the document.
+
+export type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'requestBodies' | 'examples';
+
+export type Components = Readonly<Record<ComponentKind, JsonObject>>;
+
+export const ref = (section: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${section}/${name}` });
+
+const REFERENCE = /^#\/components\/(\w+)\/([\w.-]+)$/;
+
+/** The components that `root` needs, directly or through others: what nothing refers to is left out. */
+export function needed(root: JsonValue, components: Components): JsonObject {
+  const found = new Map<string, Set<string>>();
+  const queue: JsonValue[] = [root];
+  for (const value of queue) {
+    if (Array.isArray(value)) queue.push(...value);
+    if (!isObject(value)) continue;
+    queue.push(...Object.values(value));
+    const [, section = '', name = ''] = REFERENCE.exec(String(value['$ref'] ?? '')) ?? [];
+    if (section === '' || found.get(section)?.has(name)) continue;
+    found.set(section, (found.get(section) ?? new Set()).add(name));
+    queue.push(component(components, section, name));
+  }
+  return kept(components, found);
+}
+
+function component(components: Components, section: string, name: string): JsonValue {
+  const value = new Map(Object.entries(components)).get(section)?.[name];
+  if (value === undefined) throw new Error(`the document has no component ${section}/${name}`);
+  return value;
+}
+
+function kept(components: Components, found: ReadonlyMap<string, ReadonlySet<string>>): JsonObject {
+  const sections = Object.entries(components).map(([section, all]) => {
+    const entries = Object.entries(all).filter(([name]) => found.get(section)?.has(name));
+    return [section, Object.fromEntries(entries)] as const;
+  });
+  return Object.fromEntries(sections.filter(([, entries]) => Object.keys(entries).length > 0));
+}
+
+// What the body of a related record must have: an identifier, or what makes a record, or nothing in particular.
+
+/** `link`: the identifier. Keys: these, or the identifier. */
+export type NestedDemand = 'link' | 'nothing' | readonly string[];
+
+export function demandOf({ target, nested, owned, toMany, inverse }: Relation): NestedDemand {
+  if (nested === 'link') return 'link';
+  const required = requiredKeys(target).filter((name) => name !== inverse?.name);
+  // An owned child that is there is updated: whether this one is, only the database knows.
+  return required.length === 0 || (owned && !toMany) ? 'nothing' : required;
+}

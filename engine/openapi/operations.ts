@@ -3,26 +3,23 @@ import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import { changeExample, recordExample, withExample } from './examples.ts';
-import type { HeaderName } from './header-parts.ts';
-import { listParameters } from './list-parameters.ts';
-import { manyInWords, type Names, oneInWords } from './names.ts';
-import { type SharedParameter, viewParameters } from './parameters.ts';
-import type { ProblemResponses } from './problem-answers.ts';
-import { ref } from './refs.ts';
+import { type HeaderName, listParameters, type SharedParameter, viewParameters } from './parameters.ts';
+import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
+import type { ProblemResponses } from './problems.ts';
 
-interface Kind {
+interface OperationKind {
   readonly operation: Operation;
   readonly path: 'collection' | 'item';
   readonly method: string;
-  readonly id: (type: RecordType, names: Names) => string;
+  readonly id: (type: RecordType, names: SchemaNames) => string;
   readonly summary: (type: RecordType) => string;
   readonly description: string;
   readonly shared: readonly SharedParameter[];
-  readonly body?: (type: RecordType, names: Names) => JsonObject;
-  readonly answers: (type: RecordType, names: Names) => JsonObject;
+  readonly body?: (type: RecordType, names: SchemaNames) => JsonObject;
+  readonly answers: (type: RecordType, names: SchemaNames) => JsonObject;
 }
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly OperationKind[] = [
   {
     operation: 'list',
     path: 'collection',
@@ -101,15 +98,15 @@ const KINDS: readonly Kind[] = [
 /** The methods of one of the two paths of a type. */
 export function pathMethods(
   type: RecordType,
-  path: Kind['path'],
-  names: Names,
+  path: OperationKind['path'],
+  names: SchemaNames,
   problems: ProblemResponses,
 ): JsonObject {
   const kinds = KINDS.filter((kind) => kind.path === path && type.operations.has(kind.operation));
   return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
 }
 
-function operationObject(kind: Kind, type: RecordType, names: Names, problems: ProblemResponses): JsonObject {
+function operationObject(kind: OperationKind, type: RecordType, names: SchemaNames, problems: ProblemResponses): JsonObject {
   const own = kind.operation === 'list' ? listParameters(type) : [];
   const body = kind.body?.(type, names);
   return {
@@ -129,7 +126,7 @@ function operationObject(kind: Kind, type: RecordType, names: Names, problems: P
 
 const sharedParameter = (name: SharedParameter): JsonObject => ref('parameters', name);
 
-function conditions({ operation }: Kind, { preconditions }: RecordType): readonly SharedParameter[] {
+function conditions({ operation }: OperationKind, { preconditions }: RecordType): readonly SharedParameter[] {
   if (operation !== 'update' && operation !== 'delete') return [];
   return preconditions === 'required' ? ['If-Match-Required'] : ['If-Match'];
 }
@@ -152,7 +149,7 @@ export const EMPTY_RESPONSES: JsonObject = {
   deleted: minimal('The record was deleted.', []),
 };
 
-function recordAnswer(type: RecordType, names: Names, description: string, headers: readonly HeaderName[]): JsonObject {
+function recordAnswer(type: RecordType, names: SchemaNames, description: string, headers: readonly HeaderName[]): JsonObject {
   const schema = ref('schemas', names.record(type));
   return {
     description,
@@ -161,7 +158,7 @@ function recordAnswer(type: RecordType, names: Names, description: string, heade
   };
 }
 
-function listAnswer(type: RecordType, names: Names): JsonObject {
+function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
   const schema = { type: 'array', items: ref('schemas', names.record(type)) };
   return {
     description: 'The records that match the filters, in the order asked for.',
@@ -179,14 +176,14 @@ function listAnswer(type: RecordType, names: Names): JsonObject {
   };
 }
 
-function updateAnswers(type: RecordType, names: Names): JsonObject {
+function updateAnswers(type: RecordType, names: SchemaNames): JsonObject {
   return {
     200: recordAnswer(type, names, 'The updated record.', ['ETag', 'Preference-Applied']),
     204: ref('responses', 'updated'),
   };
 }
 
-function changeBody(type: RecordType, names: Names, mediaTypes: readonly string[]): JsonObject {
+function changeBody(type: RecordType, names: SchemaNames, mediaTypes: readonly string[]): JsonObject {
   const media = withExample(ref('schemas', names.input(type)), 'A change of some values.', changeExample(type));
   return { required: true, content: Object.fromEntries(mediaTypes.map((name) => [name, media])) };
 }

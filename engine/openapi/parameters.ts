@@ -1,7 +1,11 @@
 /** The parameters that operations have in common: identifier, view, cursor, and request headers. */
-import type { JsonObject } from '../json.ts';
-import { MAX_INCLUDE_DEPTH, type RecordType } from '../model/model.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { oneInWords } from './names.ts';
+import { integer } from '../field-types/integer.ts';
+import type { OperatorName } from '../field-types/field-type.ts';
+import { MAX_IN_VALUES, operators } from '../query/operators.ts';
+import { fieldValueSchema } from './schemas.ts';
 
 const query = (name: string, description: string, more: JsonObject): JsonObject => ({
   name,
@@ -10,7 +14,7 @@ const query = (name: string, description: string, more: JsonObject): JsonObject 
   ...more,
 });
 
-const header = (name: string, description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
+const headerParameter = (name: string, description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
   name,
   in: 'header',
   description,
@@ -23,30 +27,30 @@ export const SHARED_PARAMETERS = {
     schema: { type: 'string' },
   }),
   before: query('before', 'The cursor of a `Link` header: the page in front of it.', { schema: { type: 'string' } }),
-  'If-None-Match': header('If-None-Match', 'An entity tag of this URL: where it is still the same, the answer is 304.'),
-  'If-Match': header(
+  'If-None-Match': headerParameter('If-None-Match', 'An entity tag of this URL: where it is still the same, the answer is 304.'),
+  'If-Match': headerParameter(
     'If-Match',
     'The entity tag that GET of this URL answered: where it differs now, the answer is 412.',
   ),
   'If-Match-Required': {
-    ...header('If-Match', 'The entity tag that GET of this URL answered: where it differs now, the answer is 412.'),
+    ...headerParameter('If-Match', 'The entity tag that GET of this URL answered: where it differs now, the answer is 412.'),
     required: true,
     example: '*',
   },
-  'Idempotency-Key': header(
+  'Idempotency-Key': headerParameter(
     'Idempotency-Key',
     'A text of your own for this request, such as a UUID: sent again under it, it is answered as before and makes nothing new.',
     { type: 'string', minLength: 1, maxLength: 255 },
   ),
-  'X-Request-Id': header('X-Request-Id', 'Names this request in the log; it is answered again.', {
+  'X-Request-Id': headerParameter('X-Request-Id', 'Names this request in the log; it is answered again.', {
     type: 'string',
     maxLength: 128,
   }),
-  'Prefer-Count': header('Prefer', '`count=none` leaves out X-Total-Count, which saves counting.', {
+  'Prefer-Count': headerParameter('Prefer', '`count=none` leaves out X-Total-Count, which saves counting.', {
     type: 'string',
     examples: ['count=none'],
   }),
-  'Prefer-Return': header('Prefer', '`return=minimal` answers 204 without the record.', {
+  'Prefer-Return': headerParameter('Prefer', '`return=minimal` answers 204 without the record.', {
     type: 'string',
     examples: ['return=minimal'],
   }),
@@ -96,3 +100,145 @@ function variantParameter({ variants, defaultVariant }: RecordType): readonly Js
   const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
   return [query('variant', 'Which fields are shown, accepted, and filtered by.', { schema })];
 }
+
+// The parameters of lists: page, order, and one for each value that a list can be filtered by.
+
+export function listParameters(type: RecordType): readonly JsonObject[] {
+  return [limit(type), orderBy(type), ...filters(type)];
+}
+
+const array = (name: string, description: string, schema: JsonObject, example: JsonValue): JsonObject => ({
+  name,
+  in: 'query',
+  description,
+  style: 'form',
+  explode: true,
+  schema: { type: 'array', ...schema },
+  example,
+});
+
+function limit({ maxLimit }: RecordType): JsonObject {
+  const description = `Two items: the offset of the first record, then how many records, at most ${maxLimit}. Without it the list is whole.`;
+  const items = { type: 'integer', minimum: 0 };
+  return array('_cnd[limit]', description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, maxLimit)]);
+}
+
+function orderBy(type: RecordType): JsonObject {
+  const namesParameter = [type.identifier.name, ...comparable(type).map(({ name }) => name)];
+  const description =
+    'The order: a field, optionally followed by asc or desc; further fields in the same way. ' +
+    `Fields are ${namesParameter.join(', ')}, and those behind relations to one record, such as \`zone.name\`. ` +
+    'Records without a value come first ascending, last descending; the identifier breaks ties.';
+  return array('_cnd[orderBy]', description, { items: { type: 'string' }, minItems: 1 }, [
+    type.identifier.name,
+    'desc',
+  ]);
+}
+
+/** Fields of any variant: which of them a variant filters by, their descriptions say. */
+const comparable = ({ fields }: RecordType): readonly Field[] =>
+  [...fields.values()].filter((field) => field.type.operators.length > 0);
+
+function filters(type: RecordType): readonly JsonObject[] {
+  const toOne = [...type.relations.values()].filter(({ toMany }) => !toMany);
+  return [
+    filter(type.identifier.name, type.identifier.description, INTEGER, integer.operators, 1),
+    ...comparable(type).map((field) => fieldFilter(field, type)),
+    ...toOne.map(relationFilter),
+  ];
+}
+
+const INTEGER: JsonObject = { type: 'integer' };
+
+function fieldFilter(field: Field, type: RecordType): JsonObject {
+  const {
+    description = '',
+    type: jsonType = 'string',
+    format,
+    enum: values,
+  } = fieldValueSchema({ ...field, nullable: false }, type);
+  const schema = {
+    type: jsonType,
+    ...(format === undefined ? {} : { format }),
+    ...(values === undefined ? {} : { enum: values }),
+  };
+  const sample = field.examples[0] ?? field.default ?? field.type.good(field, 1);
+  return filter(field.name, String(description), schema, field.type.operators, sample);
+}
+
+function relationFilter({ name, target, description }: Relation): JsonObject {
+  const text = `${description || target.name}, by its identifier`;
+  return filter(name, `${text}.`, INTEGER, integer.operators, 1);
+}
+
+/** Several operators are ANDed. The first example is no condition, so that forms begin with none. */
+function filter(
+  name: string,
+  description: string,
+  value: JsonObject,
+  known: readonly OperatorName[],
+  sample: JsonValue,
+): JsonObject {
+  const properties = Object.fromEntries(known.map((operator) => [operator, operand(operator, value)]));
+  return {
+    name: `_cnd[${name}]`,
+    in: 'query',
+    description: `Filter by ${name}. ${description}\n\n\`_cnd[${name}]=value\` is short for \`_cnd[${name}][eq]=value\`.`,
+    style: 'deepObject',
+    explode: true,
+    schema: { type: 'object', properties, additionalProperties: false },
+    examples: {
+      none: { summary: 'No condition', value: {} },
+      equal: { summary: 'Equal to a value', value: { eq: sample } },
+    },
+  };
+}
+
+const WANTED: Readonly<Record<(typeof operators)[OperatorName]['wants'], (value: JsonObject) => JsonObject>> = {
+  value: (value) => value,
+  values: (value) => ({ type: 'array', items: value, maxItems: MAX_IN_VALUES }),
+  flag: () => ({ type: 'boolean' }),
+};
+
+const operand = (operator: OperatorName, value: JsonObject): JsonObject => {
+  const { wants, description } = operators[operator];
+  return { ...WANTED[wants](value), description };
+};
+
+// The headers of answers, by the name that the document has for them.
+
+const text = (description: string, example?: string): JsonObject => ({
+  description,
+  schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
+});
+
+const always = (header: JsonObject): JsonObject => ({ ...header, required: true });
+
+export const HEADERS = {
+  'Cache-Control': always(text('A cache asks again each time.', 'no-cache')),
+  Vary: always(text('The request headers that decide about the answer.', 'Accept, Accept-Encoding, Prefer')),
+  'X-Request-Id': always(text('The name of the request: the one that was sent, or a new one.')),
+  ETag: text('The entity tag of this answer, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
+  Location: always(text('The path of the new record.', '/api/things/1')),
+  'X-Total-Count': {
+    description: 'How many records match the filters, whatever the page; absent after Prefer: count=none.',
+    schema: { type: 'integer', minimum: 0, examples: [42] },
+  },
+  Link: text(
+    'With a limit: the first, next and previous page (RFC 8288). The links stay right while records come and go.',
+    '</api/things?_cnd[limit]=0&_cnd[limit]=20>; rel="first"',
+  ),
+  'Preference-Applied': text('The preferences that were followed (RFC 7240).', 'return=minimal'),
+  'Retry-After': always({
+    description: 'Seconds after which another attempt is worth while.',
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  }),
+  Accept: text('The media types that a body here may have.', 'application/json'),
+  'Accept-Encoding': text('The encodings that a body here may have.', 'identity'),
+  'WWW-Authenticate': always(text('What is missing: a token, or one with more rights (RFC 6750).', 'Bearer')),
+  RateLimit: always(text('How many requests are left, and for how many seconds.', '"minute";r=0;t=42')),
+  'RateLimit-Policy': always(text('How many requests there are in so many seconds.', '"minute";q=1200;w=60')),
+  'Accept-Patch': text('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
+} as const satisfies Readonly<Record<string, JsonObject>>;
+
+export type HeaderName = keyof typeof HEADERS;

@@ -1,6 +1,7 @@
 /** Model -> its entity-relationship diagram, in Graphviz's language. */
+import { Worker } from 'node:worker_threads';
 import type { Field, Model, RecordType, Reference } from '../model/model.ts';
-import { escaped } from './html.ts';
+import { escaped } from './layout.ts';
 
 /** Colours are classes of the page's style sheet, so that the picture follows light and dark. */
 const HEAD = [
@@ -67,4 +68,24 @@ function columnEdge(type: RecordType, { target, relation, required, unique }: Re
 function edge(from: RecordType, to: RecordType, tail: string, head: string, label: string): string {
   const attributes = `arrowtail=${tail}, arrowhead=${head}, label=${quoted(label)}, tooltip=${quoted(`${from.name} – ${to.name}`)}`;
   return `${quoted(from.name)} -> ${quoted(to.name)} [${attributes}];`;
+}
+
+// Draws a diagram on a thread of its own: Graphviz would hold up every other request meanwhile.
+
+const SOURCE = `
+const { parentPort, workerData } = require('node:worker_threads');
+require(workerData.library)
+  .instance()
+  .then((viz) => parentPort.postMessage(viz.renderString(workerData.diagram, { format: 'svg_inline' })));
+`;
+
+/** The picture as an SVG element. */
+export function draw(diagram: string): Promise<string> {
+  const workerData = { library: require.resolve('@viz-js/viz'), diagram };
+  const worker = new Worker(SOURCE, { eval: true, workerData });
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the diagram could not be drawn')));
+  });
 }

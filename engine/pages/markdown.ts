@@ -1,13 +1,13 @@
 /** The Markdown that the project's own documents use -> HTML: headings, paragraphs, lists, tables, code. */
-import { escaped, type Html } from './html.ts';
+import { escaped, type Html } from './layout.ts';
 
-interface Kind {
+interface BlockKind {
   /** One block from the start of the text. */
   readonly pattern: RegExp;
   readonly render: (match: RegExpExecArray) => string;
 }
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly BlockKind[] = [
   { pattern: /^```\w*\n([\s\S]*?)^```\n/m, render: ([, code = '']) => `<pre><code>${escaped(code)}</code></pre>` },
   { pattern: /^(#{1,4}) (.+)\n/, render: ([, marks = '', text = '']) => heading(marks.length, text) },
   { pattern: /^(?:\|.*\n)+/, render: ([table]) => tableOf(table) },

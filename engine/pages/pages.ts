@@ -4,18 +4,16 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { stringify } from 'yaml';
-import { createDocument } from '../openapi/document.ts';
-import { secured } from '../openapi/secured.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createDocument, secured } from '../openapi/document.ts';
 import { Problem } from '../problem.ts';
-import { diagramOf } from './diagram.ts';
-import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE } from './docs-page.ts';
-import { draw } from './draw.ts';
-import { guidePage } from './guide-page.ts';
-import { SECURITY_HEADERS } from './security.ts';
-import { type Service, startPage } from './start-page.ts';
-import { STYLE } from './style.ts';
-import { TOKEN_SCRIPT } from './token-form.ts';
-import { type Send, type TextPage, textSender } from './text-page.ts';
+import { diagramOf, draw } from './diagram.ts';
+import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs-page.ts';
+import { html, layout, SECURITY_HEADERS, STYLE } from './layout.ts';
+import { type Described, startPage } from './start-page.ts';
+import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
+import { entityTag, matchesWeakly } from '../http/conditions.ts';
+import { markdownToHtml } from './markdown.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -30,7 +28,7 @@ const fromSwagger = (file: string) => (): Promise<string> =>
 /** What the maintainers of the descriptors tell the authors of clients, if anything. */
 const GUIDE = 'CLIENTS.md';
 
-export interface PagesOptions extends Omit<Service, 'hasGuide'> {
+export interface PagesOptions extends Omit<Described, 'hasGuide'> {
   readonly schemaDirectory: string;
 }
 
@@ -91,3 +89,71 @@ export function createPages(options: PagesOptions): RequestHandler {
     else throw refusedMethod(request.method);
   };
 }
+
+// A text that is made when it is first asked for, and then sent from memory: with a tag, and compressed.
+
+export interface TextPage {
+  readonly mediaType: string;
+  readonly make: () => string | Promise<string>;
+}
+
+export type Send = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+interface Made {
+  /** One for all who ask: what many have not read yet is in memory once. */
+  readonly bytes: Buffer;
+  readonly tag: string;
+  readonly compressed: Map<Coding, Promise<Buffer>>;
+}
+
+/** `vary` names the request headers by which it differs. */
+export function textSender({ mediaType, make }: TextPage, vary: string): Send {
+  let made: Promise<Made> | undefined;
+  /** One that could not be made is tried again next time. */
+  const ready = (): Promise<Made> => {
+    made ??= prepared(make).catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+  return async (request, response) => {
+    const page = await ready();
+    const headers = { ...SECURITY_HEADERS, 'Cache-Control': 'no-cache', Vary: vary };
+    const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
+    const tag = coding === undefined ? page.tag : page.tag.replace(/"$/, `-${coding}"`);
+    if (matchesWeakly(request.headers['if-none-match'] ?? '', tag)) {
+      response.writeHead(304, { ...headers, ETag: tag }).end();
+      return;
+    }
+    const body = coding === undefined ? page.bytes : await compressed(page, coding);
+    const encoding = coding === undefined ? {} : { 'Content-Encoding': coding };
+    const described = { 'Content-Type': mediaType, 'Content-Length': body.length, ETag: tag, ...encoding };
+    response.writeHead(200, { ...headers, ...described });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  };
+}
+
+async function prepared(make: TextPage['make']): Promise<Made> {
+  const text = await make();
+  return { bytes: Buffer.from(text), tag: entityTag(text), compressed: new Map() };
+}
+
+function compressed({ bytes, compressed: known }: Made, coding: Coding): Promise<Buffer> {
+  const body = known.get(coding) ?? compress(bytes, coding);
+  known.set(coding, body);
+  return body;
+}
+
+// The guide for client authors as a page.
+
+export const guidePage = (title: string, markdown: string): string =>
+  layout({
+    title: `Guide for client authors – ${title}`,
+    head: html`<link rel="stylesheet" href="style.css" />`,
+    body: html`<header class="guide">
+        <p class="version"><a href="..">${title}</a></p>
+      </header>
+      <main class="guide">${markdownToHtml(markdown)}</main>
+      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
+  });

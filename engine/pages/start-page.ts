@@ -1,10 +1,9 @@
 /** The start page: what runs here, its record types, and how they belong together. */
 import type { Model, RecordType } from '../model/model.ts';
-import { type Html, html, NOTHING } from './html.ts';
-import { layout } from './layout.ts';
-import { tokenForm, tokenScript } from './token-form.ts';
+import { type Html, html, layout, NO_HTML } from './layout.ts';
+import { tokenForm, tokenScript } from './docs-page.ts';
 
-export interface Service {
+export interface Described {
   readonly model: Model;
   readonly title: string;
   readonly version: string;
@@ -18,7 +17,7 @@ const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
 /** `diagram` is the picture of the model as an SVG element; undefined where there is none. */
 export function startPage(
-  { model, title, version, hasGuide, guarded = false }: Service,
+  { model, title, version, hasGuide, guarded = false }: Described,
   diagram: string | undefined,
 ): string {
   const types = [...model.types.values()];
@@ -26,7 +25,7 @@ export function startPage(
   const related = types.filter(({ operations }) => operations.size === 0);
   // Whoever sends no token that is known learns of no type.
   const isLocked = guarded && types.length === 0;
-  const byToken = guarded ? html` data-by-token` : NOTHING;
+  const byToken = guarded ? html` data-by-token` : NO_HTML;
   const body = html`<a class="skip" href="#types">Skip to the record types</a>
     <header>
       <p class="version">Version ${version}</p>
@@ -35,14 +34,14 @@ export function startPage(
       <nav aria-label="Documentation">
         <ul>
           <li><a class="main" href="docs">Interactive reference</a></li>
-          ${hasGuide ? html`<li><a href="docs/clients">Guide for client authors</a></li>` : NOTHING}
+          ${hasGuide ? html`<li><a href="docs/clients">Guide for client authors</a></li>` : NO_HTML}
           <li><a href="openapi.json"${byToken}>OpenAPI as JSON</a></li>
           <li><a href="openapi.yaml"${byToken}>as YAML</a></li>
         </ul>
       </nav>
       ${tokenForm(guarded)}
     </header>
-    <main${byToken}${isLocked ? html` data-locked` : NOTHING}>
+    <main${byToken}${isLocked ? html` data-locked` : NO_HTML}>
       <h2 id="types">Record types</h2>
       ${
         isLocked
@@ -51,8 +50,8 @@ export function startPage(
               ${served.map((type) => card(type, byToken))}
             </ul>`
       }
-      ${related.length === 0 ? NOTHING : relatedSection(related)}
-      ${diagram === undefined || isLocked ? NOTHING : diagramSection(diagram)}
+      ${related.length === 0 ? NO_HTML : relatedSection(related)}
+      ${diagram === undefined || isLocked ? NO_HTML : diagramSection(diagram)}
     </main>
     <footer>Everything on this page comes from the descriptors that the service was started with.</footer>`;
   return layout({ title, head: html`<link rel="stylesheet" href="docs/style.css" />${tokenScript(guarded)}`, body });
@@ -68,7 +67,7 @@ function card(type: RecordType, byToken: Html): Html {
   const url = `api/${encodeURIComponent(path)}`;
   const list = operations.has('list')
     ? html`<a href="${url}${FIRST_PAGE}" ${byToken} aria-label="First ${name} records">First records</a>`
-    : NOTHING;
+    : NO_HTML;
   return html`<li>
     <h3>${name}</h3>
     <p class="quiet">${description}</p>

@@ -5,7 +5,7 @@ export type CodePoints = readonly (readonly [first: number, last: number])[];
 
 const LAST = 0x10_ffff;
 
-export const NOTHING: CodePoints = [];
+export const NO_CODE_POINTS: CodePoints = [];
 export const ANYTHING: CodePoints = [[0, LAST]];
 
 export function union(sets: readonly CodePoints[]): CodePoints {

@@ -4,9 +4,8 @@
  * left. A pattern that RegExp decides in linear time as well is left to it, which is some fifty times as fast.
  */
 import { RE2JS } from 're2js';
-import type { CodePoints } from './code-points.ts';
-import { parsePattern, type Part, PatternFault } from './parse.ts';
-import { isPredictable } from './predictable.ts';
+import { areDisjoint, type CodePoints, NO_CODE_POINTS, union } from './code-points.ts';
+import { parsePattern, PatternFault, type PatternPart } from './parse.ts';
 
 export interface Matcher {
   test(text: string): boolean;
@@ -15,8 +14,8 @@ export interface Matcher {
 }
 
 /** What a text must match from its beginning, or must not. */
-interface Demand {
-  readonly part: Part;
+interface LookaheadTest {
+  readonly part: PatternPart;
   readonly negative: boolean;
 }
 
@@ -58,17 +57,17 @@ export function patternFault(text: string, maxLength = ANY_LENGTH): string | und
   }
 }
 
-const isSimple = (demands: readonly Demand[]): boolean =>
+const isSimple = (demands: readonly LookaheadTest[]): boolean =>
   demands.every(({ part }) => isAnchored(part) && isPredictable(part));
 
-const isAnchored = (part: Part): boolean => part.kind === 'sequence' && isStart(part.parts[0]);
-const isStart = (part: Part | undefined): boolean => part?.kind === 'place' && part.sign === '^';
+const isAnchored = (part: PatternPart): boolean => part.kind === 'sequence' && isStart(part.parts[0]);
+const isStart = (part: PatternPart | undefined): boolean => part?.kind === 'place' && part.sign === '^';
 
 /** Lookaheads at the beginning of a text are demands of their own: `^(?=A)(?!B)C` is ^A, not ^B, and ^C. */
-function demandsOf(pattern: Part): readonly Demand[] {
+function demandsOf(pattern: PatternPart): readonly LookaheadTest[] {
   if (pattern.kind !== 'sequence' || !isStart(pattern.parts[0])) return [{ part: pattern, negative: false }];
-  const [start, ...others] = pattern.parts as readonly [Part, ...Part[]];
-  const from = (parts: readonly Part[]): Part => ({ kind: 'sequence', parts: [start, ...parts] });
+  const [start, ...others] = pattern.parts as readonly [PatternPart, ...PatternPart[]];
+  const from = (parts: readonly PatternPart[]): PatternPart => ({ kind: 'sequence', parts: [start, ...parts] });
   const end = others.findIndex(({ kind }) => kind !== 'lookahead');
   const count = end < 0 ? others.length : end;
   const looks = others.slice(0, count).flatMap((part) => (part.kind === 'lookahead' ? [part] : []));
@@ -78,12 +77,12 @@ function demandsOf(pattern: Part): readonly Demand[] {
   ];
 }
 
-function matcherOf(demand: Demand): (text: string) => boolean {
+function matcherOf(demand: LookaheadTest): (text: string) => boolean {
   const program = programOf(demand);
   return demand.negative ? (text) => !program.test(text) : (text) => program.test(text);
 }
 
-function programOf({ part }: Demand): RE2JS {
+function programOf({ part }: LookaheadTest): RE2JS {
   const text = inRe2(part);
   try {
     return RE2JS.compile(text);
@@ -96,7 +95,7 @@ function programOf({ part }: Demand): RE2JS {
 
 const PLACES: Readonly<Record<string, string>> = { '^': '\\A', $: '\\z' };
 
-function inRe2(part: Part): string {
+function inRe2(part: PatternPart): string {
   if (part.kind === 'one') return classOf(part.of);
   if (part.kind === 'place') return PLACES[part.sign] ?? part.sign;
   if (part.kind === 'sequence') return part.parts.map(inRe2).join('');
@@ -116,3 +115,50 @@ function classOf(set: CodePoints): string {
 }
 
 const point = (code: number): string => `\\x{${code.toString(16)}}`;
+
+// Whether the next character of a text always says alone how a pattern goes on. Such a pattern is linear in RegExp too:
+// where it fails, every way that RegExp goes back to fails at its first character.
+
+/** `follow`: what may come behind the part. */
+export function isPredictable(part: PatternPart, follow: CodePoints = NO_CODE_POINTS): boolean {
+  if (part.kind === 'one' || part.kind === 'place') return true;
+  if (part.kind === 'lookahead') return isPredictable(part.part);
+  if (part.kind === 'repeat') return isPredictableRepeat(part, follow);
+  const { parts } = part;
+  if (part.kind === 'sequence')
+    return parts.every((each, index) => isPredictable(each, firstOf(parts.slice(index + 1), follow)));
+  const starts = parts.map((each) => (isEmptyable(each) ? union([startOf(each), follow]) : startOf(each)));
+  return (
+    parts.filter(isEmptyable).length <= 1 &&
+    starts.every((start, index) => starts.slice(index + 1).every((other) => areDisjoint(start, other))) &&
+    parts.every((each) => isPredictable(each, follow))
+  );
+}
+
+function isPredictableRepeat({ part, min, max }: Extract<PatternPart, { kind: 'repeat' }>, follow: CodePoints): boolean {
+  if (isEmptyable(part)) return false;
+  if (max > min && !areDisjoint(startOf(part), follow)) return false;
+  return isPredictable(part, max > 1 ? union([startOf(part), follow]) : follow);
+}
+
+/** What a sequence can begin with, if `follow` comes behind it. */
+function firstOf(parts: readonly PatternPart[], follow: CodePoints): CodePoints {
+  const end = parts.findIndex((part) => !isEmptyable(part));
+  if (end < 0) return union([...parts.map(startOf), follow]);
+  return union(parts.slice(0, end + 1).map(startOf));
+}
+
+function startOf(part: PatternPart): CodePoints {
+  if (part.kind === 'one') return part.of;
+  if (part.kind === 'sequence') return firstOf(part.parts, NO_CODE_POINTS);
+  if (part.kind === 'choice') return union(part.parts.map(startOf));
+  return part.kind === 'repeat' ? startOf(part.part) : NO_CODE_POINTS;
+}
+
+/** Whether it may match without taking a character. */
+function isEmptyable(part: PatternPart): boolean {
+  if (part.kind === 'one') return false;
+  if (part.kind === 'sequence') return part.parts.every(isEmptyable);
+  if (part.kind === 'choice') return part.parts.some(isEmptyable);
+  return part.kind !== 'repeat' || part.min === 0 || isEmptyable(part.part);
+}

@@ -1,28 +1,28 @@
 /** The text of a pattern (ECMA-262, flag `u`) -> its parts. What no engine can decide in linear time is refused by name. */
-import { type CodePoints, complement, NAMED, NOTHING, propertyOf, union } from './code-points.ts';
+import { type CodePoints, complement, NAMED, NO_CODE_POINTS, propertyOf, union } from './code-points.ts';
 
 /** A pattern that is not taken: the message says why, and what to write instead. */
 export class PatternFault extends Error {}
 
-export type Part =
+export type PatternPart =
   | { readonly kind: 'one'; readonly of: CodePoints }
   | { readonly kind: 'place'; readonly sign: string }
-  | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly Part[] }
-  | { readonly kind: 'repeat'; readonly part: Part; readonly min: number; readonly max: number }
-  | { readonly kind: 'lookahead'; readonly part: Part; readonly negative: boolean };
+  | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternPart[] }
+  | { readonly kind: 'repeat'; readonly part: PatternPart; readonly min: number; readonly max: number }
+  | { readonly kind: 'lookahead'; readonly part: PatternPart; readonly negative: boolean };
 
 /** Times that a part may be repeated, as RE2 has it. */
 const MAX_TIMES = 1000;
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, '0': 0 };
 
 /** Throws a PatternFault, or the SyntaxError of RegExp. */
-export function parsePattern(text: string): Part {
+export function parsePattern(text: string): PatternPart {
   void new RegExp(text, 'u');
   return createParser([...text]).choice();
 }
 
 /** RegExp has said that the text is well-formed: nothing is missing here. */
-function createParser(signs: readonly string[]): { choice(): Part } {
+function createParser(signs: readonly string[]): { choice(): PatternPart } {
   let place = 0;
 
   const peek = (ahead = 0): string => signs[place + ahead] ?? '';
@@ -41,19 +41,19 @@ function createParser(signs: readonly string[]): { choice(): Part } {
     return signs.slice(from, place - 1).join('');
   }
 
-  function choice(): Part {
+  function choice(): PatternPart {
     const parts = [sequence()];
     while (take('|')) parts.push(sequence());
     return parts.length === 1 && parts[0] ? parts[0] : { kind: 'choice', parts };
   }
 
-  function sequence(): Part {
-    const parts: Part[] = [];
+  function sequence(): PatternPart {
+    const parts: PatternPart[] = [];
     while (place < signs.length && peek() !== '|' && peek() !== ')') parts.push(repeated(atom()));
     return { kind: 'sequence', parts };
   }
 
-  function repeated(part: Part): Part {
+  function repeated(part: PatternPart): PatternPart {
     const times = timesOf();
     if (!times) return part;
     take('?');
@@ -74,11 +74,11 @@ function createParser(signs: readonly string[]): { choice(): Part } {
     return [Number(min), max === '' ? Infinity : Number(max)];
   }
 
-  function atom(): Part {
+  function atom(): PatternPart {
     const sign = peek();
     place += 1;
     if (sign === '^' || sign === '$') return { kind: 'place', sign };
-    if (sign === '.') return one(NAMED['.'] ?? NOTHING);
+    if (sign === '.') return one(NAMED['.'] ?? NO_CODE_POINTS);
     if (sign === '[') return one(characterClass());
     if (sign === '(') return group();
     if (sign !== '\\') return one(single(codeOf(sign)));
@@ -88,7 +88,7 @@ function createParser(signs: readonly string[]): { choice(): Part } {
     return one(escaped());
   }
 
-  function group(): Part {
+  function group(): PatternPart {
     if (looksAt('?<=') || looksAt('?<!'))
       throw new PatternFault('it looks behind (?<= or (?<!, which is not supported; name what stands before instead');
     const negative = looksAt('?!');
@@ -154,6 +154,6 @@ function createParser(signs: readonly string[]): { choice(): Part } {
   return { choice };
 }
 
-const one = (of: CodePoints): Part => ({ kind: 'one', of });
+const one = (of: CodePoints): PatternPart => ({ kind: 'one', of });
 const single = (code: number): CodePoints => [[code, code]];
 const codeOf = (sign: string): number => sign.codePointAt(0) ?? 0;

@@ -2,9 +2,10 @@
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
-import type { Complain } from './faults.ts';
+import { type Complain, complainAbout } from './parameters.ts';
 import type { Cursor, ListQuery, Path } from './list-query.ts';
-import { perQuery } from './per-query.ts';
+import { perQuery } from '../memo.ts';
+import type { Fault } from '../problem.ts';
 
 /** A longer one would break the header or the URL that carries it. */
 export const MAX_CURSOR_LENGTH = 2048;
@@ -63,4 +64,26 @@ function isValueOf({ relations, field }: Path, value: JsonValue | undefined): bo
   if (value === null) return field !== undefined || relations.length > 0;
   const text = String(value);
   return (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0');
+}
+
+// `after=` and `before=`: a page that begins or ends at a place in the list, right while rows come and go.
+
+/** To be called last: a cursor is bound to everything else, and not judged while that has faults. */
+export function resolveCursor(
+  query: ListQuery,
+  plain: ReadonlyMap<string, string>,
+  faults: Fault[],
+): Cursor | undefined {
+  const after = plain.get('after');
+  const before = plain.get('before');
+  const text = after ?? before;
+  if (text === undefined || faults.length > 0) return undefined;
+  const direction = after === undefined ? 'before' : 'after';
+  const complain = complainAbout(faults, direction);
+  if (after !== undefined && before !== undefined)
+    return complain('contradiction', 'Either after or before can be given, not both');
+  if (query.limit === undefined)
+    return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
+  if (query.offset > 0) return complain('contradiction', `${direction} takes the place of the offset, which must be 0`);
+  return decodeCursor(query, direction, text, complain);
 }

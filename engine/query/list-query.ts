@@ -56,3 +56,11 @@ export interface ListQuery {
   readonly limit: number | undefined;
   readonly cursor: Cursor | undefined;
 }
+
+/** How much one request may ask for. */
+export interface QueryLimits {
+  /** Filters of a list. */
+  readonly maxFilters: number;
+  /** Relations that are shown, at all levels: each is a part of the statement that is built for it. */
+  readonly maxIncludes: number;
+}

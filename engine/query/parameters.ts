@@ -1,5 +1,7 @@
 /** The wire form of a query string: keys and values decoded, brackets taken apart. It promises nothing about names. */
-import type { Fault } from '../problem.ts';
+import { type Fault, MAX_ERRORS } from '../problem.ts';
+import type { Cursor } from './list-query.ts';
+import { shortened } from '../names.ts';
 
 export interface Parameter {
   /** The key as the client wrote it, decoded. */
@@ -82,3 +84,38 @@ export function groupParameters(
   }
   return groups;
 }
+
+// The query strings of neighbouring pages, for the links of a list.
+
+/** The query string of the page at a cursor, or of the first page. */
+export type PageSearch = (direction?: Cursor['direction'], cursor?: string) => string;
+
+/** Keeps the client's own parameters. All are encoded anew: what a client may send raw could end a header's value. */
+export function pageSearches(search: string, limit: number): PageSearch {
+  const own = parseParameters(search).all.filter((parameter) => !isPlace(parameter));
+  const kept = own.map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`).join('');
+  const first = `${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=${limit}`;
+  return (direction, cursor) => (direction && cursor !== undefined ? `${first}&${direction}=${cursor}` : first);
+}
+
+/** What says where in the list a page lies. */
+const isPlace = ({ key, steps }: Parameter): boolean => steps?.[0] === 'limit' || key === 'after' || key === 'before';
+
+// How the resolvers say what is wrong with a parameter.
+
+/** Answers undefined, so that a function which cannot go on returns it. `suggest` gives the end of the message. */
+export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
+
+export const complainAbout =
+  (faults: Fault[], parameter: string): Complain =>
+  (code, message, suggest) => {
+    // Those of faults that are not listed would cost more than the rest together.
+    const suggestion = suggest && faults.length < MAX_ERRORS ? suggest() : '';
+    faults.push({ parameter, code, message: message + suggestion });
+    return undefined;
+  };
+
+const MAX_QUOTED = 60;
+
+/** A client's text inside a message. */
+export const quote = (text: string): string => JSON.stringify(shortened(text, MAX_QUOTED));

@@ -1,13 +1,14 @@
 /** What the requests to one type have in common, made at boot. */
 import type { RecordType, Variant } from '../model/model.ts';
-import { type BoundedCache, createBoundedCache } from './bounded-cache.ts';
-import type { QueryLimits } from './limits.ts';
-import type { ListQuery, OrderBy, View } from './list-query.ts';
-import { WHOLE } from './resolve-limit.ts';
-import { defaultOrder } from './resolve-order.ts';
-import { type Names, namesOf } from './resolve-path.ts';
-import { type Accepted, acceptedByLists } from './sort-parameters.ts';
+import { type BoundedCache, createBoundedCache } from '../memo.ts';
+import type { ListQuery, OrderBy, QueryLimits, View } from './list-query.ts';
+import { defaultOrder } from './order.ts';
+import { namesOf, type PathNames } from './paths.ts';
 import { defaultView } from './view.ts';
+import { nearest } from '../names.ts';
+import type { Fault } from '../problem.ts';
+import { type Complain, complainAbout, type Parameter, parseParameters, quote } from './parameters.ts';
+import { wireArray, type WireItem } from './filters.ts';
 
 export interface PreparedType {
   readonly type: RecordType;
@@ -18,11 +19,11 @@ export interface PreparedType {
   readonly query: ListQuery;
   /** Those that were asked for lately, by their query string: clients repeat themselves. */
   readonly queries: BoundedCache<ListQuery>;
-  readonly accepted: Accepted;
+  readonly accepted: AcceptedParameters;
   readonly limits: QueryLimits;
 }
 
-export interface PreparedVariant extends Names {
+export interface PreparedVariant extends PathNames {
   /** That of a request without `include` and `fields`. */
   readonly view: View;
   /** Others that were asked for lately. */
@@ -53,4 +54,112 @@ export function prepareType(type: RecordType, limits: QueryLimits): PreparedType
 export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {
   const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
   return { ...namesOf(type, variant), view: defaultView(type, variant), views, limits };
+}
+
+// Sorts the parameters of a request by who reads them, and refuses those that nobody reads.
+
+export interface SortedParameters {
+  readonly limit: readonly Parameter[];
+  readonly orderBy: readonly Parameter[];
+  readonly filters: readonly Parameter[];
+  /** The others, each of which is given once. */
+  readonly plain: ReadonlyMap<string, string>;
+}
+
+/** What a kind of request knows. */
+export interface AcceptedParameters {
+  readonly plain: ReadonlySet<string>;
+  /** Whether it takes `_cnd[…]`. */
+  readonly conditions: boolean;
+  /** Each name that a client may have meant, and how it is written. */
+  readonly spellings: ReadonlyMap<string, string>;
+}
+
+const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
+const LIST_PARAMETERS = [...VIEW_PARAMETERS, 'after', 'before'];
+
+export const ACCEPTED_BY_VIEWS: AcceptedParameters = {
+  plain: new Set(VIEW_PARAMETERS),
+  conditions: false,
+  spellings: new Map(VIEW_PARAMETERS.map((name) => [name, name])),
+};
+
+export function acceptedByLists({ identifier, fields, relations }: RecordType): AcceptedParameters {
+  const conditions = ['limit', 'orderBy', identifier.name, ...fields.keys(), ...relations.keys()];
+  const spellings = [
+    ...conditions.map((name) => [name, `_cnd[${name}]`] as const),
+    ...LIST_PARAMETERS.map((name) => [name, name] as const),
+  ];
+  return { plain: new Set(LIST_PARAMETERS), conditions: true, spellings: new Map(spellings) };
+}
+
+export function sortParameters(search: string, accepted: AcceptedParameters, faults: Fault[]): SortedParameters {
+  const { all, faults: undecodable } = parseParameters(search);
+  for (const fault of undecodable) faults.push(fault);
+  const sorted = {
+    limit: [] as Parameter[],
+    orderBy: [] as Parameter[],
+    filters: [] as Parameter[],
+    plain: new Map<string, string>(),
+  };
+  for (const parameter of all) {
+    const { key, steps, value } = parameter;
+    if (steps && accepted.conditions) sorted[readerOf(steps)].push(parameter);
+    else if (!accepted.plain.has(key)) refuse(parameter, accepted, faults);
+    else if (sorted.plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
+    else sorted.plain.set(key, value);
+  }
+  return sorted;
+}
+
+function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
+  return name === 'limit' || name === 'orderBy' ? name : 'filters';
+}
+
+function refuse({ key, steps }: Parameter, { conditions, spellings }: AcceptedParameters, faults: Fault[]): void {
+  const complain = complainAbout(faults, key);
+  if (steps && !conditions) complain('unknown-parameter', `${quote(key)} is a parameter of lists only`);
+  else complain('unknown-parameter', `${quote(key)} is no parameter here`, () => suggestion(key, spellings));
+}
+
+/** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */
+function suggestion(key: string, spellings: AcceptedParameters['spellings']): string {
+  const bare = key.replace(/^_cnd(?=\[)/, '').replace(/[[\]]/g, '');
+  const meant = spellings.get(nearest(bare, spellings.keys()) ?? '');
+  return meant === undefined ? '' : `; did you mean "${meant}"?`;
+}
+
+// `_cnd[limit]`: the offset, then how many records.
+
+export type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
+
+export const WHOLE: ListRange = Object.freeze({ offset: 0, limit: undefined });
+
+const USAGE =
+  '_cnd[limit] takes two items, first the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20 (only a limit: _cnd[limit][1]=20)';
+
+export function resolveLimit(parameters: readonly Parameter[], maxLimit: number, faults: Fault[]): ListRange {
+  const [first] = parameters;
+  if (!first) return WHOLE;
+  const items = limitItems(parameters, complainAbout(faults, first.key));
+  const at = (place: number): Parameter | undefined => items.find(({ index }) => index === place)?.parameter;
+  return { offset: wholeNumber(at(0), faults) ?? 0, limit: wholeNumber(at(1), faults, maxLimit) };
+}
+
+function limitItems(parameters: readonly Parameter[], complain: Complain): readonly WireItem[] {
+  const array = wireArray(parameters, 1, complain);
+  if (!array) return [];
+  const { indexed, items } = array;
+  if (items.some(({ index }) => index > 1)) return complain('too-many-items', USAGE) ?? [];
+  return items.length === 1 && !indexed ? (complain('lone-value', USAGE) ?? []) : items;
+}
+
+function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = Infinity): number | undefined {
+  if (!item) return undefined;
+  const complain = complainAbout(faults, item.key);
+  const number = Number(item.value);
+  if (!/^\d+$/.test(item.value) || !Number.isSafeInteger(number)) {
+    return complain('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${USAGE}`);
+  }
+  return number > greatest ? complain('limit-too-large', `The limit of this list is at most ${greatest}`) : number;
 }

@@ -1,11 +1,12 @@
 /** `variant`, `include` and `fields`: what of a record is shown. */
 import type { Fault } from '../problem.ts';
-import { complainAbout, quote } from './faults.ts';
+import { type Complain, complainAbout, quote } from './parameters.ts';
 import type { View } from './list-query.ts';
 import { type PreparedType, type PreparedVariant, prepareVariant } from './prepared-type.ts';
-import { resolveFields } from './resolve-fields.ts';
-import { resolveInclude } from './resolve-include.ts';
-import { countRelations, createView } from './view.ts';
+import { countRelations, createView, type Included, type NamedParts } from './view.ts';
+import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import type { PathNames } from './paths.ts';
 
 export function resolveVariant(prepared: PreparedType, name: string | undefined, faults: Fault[]): PreparedVariant {
   const { type, variants, defaultVariant, limits } = prepared;
@@ -50,4 +51,140 @@ function makeView(
   }
   views.set(text, view);
   return view;
+}
+
+// `fields=title,author.name`: what of a record and of related ones is shown. Identifiers always are.
+
+interface NamingParts extends NamedParts {
+  whole: boolean;
+  readonly fields: Set<Field>;
+  readonly relations: Map<Relation, NamingParts>;
+}
+
+/** Where a path has come to: the record there, what may be named of it, and what was named so far. */
+interface FieldsPlace {
+  readonly type: RecordType;
+  readonly fields: readonly Field[];
+  /** Who decided on the fields. */
+  readonly decidedBy: string;
+  readonly included: Included | undefined;
+  readonly naming: NamingParts;
+  readonly depth: number;
+}
+
+/** `included` undefined: the relations that are named here are those that are shown. */
+export function resolveFields(names: PathNames, text: string, included: Included | undefined, faults: Fault[]): NamedParts {
+  const complain = complainAbout(faults, 'fields');
+  const naming = nothing();
+  const decidedBy = `Variant "${names.variant.name}"`;
+  const root = { type: names.type, fields: names.variant.fields, decidedBy, included, naming, depth: 0 };
+  for (const path of splitPaths(text)) namePath(root, path, complain);
+  return naming;
+}
+
+const nothing = (): NamingParts => ({ whole: false, fields: new Set(), relations: new Map() });
+
+function namePath(root: FieldsPlace, path: string, complain: Complain): void {
+  const steps = path.split('.');
+  let place: FieldsPlace | undefined = root;
+  for (const [index, step] of steps.entries()) {
+    const relation: Relation | undefined = place.type.relations.get(step);
+    if (!relation)
+      return index === steps.length - 1 ? nameField(place, step, complain) : unknownRelation(place, step, complain);
+    place = through(place, relation, path, complain);
+    if (!place) return;
+  }
+  place.naming.whole = true;
+}
+
+function through(
+  { included, naming, depth }: FieldsPlace,
+  relation: Relation,
+  path: string,
+  complain: Complain,
+): FieldsPlace | undefined {
+  if (depth === MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
+  const shown = included?.relations.get(relation);
+  if (included && !shown)
+    return complain('not-included', `${quote(path)} leads through "${relation.name}", which include does not show`);
+  const next = naming.relations.get(relation) ?? nothing();
+  naming.relations.set(relation, next);
+  const { target: type, fields } = relation;
+  return {
+    type,
+    fields,
+    decidedBy: `The relation "${relation.name}"`,
+    included: shown,
+    naming: next,
+    depth: depth + 1,
+  };
+}
+
+function nameField({ type, fields, decidedBy, naming }: FieldsPlace, name: string, complain: Complain): void {
+  if (type.identifier.inRecord && name === type.identifier.name) return;
+  const field = type.fields.get(name);
+  if (field && fields.includes(field)) naming.fields.add(field);
+  else if (field) complain('not-shown', `${decidedBy} does not show the field "${name}" of ${type.name}`);
+  else
+    complain('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
+      didYouMean(name, knownNames(type, fields)),
+    );
+}
+
+function unknownRelation({ type }: FieldsPlace, name: string, complain: Complain): void {
+  complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
+    didYouMean(name, type.relations.keys()),
+  );
+}
+
+const knownNames = ({ identifier, relations }: RecordType, fields: readonly Field[]): readonly string[] => [
+  ...(identifier.inRecord ? [identifier.name] : []),
+  ...fields.map(({ name }) => name),
+  ...relations.keys(),
+];
+
+// `include=publisher,author.country`: the relations that are shown, in place of the default.
+
+interface Including extends Included {
+  readonly relations: Map<Relation, Including>;
+}
+
+export function resolveInclude(type: RecordType, text: string, faults: Fault[]): Included {
+  const complain = complainAbout(faults, 'include');
+  const root: Including = { relations: new Map() };
+  for (const path of splitPaths(text)) includePath(type, root, path, complain);
+  return root;
+}
+
+/** The empty text names nothing. */
+export const splitPaths = (text: string): readonly string[] => (text === '' ? [] : text.split(','));
+
+function includePath(root: RecordType, into: Including, path: string, complain: Complain): void {
+  let [type, at, depth] = [root, into, 0];
+  for (const step of path.split('.')) {
+    const relation = relationOf(type, step, complain);
+    if (!relation) return;
+    depth += 1;
+    if (depth > MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
+    const next = at.relations.get(relation) ?? { relations: new Map() };
+    at.relations.set(relation, next);
+    [type, at] = [relation.target, next];
+  }
+}
+
+export function tooDeep(path: string, complain: Complain): undefined {
+  return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
+}
+
+function relationOf(type: RecordType, name: string, complain: Complain): Relation | undefined {
+  const relation = type.relations.get(name);
+  if (relation) return relation;
+  if (type.fields.has(name))
+    return complain(
+      'unknown-relation',
+      `"${name}" of ${type.name} is a field, not a relation; fields are chosen with fields=`,
+    );
+  return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
+    didYouMean(name, type.relations.keys()),
+  );
 }

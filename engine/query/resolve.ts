@@ -1,16 +1,13 @@
 /** Query strings -> what they want of a type. Every fault of a request is reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { QueryLimits } from './limits.ts';
-import type { ListQuery, View } from './list-query.ts';
-import { refuseManyRelations } from './joined-relations.ts';
-import { type PreparedType, prepareType } from './prepared-type.ts';
-import { resolveCursor } from './resolve-cursor.ts';
-import { resolveFilters } from './resolve-filters.ts';
-import { resolveLimit } from './resolve-limit.ts';
-import { resolveOrder } from './resolve-order.ts';
+import type { ListQuery, QueryLimits, View } from './list-query.ts';
+import { refuseManyRelations } from './paths.ts';
+import { ACCEPTED_BY_VIEWS, type PreparedType, prepareType, resolveLimit, sortParameters } from './prepared-type.ts';
+import { resolveCursor } from './cursor.ts';
+import { resolveFilters } from './filters.ts';
+import { resolveOrder } from './order.ts';
 import { resolveVariant, resolveView } from './resolve-view.ts';
-import { ACCEPTED_BY_VIEWS, sortParameters } from './sort-parameters.ts';
 
 /** What the query strings of requests to one type want. Both throw a Problem, `invalid-query`. */
 export interface TypeQueries {
@@ -45,7 +42,7 @@ function readList(prepared: PreparedType, search: string): ListQuery {
   refuseManyRelations(filters, order, faults);
   const query = { view, filters, order, offset, limit, cursor: undefined };
   const cursor = resolveCursor(query, sorted.plain, faults);
-  const wanted = Object.freeze(accepted(cursor ? { ...query, cursor } : query, faults));
+  const wanted = Object.freeze(withoutFaults(cursor ? { ...query, cursor } : query, faults));
   prepared.queries.set(search, wanted);
   return wanted;
 }
@@ -54,10 +51,10 @@ function readView(prepared: PreparedType, search: string): View {
   const faults: Fault[] = [];
   const { plain } = sortParameters(search, ACCEPTED_BY_VIEWS, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
-  return accepted(resolveView(names, plain, faults), faults);
+  return withoutFaults(resolveView(names, plain, faults), faults);
 }
 
-function accepted<T>(wanted: T, faults: readonly Fault[]): T {
+function withoutFaults<T>(wanted: T, faults: readonly Fault[]): T {
   if (faults.length > 0) throw faultyRequest('invalid-query', faults);
   return wanted;
 }

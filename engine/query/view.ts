@@ -8,10 +8,10 @@ export interface Included {
 }
 
 /** What `fields` names of a record; `whole` where a path ended here. */
-export interface Named {
+export interface NamedParts {
   readonly whole: boolean;
   readonly fields: ReadonlySet<Field>;
-  readonly relations: ReadonlyMap<Relation, Named>;
+  readonly relations: ReadonlyMap<Relation, NamedParts>;
 }
 
 const NOTHING_INCLUDED: Included = { relations: new Map() };
@@ -38,13 +38,13 @@ export function createView(
   type: RecordType,
   variant: Variant,
   included: Included | undefined,
-  named: Named | undefined,
+  named: NamedParts | undefined,
 ): View {
   const chosenBy = included === undefined ? 'fields' : 'include';
   return Object.freeze({ ...build(type, variant, variant.fields, included, named), chosenBy });
 }
 
-function build(type: RecordType, variant: Variant, shown: readonly Field[], included?: Included, named?: Named): View {
+function build(type: RecordType, variant: Variant, shown: readonly Field[], included?: Included, named?: NamedParts): View {
   const whole = named?.whole ?? true;
   const fields = whole ? shown : shown.filter((field) => named?.fields.has(field));
   // What a relation restricts to some fields has none of the keys that no field names.
@@ -57,7 +57,7 @@ function build(type: RecordType, variant: Variant, shown: readonly Field[], incl
   return { key: keyOf(view), ...view };
 }
 
-function related(relation: Relation, included: Included | undefined, named: Named | undefined): View {
+function related(relation: Relation, included: Included | undefined, named: NamedParts | undefined): View {
   const { target, fields } = relation;
   return build(
     target,

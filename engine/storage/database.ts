@@ -5,7 +5,7 @@ import { StartError } from '../start-error.ts';
 import type { Awaitable, Dialect, Driver, DriverOptions } from './driver.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
-import { refuseUnusableFile } from './sqlite/unusable-file.ts';
+import { refuseUnusableFile } from './sqlite/backup.ts';
 
 export interface Database {
   /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */

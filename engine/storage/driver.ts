@@ -2,8 +2,7 @@
 import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
-import type { Alterations } from './alteration.ts';
-import type { Migrating } from './migration.ts';
+import type { Alterations, Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
 

@@ -1,6 +1,6 @@
 /** The engine's own tables and indexes, created where they are missing. */
 import { ENGINE_PREFIX } from '../model/model.ts';
-import { MODEL_TABLE } from './applied-model.ts';
+import { MODEL_TABLE } from './migrate/applied.ts';
 import type { Dialect } from './driver.ts';
 
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;

@@ -5,14 +5,14 @@
  * second.
  */
 import { setInterval } from 'node:timers';
+import { isDeepStrictEqual } from 'node:util';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
-import { type AppliedModel, appliedModel, NOTHING, readAppliedModel } from './applied-model.ts';
+import { type AppliedIndex, type AppliedJoin, type AppliedModel, appliedModel, type AppliedReference, type AppliedType, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
-import { type Fit, fitOf } from './fit.ts';
 
 export interface FittingDriver extends Driver {
   /** From now on the tables are held to this model. */
@@ -211,7 +211,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
 /** A model of another version of the engine is as good as none. */
 function foundBy(reader: Reader): Awaitable<AppliedModel> {
   const unknown = (error: unknown): AppliedModel => {
-    if (error instanceof StartError) return NOTHING;
+    if (error instanceof StartError) return NO_MODEL;
     throw error;
   };
   try {
@@ -225,3 +225,72 @@ function foundBy(reader: Reader): Awaitable<AppliedModel> {
 /** Tables as statements name them: letters, digits and underscores in quotes. */
 const namesOf = (tables: readonly string[]): RegExp =>
   tables.length === 0 ? /$^/ : new RegExp(`["\`](?:${tables.join('|')})["\`]`, 'u');
+
+// Whether the tables are still those that a service was started for: the one place that decides it.
+
+export interface Fit {
+  /** Tables that the service cannot use any more. What was added to the others does not concern it. */
+  readonly unfit: readonly string[];
+  /** Whether the database was made for exactly this model. */
+  readonly isSame: boolean;
+}
+
+/** `own` is what the service was started for, `found` what the database has now. */
+export function fitOf(own: AppliedModel, found: AppliedModel): Fit {
+  if (isDeepStrictEqual(own, found)) return { unfit: [], isSame: true };
+  const tables = new Map(Object.entries(found.types).map(([name, type]) => [type.table, { name, type }]));
+  const joins = new Map(found.joins.map((join) => [join.table, join]));
+  const types = Object.values(own.types).filter((type) => !isUsable(type, tables.get(type.table)?.type, own, found));
+  const others = own.joins.filter((join) => !isSameJoin(join, joins.get(join.table), own, found));
+  return { unfit: [...types, ...others].map(({ table }) => table), isSame: false };
+}
+
+function isUsable(type: AppliedType, now: AppliedType | undefined, own: AppliedModel, found: AppliedModel): boolean {
+  return (
+    now !== undefined &&
+    now.identifier === type.identifier &&
+    (now.open || !type.open) &&
+    hasFields(type, now) &&
+    type.references.every((reference) => now.references.some((one) => isUsableLink(reference, one, own, found))) &&
+    Object.values(type.indexes).every((index) => !index.unique || hasIndex(index, now))
+  );
+}
+
+/** A value may be refused that was taken before, which the database says; none may be of another kind. */
+function hasFields(type: AppliedType, now: AppliedType): boolean {
+  const columns = new Map(Object.values(now.fields).map((field) => [field.column, field]));
+  return Object.values(type.fields).every(({ column, type: kind, nullable }) => {
+    const field = columns.get(column);
+    return field !== undefined && field.type === kind && (nullable || !field.nullable);
+  });
+}
+
+const isUsableLink = (
+  reference: AppliedReference,
+  now: AppliedReference,
+  own: AppliedModel,
+  found: AppliedModel,
+): boolean =>
+  now.column === reference.column &&
+  tableOf(now.target, found) === tableOf(reference.target, own) &&
+  now.onDelete === reference.onDelete &&
+  (now.required || !reference.required) &&
+  (now.unique || !reference.unique);
+
+const hasIndex = (index: AppliedIndex, { indexes }: AppliedType): boolean =>
+  Object.values(indexes).some((one) => one.unique && isDeepStrictEqual(one.members, index.members));
+
+const isSameJoin = (
+  join: AppliedJoin,
+  now: AppliedJoin | undefined,
+  own: AppliedModel,
+  found: AppliedModel,
+): boolean => {
+  if (now === undefined) return false;
+  const sides = ({ left, right }: AppliedJoin, model: AppliedModel): readonly unknown[] =>
+    [left, right].map(({ column, type }) => [column, tableOf(type, model)]);
+  return isDeepStrictEqual(sides(join, own), sides(now, found));
+};
+
+/** A type may have been given another name. */
+const tableOf = (type: string, { types }: AppliedModel): string | undefined => types[type]?.table;

@@ -20,7 +20,7 @@ interface Taken {
   readonly slow: boolean;
 }
 
-interface Waiting {
+interface QueuedSearch {
   readonly taken: Taken;
   readonly begin: () => void;
   readonly refuse: (reason: Error) => void;
@@ -32,7 +32,7 @@ const WAITING_BYTES = 64 * 1024;
 
 export function createPlaces({ places, patience }: PlacesOptions): Places {
   const taken = new Set<Taken>();
-  const queue: Waiting[] = [];
+  const queue: QueuedSearch[] = [];
   let closed = false;
 
   const slowOnes = (): number => [...taken].filter(({ slow }) => slow).length;
@@ -46,7 +46,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
   }
 
   /** The first one whose client has no place yet, or else the first one. */
-  function chosen(): Waiting | undefined {
+  function chosen(): QueuedSearch | undefined {
     const able = queue.filter((waiting) => isFree(waiting.taken.slow));
     const served = new Set([...taken].map(({ origin }) => origin));
     return able.find((waiting) => !served.has(waiting.taken.origin)) ?? able[0];
@@ -62,7 +62,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
         queue.splice(queue.indexOf(waiting), 1);
         outcome();
       };
-      const waiting: Waiting = {
+      const waiting: QueuedSearch = {
         taken: own,
         begin: () => settle(() => resolve(leaving(own))),
         refuse: (reason) => settle(() => reject(reason)),

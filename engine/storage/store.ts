@@ -1,10 +1,9 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../caller.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { OwnChildOf } from '../model/identifier-in.ts';
-import type { RecordType } from '../model/model.ts';
+import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
-import type { Fault } from '../problem.ts';
+import { type Fault, Problem } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
@@ -105,4 +104,31 @@ export interface Store {
   /** Rejects where records cannot be read. */
   ready(): Promise<void>;
   close(): Promise<void>;
+}
+
+// Long lists that are under way at the same time: each holds a snapshot, and with it a connection.
+
+export function limitStreams(store: Store, most: number): Store {
+  let open = 0;
+  async function* untilTheirEnd(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+    try {
+      yield* chunks;
+    } finally {
+      open -= 1;
+    }
+  }
+  const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
+    // Before it is opened: pieces that nobody begins to read do not end.
+    if (open >= most)
+      throw new Problem('storage-busy', `${most} whole lists are being read already; try again, or ask for pages`);
+    open += 1;
+    try {
+      const { total, chunks } = await store.stream(query, counted, caller);
+      return { total, chunks: untilTheirEnd(chunks) };
+    } catch (error) {
+      open -= 1;
+      throw error;
+    }
+  };
+  return { ...store, stream };
 }

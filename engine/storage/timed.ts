@@ -27,9 +27,9 @@ function kept<T extends object>(all: WeakMap<T, T>, one: T, make: () => T): T {
   return known;
 }
 
-type Run<T> = (statement: Statement, values: Values) => Awaitable<T>;
+type RunStatement<T> = (statement: Statement, values: Values) => Awaitable<T>;
 
-function timed<T>(run: Run<T>, onStatement: OnStatement): Run<T> {
+function timed<T>(run: RunStatement<T>, onStatement: OnStatement): RunStatement<T> {
   return (statement, values) => {
     const started = performance.now();
     const result = run(statement, values);

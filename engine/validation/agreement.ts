@@ -1,10 +1,9 @@
 /** A body gives each key, each set and each link of a record one value, in however many places it speaks of that record. */
 import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
-import type { OwnChildOf } from '../model/identifier-in.ts';
-import type { JoinTable, RecordType, Reference } from '../model/model.ts';
+import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
-import { isUnknown, type Mention, type Mentions, mentionsIn, type Said, type Subject } from './mentions.ts';
+import { isUnknown, type Mention, type MentionedRecord, type Mentions, mentionsIn, type RelationMention } from './mentions.ts';
 
 interface ValueClaim {
   readonly value: JsonValue;
@@ -15,8 +14,8 @@ interface ValueClaim {
 
 /** What a place says that one record, and no other, is linked to. */
 interface LinkClaim {
-  readonly child: Subject;
-  readonly parent: Subject | undefined;
+  readonly child: MentionedRecord;
+  readonly parent: MentionedRecord | undefined;
   readonly pointer: string;
   /** Said by the parent's set, which is compared with other sets as a whole. */
   readonly bySet: boolean;
@@ -24,7 +23,7 @@ interface LinkClaim {
 
 /** What a place says is the whole set. */
 interface SetClaim {
-  readonly members: ReadonlySet<Subject>;
+  readonly members: ReadonlySet<MentionedRecord>;
   readonly pointer: string;
   /** Which kinds of records are among the members. */
   readonly hasUnknown: boolean;
@@ -33,10 +32,10 @@ interface SetClaim {
 
 /** The first claim of each thing; those that follow are compared with it. */
 interface Claims {
-  readonly values: Map<Subject, Map<string, ValueClaim>>;
-  readonly links: Map<Reference, Map<Subject, LinkClaim>>;
-  readonly sets: Map<Reference, Map<Subject, SetClaim>>;
-  readonly pairs: Map<JoinTable, Map<string, Map<Subject, SetClaim>>>;
+  readonly values: Map<MentionedRecord, Map<string, ValueClaim>>;
+  readonly links: Map<Reference, Map<MentionedRecord, LinkClaim>>;
+  readonly sets: Map<Reference, Map<MentionedRecord, SetClaim>>;
+  readonly pairs: Map<JoinTable, Map<string, Map<MentionedRecord, SetClaim>>>;
   readonly faults: Fault[];
 }
 
@@ -86,7 +85,7 @@ function sameValue(a: ValueClaim, b: ValueClaim): boolean {
 
 const isNested = (value: JsonValue): boolean => typeof value === 'object';
 
-function claimRelation(claims: Claims, { subject, via }: Mention, { relation, items, pointer }: Said): void {
+function claimRelation(claims: Claims, { subject, via }: Mention, { relation, items, pointer }: RelationMention): void {
   const { link, toMany } = relation;
   if (link.at === 'source')
     return claimLink(claims, link.reference, { child: subject, parent: items[0]?.subject, pointer, bySet: false });
@@ -114,15 +113,15 @@ function claimLink({ links, faults }: Claims, reference: Reference, claim: LinkC
   else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'two links');
 }
 
-function claimSet({ faults }: Claims, known: Map<Subject, SetClaim>, owner: Subject, claim: SetClaim): void {
+function claimSet({ faults }: Claims, known: Map<MentionedRecord, SetClaim>, owner: MentionedRecord, claim: SetClaim): void {
   const first = known.get(owner);
   if (!first) known.set(owner, claim);
   else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'two contents');
 }
 
 /** A record that names its parent is in the parent's set; where a parent has one child, no other names it. */
-function compareWithSets({ sets, faults }: Claims, reference: Reference, links: ReadonlyMap<Subject, LinkClaim>): void {
-  const only = new Map<Subject, LinkClaim>();
+function compareWithSets({ sets, faults }: Claims, reference: Reference, links: ReadonlyMap<MentionedRecord, LinkClaim>): void {
+  const only = new Map<MentionedRecord, LinkClaim>();
   for (const link of links.values()) {
     const { child, parent } = link;
     if (!parent || link.bySet) continue;
@@ -137,7 +136,7 @@ function compareWithSets({ sets, faults }: Claims, reference: Reference, links: 
 }
 
 /** Two sides of one manyToMany say the same of each pair that both speak of. */
-function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Subject, SetClaim>[]): void {
+function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<MentionedRecord, SetClaim>[]): void {
   if (!left || !right) return;
   for (const [here, there] of [
     [left, right],
@@ -151,12 +150,12 @@ function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Su
 }
 
 /** Whether two are one record, or may be: of the child that a stored record owns only the database knows the identifier. */
-function mayBeSame(a: Subject | undefined, b: Subject | undefined): boolean {
+function mayBeSame(a: MentionedRecord | undefined, b: MentionedRecord | undefined): boolean {
   if (a === b || !a || !b) return a === b;
   return a.mayBeStored && b.mayBeStored && (isUnknown(a) || isUnknown(b));
 }
 
-const mayHold = ({ members, hasUnknown, hasStored }: SetClaim, subject: Subject): boolean =>
+const mayHold = ({ members, hasUnknown, hasStored }: SetClaim, subject: MentionedRecord): boolean =>
   members.has(subject) || (isUnknown(subject) ? hasStored : hasUnknown && subject.mayBeStored);
 
 /** One that is unknown may be another member: then the sizes say nothing. */

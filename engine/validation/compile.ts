@@ -1,14 +1,18 @@
 /** Body schemas -> validators: compiled by Ajv, with faults in words. */
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
-import { createAjv } from '../ajv.ts';
+import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { mentionsIn, otherIdentifier } from './mentions.ts';
-import type { TypeValidators, Validator } from './validators.ts';
+import type { Fault } from '../problem.ts';
+import type { RawValues } from '../raw-json.ts';
+import type { DescriptorFile } from '../descriptor/load.ts';
+import { diagnose, type YamlPath } from '../descriptor/source.ts';
+import type { Diagnostic } from '../diagnostic.ts';
 
 /** The validators of each type. One is compiled when its first body comes: hundreds of types start at once. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
@@ -85,4 +89,40 @@ function validator(type: RecordType, validate: ValidateFunction, errorsWithin: E
     ];
     return inDocumentOrder(faults, body);
   };
+}
+
+// What a body must be, compiled at boot for each type and variant.
+
+/**
+ * All faults of a body, nested records included, in its own order (pointers into it); empty where it is accepted.
+ * `identifier`: that of the record which is addressed. `raw`: what of the body is kept as it was written.
+ */
+export type Validator = (body: JsonValue, identifier?: number, raw?: RawValues) => readonly Fault[];
+
+export interface TypeValidators {
+  create(variant: Variant): Validator;
+  update(variant: Variant): Validator;
+}
+
+// A seed record must be one that its own type would accept from a client.
+
+/** Codes of faults that lie in a key, not in its value. */
+const AT_KEY = new Set(['unknown-key']);
+
+export function checkSeeds(
+  files: readonly DescriptorFile[],
+  model: Model,
+  validatorsOf: (type: RecordType) => TypeValidators,
+): readonly Diagnostic[] {
+  return files.flatMap((file) => {
+    const type = model.types.get(file.descriptor.type);
+    if (!type || type.seed.length === 0) return [];
+    const validate = validatorsOf(type).create(type.defaultVariant);
+    return type.seed.flatMap((record, index) =>
+      validate(record).map((fault) => {
+        const path: YamlPath = ['seed', index, ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
+        return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
+      }),
+    );
+  });
 }

@@ -1,5 +1,5 @@
 /** What the lines of an export must be: each record as a create would take it, `readOnly` fields included. */
-import { createAjv } from '../ajv.ts';
+import { createAjv } from '../field-types/ajv-keywords.ts';
 import type { JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
@@ -7,7 +7,7 @@ import type { Fault } from '../problem.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
 import { faultsOf } from './faults.ts';
 
-type Validator = (line: JsonObject) => readonly Fault[];
+type LineValidator = (line: JsonObject) => readonly Fault[];
 
 const IDENTIFIER = {
   type: 'integer',
@@ -26,21 +26,21 @@ const closed = (properties: JsonObject, required: readonly string[] = Object.key
 });
 
 /** All faults of a line, with pointers into it; empty where it is accepted. */
-export function createLineValidator(model: Model): Validator {
+export function createLineValidator(model: Model): LineValidator {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED]);
-  const compile = (schema: JsonObject): Validator => {
+  const compile = (schema: JsonObject): LineValidator => {
     const validate = ajv.compile(schema);
     return (line) => (validate(line) ? [] : faultsOf(validate.errors ?? []));
   };
-  const records = new Map<string, Validator>();
-  const recordOf = (type: RecordType): Validator => {
+  const records = new Map<string, LineValidator>();
+  const recordOf = (type: RecordType): LineValidator => {
     const known = records.get(type.name) ?? compile(recordLine(type));
     records.set(type.name, known);
     return known;
   };
   const pairs = new Map(model.joinTables.map(({ name }) => [name, name]));
-  const validators: Readonly<Record<string, (name: string) => Validator | undefined>> = {
+  const validators: Readonly<Record<string, (name: string) => LineValidator | undefined>> = {
     type: (name) => find(model.types, name, recordOf),
     pair: (name) => find(pairs, name, () => pair),
     seed: (name) => find(model.types, name, () => seed),

@@ -1,10 +1,9 @@
 /** Every record that a body speaks of, and each place where it does: one record may be reached in several ways. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { identifierIn, type OwnChildOf } from '../model/identifier-in.ts';
-import type { RecordType, Relation } from '../model/model.ts';
+import { identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 
-export interface Subject {
+export interface MentionedRecord {
   readonly type: RecordType;
   /** undefined where the body does not say it. */
   readonly identifier: number | undefined;
@@ -12,30 +11,30 @@ export interface Subject {
   readonly isOwnChild: boolean;
   /** False where it is certainly new, as is everything that a new record owns. */
   readonly mayBeStored: boolean;
-  readonly ownChildren: Map<Relation, Subject>;
+  readonly ownChildren: Map<Relation, MentionedRecord>;
   /** In how many places the body speaks of it. */
   places: number;
 }
 
-export interface Item {
-  readonly subject: Subject;
+export interface MentionItem {
+  readonly subject: MentionedRecord;
   readonly pointer: string;
 }
 
 /** What one place says of a relation: the whole set, the one related record, or none. */
-export interface Said {
+export interface RelationMention {
   readonly relation: Relation;
-  readonly items: readonly Item[];
+  readonly items: readonly MentionItem[];
   readonly pointer: string;
 }
 
 export interface Mention {
-  readonly subject: Subject;
+  readonly subject: MentionedRecord;
   readonly body: JsonObject;
   readonly pointer: string;
   /** The relation and the record that led here; undefined for the body itself. */
-  readonly via: { readonly relation: Relation; readonly parent: Subject } | undefined;
-  readonly said: readonly Said[];
+  readonly via: { readonly relation: Relation; readonly parent: MentionedRecord } | undefined;
+  readonly said: readonly RelationMention[];
 }
 
 export interface Mentions {
@@ -45,8 +44,8 @@ export interface Mentions {
   mayDiffer: boolean;
 }
 
-interface Walk extends Mentions {
-  readonly named: Map<RecordType, Map<number, Subject>>;
+interface MentionsWalk extends Mentions {
+  readonly named: Map<RecordType, Map<number, MentionedRecord>>;
   readonly ownChildOf: OwnChildOf;
 }
 
@@ -59,7 +58,7 @@ export function mentionsIn(
   identifier: number | undefined,
   ownChildOf: OwnChildOf = notAsked,
 ): Mentions {
-  const walk: Walk = { all: [], faults: [], mayDiffer: false, named: new Map(), ownChildOf };
+  const walk: MentionsWalk = { all: [], faults: [], mayDiffer: false, named: new Map(), ownChildOf };
   const root = identifier ?? identifierIn(body, type);
   const subject =
     root === undefined
@@ -84,7 +83,7 @@ const newSubject = (
   type: RecordType,
   identifier: number | undefined,
   { isOwnChild = false, mayBeStored = false } = {},
-): Subject => ({
+): MentionedRecord => ({
   type,
   identifier,
   isOwnChild,
@@ -94,22 +93,22 @@ const newSubject = (
 });
 
 function named(
-  { named: known }: Walk,
+  { named: known }: MentionsWalk,
   type: RecordType,
   identifier: number,
-  { mayBeStored }: Pick<Subject, 'mayBeStored'> = { mayBeStored: true },
-): Subject {
-  const subjects = known.get(type) ?? new Map<number, Subject>();
+  { mayBeStored }: Pick<MentionedRecord, 'mayBeStored'> = { mayBeStored: true },
+): MentionedRecord {
+  const subjects = known.get(type) ?? new Map<number, MentionedRecord>();
   known.set(type, subjects);
   const subject = subjects.get(identifier) ?? newSubject(type, identifier, { mayBeStored });
   subjects.set(identifier, subject);
   return subject;
 }
 
-function visit(walk: Walk, subject: Subject, body: JsonObject, pointer: string, via: Mention['via']): void {
+function visit(walk: MentionsWalk, subject: MentionedRecord, body: JsonObject, pointer: string, via: Mention['via']): void {
   subject.places += 1;
   if (subject.places > 1) walk.mayDiffer = true;
-  const said: Said[] = [];
+  const said: RelationMention[] = [];
   const mention: Mention = { subject, body, pointer, via, said };
   // In the order of the document: a record comes before those that are nested in it.
   walk.all.push(mention);
@@ -122,9 +121,9 @@ function visit(walk: Walk, subject: Subject, body: JsonObject, pointer: string, 
   }
 }
 
-function visitRelation(walk: Walk, parent: Mention, relation: Relation, value: JsonValue, pointer: string): Said {
-  const items: Item[] = [];
-  const subjects = new Set<Subject>();
+function visitRelation(walk: MentionsWalk, parent: Mention, relation: Relation, value: JsonValue, pointer: string): RelationMention {
+  const items: MentionItem[] = [];
+  const subjects = new Set<MentionedRecord>();
   const bodies = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
   for (const [index, body] of bodies.entries()) {
     if (!isObject(body)) continue;
@@ -138,13 +137,13 @@ function visitRelation(walk: Walk, parent: Mention, relation: Relation, value: J
   return { relation, items, pointer };
 }
 
-const duplicate = ({ type, identifier }: Subject, pointer: string): Fault => ({
+const duplicate = ({ type, identifier }: MentionedRecord, pointer: string): Fault => ({
   pointer,
   code: 'duplicate',
   message: `${type.name} ${identifier ?? ''} stands twice in the set: list it once`,
 });
 
-function subjectOf(walk: Walk, parent: Subject, relation: Relation, body: JsonObject): Subject {
+function subjectOf(walk: MentionsWalk, parent: MentionedRecord, relation: Relation, body: JsonObject): MentionedRecord {
   const { target, owned, toMany } = relation;
   const identifier = identifierIn(body, target);
   if (identifier !== undefined) return named(walk, target, identifier);
@@ -161,11 +160,11 @@ function subjectOf(walk: Walk, parent: Subject, relation: Relation, body: JsonOb
   return child;
 }
 
-const isStored = (subject: Subject): subject is Subject & { readonly identifier: number } =>
+const isStored = (subject: MentionedRecord): subject is MentionedRecord & { readonly identifier: number } =>
   subject.mayBeStored && subject.identifier !== undefined;
 
 /** Whether only the database knows which record this is, or whether it is new. */
-export const isUnknown = ({ mayBeStored, identifier }: Subject): boolean => mayBeStored && identifier === undefined;
+export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean => mayBeStored && identifier === undefined;
 
 /**
  * Whether only the database knows all faults of a body: what a field that is read-only holds, and which child a record

@@ -6,11 +6,11 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createToken, parseGrants, parseTypes, tokenLine, type Types } from '../../engine/access/tokens.ts';
+import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from '../../engine/access/tokens.ts';
 import { openAccess } from '../../engine/access/access.ts';
 import { token as tokenCommand } from '../../engine/commands/token.ts';
-import { serveReloading } from '../../engine/commands/reloading.ts';
-import { serve } from '../../engine/serve.ts';
+import { serveReloading } from '../../engine/commands/dev.ts';
+import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -28,7 +28,7 @@ const RIGHTS = {
 } as const;
 type Name = keyof typeof RIGHTS;
 
-const typesOf = (text: string): Types => (text === '' ? new Set() : parseTypes(text));
+const typesOf = (text: string): TypeNames => (text === '' ? new Set() : parseTypes(text));
 const names = Object.keys(RIGHTS) as Name[];
 const tokens = Object.fromEntries(names.map((name) => [name, createToken()])) as Record<Name, string>;
 const lineOf = (name: Name): string =>

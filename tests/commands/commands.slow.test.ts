@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, trunc
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../../engine/diff/change.ts';
-import { stepRisks } from '../../engine/storage/plan/step.ts';
+import { stepRisks } from '../../engine/storage/migrate/step.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';
 import type { Running } from '../support/compiled.ts';

@@ -2,11 +2,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { frame } from '../../engine/descriptor/frame.ts';
+import { diagnose, frame } from '../../engine/descriptor/source.ts';
 import { grammar } from '../../engine/descriptor/grammar.ts';
 import { loadDescriptors } from '../../engine/descriptor/load.ts';
 import { formatDiagnostics } from '../../engine/descriptor/report.ts';
-import { diagnose } from '../../engine/descriptor/source.ts';
 import { type Diagnostic, diagnosticCodes } from '../../engine/diagnostic.ts';
 
 const FAULTY = 'tests/fixtures/faulty';

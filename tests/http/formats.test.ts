@@ -3,11 +3,10 @@ import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { csvHead, csvLine } from '../../engine/http/csv.ts';
+import { csvHead, csvLine, recordTexts, splitRecords } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/budget.ts';
-import { createAwaitReader } from '../../engine/http/await-reader.ts';
+import { createSlowReaders } from '../../engine/http/slow-readers.ts';
 import { createEnvelopes } from '../../engine/http/envelope.ts';
-import { recordTexts, splitRecords } from '../../engine/http/record-texts.ts';
 import { send } from '../../engine/http/send.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -251,7 +250,7 @@ describe('an error after the first byte', () => {
       const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: pieces() };
       void send({ request, response, envelope: envelopeOf(request) }, answer, {
         isDraining: () => false,
-        awaitReader: createAwaitReader(1000, createBudget(Infinity)),
+        awaitReader: createSlowReaders(1000, createBudget(Infinity)),
         log: { debug: told, info: told, warn: told, error: told },
       });
     }).listen(0, '127.0.0.1');

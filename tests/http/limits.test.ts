@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { patience } from '../../engine/http/await-reader.ts';
+import { patience } from '../../engine/http/slow-readers.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { closed } from '../support/closed.ts';
 import { raw, statusesOf } from '../support/raw.ts';

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Budget, createBudget } from '../../engine/budget.ts';
-import { inBatches } from '../../engine/http/batches.ts';
+import { inBatches } from '../../engine/server/batches.ts';
 import { closed as closing } from '../support/closed.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';

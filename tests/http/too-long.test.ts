@@ -1,7 +1,7 @@
 /** Answers that are longer than any text can be. */
-import { problemAnswer } from '../../engine/http/problem-answer.ts';
+import { problemAnswer } from '../../engine/http/problems.ts';
 import { translate as ofPostgres } from '../../engine/storage/postgres/errors.ts';
-import { translate as ofSqlite } from '../../engine/storage/sqlite/errors.ts';
+import { translate as ofSqlite } from '../../engine/storage/sqlite/connection.ts';
 
 const told = jest.fn();
 const log = { debug: told, info: told, warn: told, error: told };

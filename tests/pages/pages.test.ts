@@ -1,8 +1,7 @@
 /** The pages without a browser: media types, headers, caching, and what becomes of faults. */
-import { markdownToHtml } from '../../engine/pages/markdown.ts';
-import { diagramOf } from '../../engine/pages/diagram.ts';
-import { draw } from '../../engine/pages/draw.ts';
 import { parse } from 'yaml';
+import { markdownToHtml } from '../../engine/pages/markdown.ts';
+import { diagramOf, draw } from '../../engine/pages/diagram.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { fixtureSchemas, manyTypes } from '../support/schemas.ts';

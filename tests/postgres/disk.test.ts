@@ -1,7 +1,7 @@
 /** A server whose disk is full: what is answered meanwhile, and that nothing is lost. */
 import { execFileSync } from 'node:child_process';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import type { Serving } from '../../engine/serve.ts';
+import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo, POSTGRES_URL } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 /** PgBouncer in transaction mode: each transaction may have another connection, and it may fail as the server may. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Serving } from '../../engine/serve.ts';
+import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../../engine/start-error.ts';
 import { numbered } from '../../engine/storage/postgres/connection.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
-import { parsePlace } from '../../engine/storage/postgres/url.ts';
-import { serve } from '../../engine/serve.ts';
+import { parsePlace } from '../../engine/storage/postgres/pool.ts';
+import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 
 describe('without a server', () => {

@@ -1,5 +1,5 @@
 import { encodeCursor } from '../../engine/query/cursor.ts';
-import { pageSearches } from '../../engine/query/page-search.ts';
+import { pageSearches } from '../../engine/query/parameters.ts';
 import { faultsOf, list, problemOf, typeOf } from '../support/library.ts';
 
 describe('cursors', () => {

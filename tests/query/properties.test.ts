@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { Problem } from '../../engine/problem.ts';
-import { pageSearches } from '../../engine/query/page-search.ts';
-import { parseParameters } from '../../engine/query/parameters.ts';
+import { pageSearches, parseParameters } from '../../engine/query/parameters.ts';
 import { list, orderText, view } from '../support/library.ts';
 
 describe('properties', () => {

@@ -1,4 +1,4 @@
-import { createBoundedCache } from '../../engine/query/bounded-cache.ts';
+import { createBoundedCache } from '../../engine/memo.ts';
 import type { RecordType } from '../../engine/model/model.ts';
 import type { View } from '../../engine/query/list-query.ts';
 import { countRelations } from '../../engine/query/view.ts';

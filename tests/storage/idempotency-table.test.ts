@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Driver, Row } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
-import { makeEngineTables } from '../../engine/storage/prepare.ts';
-import { createOnce, forgetStatement } from '../../engine/storage/write/once.ts';
+import { makeEngineTables } from '../../engine/storage/migrate/prepare.ts';
+import { createOnce, forgetStatement } from '../../engine/storage/write/locks.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
 
 const KEYS = 20_000;

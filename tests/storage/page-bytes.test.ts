@@ -4,7 +4,7 @@ import { createBudget } from '../../engine/budget.ts';
 import { PATIENT } from '../../engine/caller.ts';
 import { Problem } from '../../engine/problem.ts';
 import { weighed } from '../../engine/storage/weighed.ts';
-import { serve } from '../../engine/serve.ts';
+import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -3,14 +3,14 @@ import * as fc from 'fast-check';
 import {
   hasEscapedKey,
   membersOf,
-  rawObject,
   parseValue,
+  rawObject,
   readingOf,
   sameValue,
   skipValue,
   takeValue,
 } from '../../engine/raw-json.ts';
-import { mergePatch } from '../../engine/storage/write/merge-patch.ts';
+import { mergePatch } from '../../engine/storage/write/record.ts';
 import { mergePatch as expectedPatch } from '../../engine/suite/reference/merge-patch.ts';
 import { isObject, type JsonValue } from '../../engine/json.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';

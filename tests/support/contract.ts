@@ -82,13 +82,11 @@ const NAME = new RegExp(`['\\s]((?:[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)+)|${WORDS})
 
 /** The names of all headers that the sources read and write. */
 export function headersOfSources(): ReadonlySet<string> {
-  const files = ['http', 'access'].flatMap((folder) =>
+  const files = ['http', 'access', 'server'].flatMap((folder) =>
     readdirSync(join('engine', folder), { recursive: true, encoding: 'utf8' }).map((file) =>
       join('engine', folder, file),
     ),
   );
-  const texts = [...files.filter((file) => file.endsWith('.ts')), 'engine/client-errors.ts'].map((file) =>
-    readFileSync(file, 'utf8'),
-  );
+  const texts = files.filter((file) => file.endsWith('.ts')).map((file) => readFileSync(file, 'utf8'));
   return new Set(texts.flatMap((text) => [...text.matchAll(NAME)].map(([, name = '']) => name.toLowerCase())));
 }

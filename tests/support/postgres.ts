@@ -1,6 +1,6 @@
 /** What tests of PostgreSQL share. */
 import { describe, it } from '@jest/globals';
-import { serve, type Serving } from '../../engine/serve.ts';
+import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { connectTo, POSTGRES_URL } from './databases.ts';
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { commands } from '../../engine/cli.ts';
-import { serve } from '../../engine/serve.ts';
+import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';

@@ -1,6 +1,6 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
 import type { Budget } from '../../engine/budget.ts';
-import { serve } from '../../engine/serve.ts';
+import { serve } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 

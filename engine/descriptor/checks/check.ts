@@ -1,17 +1,16 @@
 /** What a check is, and what several of them need. */
 import { didYouMean } from '../../names.ts';
-import type { TypeDraft } from '../draft.ts';
-import { type Finding, finding, quoted } from '../finding.ts';
-import type { Schema } from '../schema.ts';
-import type { Path } from '../source.ts';
+import type { Schema, TypeDraft } from '../draft.ts';
+import { type Finding, finding, quoted } from '../report.ts';
+import type { YamlPath } from '../source.ts';
 
 /** What is wrong with one type, seen within its schema. */
-export type Check = (type: TypeDraft, schema: Schema) => readonly Finding[];
+export type TypeCheck = (type: TypeDraft, schema: Schema) => readonly Finding[];
 
-export type Found = readonly [TypeDraft, Finding];
+export type TypeFinding = readonly [TypeDraft, Finding];
 
 /** What is wrong between types: each fault belongs to one of them. */
-export type SchemaCheck = (schema: Schema) => readonly Found[];
+export type SchemaCheck = (schema: Schema) => readonly TypeFinding[];
 
 /** Names are compared without regard to case, as databases do. */
 export const folded = (name: string): string => name.normalize('NFC').toLowerCase();
@@ -21,7 +20,7 @@ export function unknownField(
   type: TypeDraft,
   name: string,
   known: readonly string[],
-  path: Path,
+  path: YamlPath,
   at: 'key' | 'value' = 'value',
 ): readonly Finding[] {
   if (!type.complete || known.includes(name)) return [];
@@ -33,7 +32,7 @@ export function unknownField(
 }
 
 /** Something that wants a name for itself, among all that share a space of names. */
-export interface Claim {
+export interface NameClaim {
   readonly name: string;
   /** Who wants it, in messages. */
   readonly owner: string;
@@ -43,9 +42,9 @@ export interface Claim {
 }
 
 /** Every claim to a name that an earlier one has. */
-export function conflicts(claims: readonly Claim[]): readonly Found[] {
+export function nameConflicts(claims: readonly NameClaim[]): readonly TypeFinding[] {
   const owners = new Map<string, string>();
-  return claims.flatMap(({ name, owner, type, found }): readonly Found[] => {
+  return claims.flatMap(({ name, owner, type, found }): readonly TypeFinding[] => {
     const earlier = owners.get(folded(name));
     if (earlier === undefined) owners.set(folded(name), owner);
     return earlier === undefined ? [] : [[type, found(earlier)]];

@@ -2,18 +2,18 @@
 import type { DiagnosticCode } from '../../diagnostic.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
-import type { JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
 import { FIELD_WORDS } from '../descriptor.ts';
-import type { FieldDraft, TypeDraft } from '../draft.ts';
-import { type Finding, finding, quoted } from '../finding.ts';
-import { hint } from '../hint.ts';
-import type { Schema } from '../schema.ts';
-import type { Path } from '../source.ts';
-import type { Check } from './check.ts';
+import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
+import { type Finding, finding, quoted } from '../report.ts';
+import { hint } from '../texts.ts';
+import type { YamlPath } from '../source.ts';
+import { repeated, type TypeCheck, unknownField } from './check.ts';
+import { didYouMean } from '../../names.ts';
 
 const words: ReadonlySet<string> = new Set(FIELD_WORDS);
 
-export const checkFields: Check = (type, schema) =>
+export const checkFields: TypeCheck = (type, schema) =>
   [...type.fields].flatMap(([name, field]) => [
     ...checkPresence(type, name, field),
     ...checkValues(schema, name, field),
@@ -77,7 +77,7 @@ function checkSamples(
   field: FieldDraft,
 ): readonly Finding[] {
   const jsonSchema = fieldType.schema(shape);
-  const refusal = (code: DiagnosticCode, value: JsonValue, ...key: Path): readonly Finding[] => {
+  const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     if (schema.accepts(jsonSchema, value)) return [];
     const message = `${quoted(name)} refuses ${quoted(value)}: it must be ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
     return [finding(code, ['fields', name, ...key], 'value', message)];
@@ -107,4 +107,94 @@ function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: r
           ),
         ],
   );
+}
+
+// Seed records: each has an identifier of its own and only keys that the type knows. What their values must be, validators say.
+
+export const checkSeeds: TypeCheck = (type) => {
+  const seeds = type.draft.seed ?? [];
+  const identifiers = seeds.map((seed) => (Object.hasOwn(seed, type.identifier) ? seed[type.identifier] : undefined));
+  const doubled = repeated(identifiers).filter((index) => isIdentifier(identifiers[index]));
+  return [
+    ...seeds.flatMap((seed, index) => [
+      ...checkIdentifier(type, identifiers[index], index),
+      ...checkKeys(type, seed, index),
+    ]),
+    ...doubled.map((index) =>
+      finding(
+        'doubled-seed',
+        ['seed', index, type.identifier],
+        'value',
+        `an earlier seed record has the identifier ${quoted(identifiers[index])} already`,
+      ),
+    ),
+  ];
+};
+
+const isIdentifier = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
+
+function checkIdentifier({ complete, identifier }: TypeDraft, value: unknown, index: number): readonly Finding[] {
+  if (isIdentifier(value) || !complete) return [];
+  if (value === undefined)
+    return [
+      finding(
+        'seed-identifier',
+        ['seed', index],
+        'value',
+        `a seed record needs its identifier, ${quoted(identifier)}: it is inserted once for each`,
+      ),
+    ];
+  return [
+    finding(
+      'seed-identifier',
+      ['seed', index, identifier],
+      'value',
+      `an identifier is a whole number from 1 on, not ${quoted(value)}`,
+    ),
+  ];
+}
+
+function checkKeys(type: TypeDraft, seed: JsonObject, index: number): readonly Finding[] {
+  if (type.draft.open || type.lost.has('open')) return [];
+  const known = [type.identifier, ...type.fields.keys(), ...type.relations.keys()];
+  return Object.keys(seed).flatMap((key) => unknownField(type, key, known, ['seed', index, key], 'key'));
+}
+
+// Variants: the default is one of them, and each leaves a record that can be created.
+
+export const checkVariants: TypeCheck = (type) => {
+  const { default: chosen, omit } = type.draft.variants ?? {};
+  if (omit === undefined) return [];
+  const names = Object.keys(omit);
+  const unknown = chosen !== undefined && !names.includes(chosen);
+  return [
+    ...(unknown
+      ? [
+          finding(
+            'unknown-variant',
+            ['variants', 'default'],
+            'value',
+            `"omit" has no variant ${quoted(chosen)}${didYouMean(chosen, names) || `; it has ${names.join(', ')}`}`,
+          ),
+        ]
+      : []),
+    ...Object.entries(omit).flatMap(([variant, fields]) =>
+      fields.flatMap((field, index) => checkOmitted(type, variant, field, index)),
+    ),
+  ];
+};
+
+function checkOmitted(type: TypeDraft, variant: string, name: string, index: number): readonly Finding[] {
+  const path = ['variants', 'omit', variant, index];
+  const field = type.fields.get(name);
+  if (!field) return unknownField(type, name, [...type.fields.keys()], path);
+  if (!field.required || !type.operations?.has('create')) return [];
+  return [
+    finding(
+      'variant-omits-required',
+      path,
+      'value',
+      `${quoted(name)} is required: without it variant ${quoted(variant)} could create nothing`,
+    ),
+  ];
 }

@@ -1,7 +1,7 @@
 /** Changes of tables in PostgreSQL: ALTER TABLE can do each of them, in an order of its own. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Alterations, Altered, Edit, TableAlteration } from '../alteration.ts';
+import type { Alterations, Altered, Edit, TableAlteration } from '../migrate/driver.ts';
 import { checkOf, type Column, columnType } from '../columns.ts';
 import { linkName, ON_DELETE } from '../define.ts';
 
@@ -45,10 +45,10 @@ function checked(column: Column, { quote }: Words): string {
   return check === '' ? '' : ` ${check}`;
 }
 
-type Change = Extract<Edit, { kind: 'changeColumn' }>;
+type ColumnChange = Extract<Edit, { kind: 'changeColumn' }>;
 
 /** `name`: what the column is called at that point. */
-function changed({ column, value, isLimited }: Change, name: string, table: string, words: Words): readonly string[] {
+function changed({ column, value, isLimited }: ColumnChange, name: string, table: string, words: Words): readonly string[] {
   const { quote, literal } = words;
   const check = checked({ ...column, name }, words);
   const alter = `alter table ${quote(table)} alter column ${quote(name)}`;

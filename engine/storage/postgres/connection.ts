@@ -1,10 +1,9 @@
 /** One connection to PostgreSQL: statements are parsed by the server once, under a name, and then only bound. */
-import type { PoolClient } from 'pg';
+import { type Client, Connection, type PoolClient } from 'pg';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import type { Row, Statement, Values } from '../driver.ts';
-import { cancelStatement } from './cancel.ts';
 import { isCancelled, isSilent } from './errors.ts';
 
 export interface Answered {
@@ -12,7 +11,7 @@ export interface Answered {
   readonly changes: number;
 }
 
-export interface Connection {
+export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
   /** One statement or more, without values. */
@@ -62,7 +61,7 @@ export interface Leased {
 const GRACE = 1000;
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
-export function connectionOf({ client, names, timeout, caller }: Leased): Connection {
+export function connectionOf({ client, names, timeout, caller }: Leased): PostgresConnection {
   const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
   let spoilt = false;
   let running = 0;
@@ -123,4 +122,46 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Connec
       else free();
     },
   };
+}
+
+// Asks the server to end the statement that a connection is waiting for.
+
+/** As much of pg's clients and connections as its types leave out. */
+interface Backend {
+  readonly processID: number | null;
+  readonly secretKey: number | null;
+}
+interface Wire extends Connection {
+  connect(port: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processID: number, secretKey: number): void;
+}
+
+/** A server that does not take the request does not take it later either, in milliseconds. */
+const PATIENCE = 2000;
+
+/**
+ * Goes over a connection of its own (CancelRequest), which poolers pass on too. Resolves when the server has closed it:
+ * from then on no other statement is ended by it. `false` where that did not come.
+ */
+export function cancelStatement(client: Client): Promise<boolean> {
+  const { processID, secretKey } = client as Client & Backend;
+  if (processID === null || secretKey === null) return Promise.resolve(false);
+  const { host, port, ssl } = client;
+  const wire = new Connection({ ssl }) as Wire;
+  const send = (): void => wire.cancel(processID, secretKey);
+  return new Promise((resolve) => {
+    const end = (isDone: boolean): void => {
+      clearTimeout(timer);
+      wire.stream.destroy();
+      resolve(isDone);
+    };
+    const timer = setTimeout(end, PATIENCE, false).unref();
+    wire.on('error', () => end(false));
+    wire.once('end', () => end(true));
+    if (ssl) wire.once('connect', () => wire.requestSsl()).once('sslconnect', send);
+    else wire.once('connect', send);
+    if (host.startsWith('/')) wire.connect(`${host}/.s.PGSQL.${port}`);
+    else wire.connect(port, host);
+  });
 }

@@ -2,17 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PATIENT } from '../../caller.ts';
 import { StartError } from '../../start-error.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED, type Writer } from '../driver.ts';
 import { createPlaces } from '../places.ts';
-import type { Connection } from './connection.ts';
-import { postgresDialect } from './dialect.ts';
-import { findDrift } from './drift.ts';
-import { reasonOf, translate } from './errors.ts';
-import { define, migrate } from './migrate.ts';
-import { type Connections, createConnections } from './pool.ts';
+import type { PostgresConnection } from './connection.ts';
+import { findDrift, postgresDialect } from './dialect.ts';
+import { postgresReasonOf, translate } from './errors.ts';
+import { type Connections, createConnections, parsePlace, type PostgresPlace } from './pool.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeIn } from './transaction.ts';
-import { parsePlace, type Place } from './url.ts';
+import { SEPARATOR } from '../define.ts';
+import type { Migration } from '../migrate/driver.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -73,7 +72,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   };
 }
 
-async function probe(connections: Connections, { shown }: Place): Promise<void> {
+async function probe(connections: Connections, { shown }: PostgresPlace): Promise<void> {
   const [encoding, schema] = await usable(connections, shown);
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);
@@ -90,7 +89,7 @@ async function usable(connections: Connections, shown: string): Promise<readonly
       connection.release();
     }
   } catch (error) {
-    throw new StartError(`The database at ${shown} cannot be used: ${reasonOf(error)}`, { cause: error });
+    throw new StartError(`The database at ${shown} cannot be used: ${postgresReasonOf(error)}`, { cause: error });
   }
 }
 
@@ -108,7 +107,7 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
 }
 
 /** Who waits keeps no connection: behind a pooler the one who holds the lock may need it. */
-async function locked(connections: Connections): Promise<Connection> {
+async function locked(connections: Connections): Promise<PostgresConnection> {
   for (;;) {
     const connection = await connections.take();
     if (await tryLock(connection)) return connection;
@@ -117,7 +116,7 @@ async function locked(connections: Connections): Promise<Connection> {
   }
 }
 
-async function tryLock(connection: Connection): Promise<boolean> {
+async function tryLock(connection: PostgresConnection): Promise<boolean> {
   try {
     await connection.execute('begin');
     const { rows } = await connection.query(LOCK, [], false);
@@ -130,3 +129,68 @@ async function tryLock(connection: Connection): Promise<boolean> {
     throw translate(error);
   }
 }
+
+// Changes of tables, all in one transaction.
+
+/** Other instances may hold a table this long before a migration is given up; whoever comes after it waits as long. */
+const BEGIN = `begin; set local lock_timeout = '10s'`;
+const EXISTS = { sql: 'select to_regclass(?) is not null' };
+
+/** There is no copy of a database that is no file. */
+export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
+  await writeIn(connections, BEGIN, async (writer) => {
+    await migration.before(writer);
+    const ddl = createDdl(writer);
+    for (const [index, statements] of migration.statements.entries()) {
+      for (const sql of statements) await ddl.run(sql);
+      await migration.made(index);
+    }
+    await ddl.finish();
+    await migration.after(writer);
+  });
+}
+
+export async function define(
+  connections: Connections,
+  statements: readonly string[],
+  work: (writer: Writer) => Awaitable<void>,
+): Promise<void> {
+  await writeIn(connections, BEGIN, async (writer) => {
+    const ddl = createDdl(writer);
+    for (const sql of statements) await ddl.run(sql);
+    await ddl.finish();
+    await work(writer);
+  });
+}
+
+interface Ddl {
+  run(definition: string): Promise<void>;
+  /** What had to wait for other tables. */
+  finish(): Promise<void>;
+}
+
+/** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
+function createDdl(writer: Writer): Ddl {
+  const waiting: string[] = [];
+
+  async function runOne(sql: string): Promise<void> {
+    const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
+    if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
+    else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
+  }
+
+  return {
+    run: async (definition) => {
+      for (const sql of definition.split(SEPARATOR)) await runOne(sql);
+    },
+    finish: async () => {
+      for (const sql of waiting) await writer.run({ sql }, []);
+    },
+  };
+}
+
+/** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
+const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
+
+/** With the foreign keys of others that lead to it; their columns are steps of their own. */
+const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);

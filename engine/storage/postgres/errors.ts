@@ -80,7 +80,7 @@ export const isStale = (error: unknown): boolean =>
 export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error)) || isStale(error);
 
 /** Why, for people. */
-export const reasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
+export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {

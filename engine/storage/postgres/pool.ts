@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import { type Connection, connectionOf } from './connection.ts';
-import type { Place } from './url.ts';
-import { types } from './values.ts';
+import { connectionOf, type PostgresConnection } from './connection.ts';
+import { StartError } from '../../start-error.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
 const WAIT_TIMEOUT = 5_000;
@@ -16,7 +16,7 @@ const END_TIMEOUT = 250;
 const LOOK = `select set_config(name, '1000', false) from pg_settings where name = 'client_connection_check_interval'`;
 
 export interface Connections {
-  take(caller?: Caller): Promise<Connection>;
+  take(caller?: Caller): Promise<PostgresConnection>;
   /** BEGIN, with the limits of the transaction where the connection does not keep them. */
   opening(begin: string): string;
   /** What is taken meanwhile has no limits. */
@@ -24,16 +24,16 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export interface Limits {
+export interface TimeLimits {
   /** Milliseconds that a statement may take; 0 is for ever. */
   readonly statement: number;
   /** Milliseconds that a transaction may wait for its next statement. */
   readonly idle: number;
 }
 
-const NO_LIMITS: Limits = { statement: 0, idle: 0 };
+const NO_LIMITS: TimeLimits = { statement: 0, idle: 0 };
 
-export function createConnections({ url, pool: max, prepared }: Place, limits: Limits): Connections {
+export function createConnections({ url, pool: max, prepared }: PostgresPlace, limits: TimeLimits): Connections {
   const open = new Set<Client>();
   /** Known from the first moment on, connected or not. */
   class KnownClient extends Client {
@@ -59,9 +59,9 @@ export function createConnections({ url, pool: max, prepared }: Place, limits: L
   pool.on('error', () => undefined);
   const names = new WeakMap<PoolClient, Set<string>>();
   /** As the server was told last. */
-  const told = new WeakMap<PoolClient, Limits>();
+  const told = new WeakMap<PoolClient, TimeLimits>();
   let unlimited = 0;
-  const now = (): Limits => (unlimited > 0 ? NO_LIMITS : limits);
+  const now = (): TimeLimits => (unlimited > 0 ? NO_LIMITS : limits);
 
   function namesOf(client: PoolClient): Set<string> | undefined {
     if (!prepared) return undefined;
@@ -71,7 +71,7 @@ export function createConnections({ url, pool: max, prepared }: Place, limits: L
   }
 
   /** Not waited for: it goes out together with the first statement. One that fails has broken the connection. */
-  function tell(client: PoolClient, wanted: Limits): void {
+  function tell(client: PoolClient, wanted: TimeLimits): void {
     if (!prepared || told.get(client) === wanted) return;
     const ignore = (): void => undefined;
     if (!told.has(client) && wanted.statement > 0) client.query(LOOK).catch(ignore);
@@ -103,7 +103,7 @@ export function createConnections({ url, pool: max, prepared }: Place, limits: L
   };
 }
 
-const settingsOf = ({ statement, idle }: Limits, scope: 'session' | 'local'): string =>
+const settingsOf = ({ statement, idle }: TimeLimits, scope: 'session' | 'local'): string =>
   `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}`;
 
 /** A caller that leaves while it waits goes at once; the connection that it would have had goes back. */
@@ -128,3 +128,79 @@ function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<Po
     void settle();
   });
 }
+
+// A database URL -> what the client is told. Parameters of the engine's own are taken out of it.
+
+export interface PostgresPlace {
+  readonly url: string;
+  /** Connections for requests, and as many again for lists that are streamed. */
+  readonly pool: number;
+  /** Off behind a pooler that gives each transaction another connection. */
+  readonly prepared: boolean;
+  /** How long a write waits for a row that another holds, in milliseconds. */
+  readonly lockTimeout: number;
+  /** For messages: without the password. */
+  readonly shown: string;
+}
+
+const wholeNumber = (from: number, to: number) => ({
+  expected: `an integer from ${from} to ${to}`,
+  parse: (text: string): number | undefined =>
+    /^\d+$/.test(text) && Number(text) >= from && Number(text) <= to ? Number(text) : undefined,
+});
+
+const parameters = {
+  pool: { default: '10', ...wholeNumber(1, 1000) },
+  prepared: {
+    default: 'on',
+    expected: 'on or off',
+    parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
+  },
+  lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
+} as const;
+
+export function parsePlace(text: string): PostgresPlace {
+  const url = parseUrl(text);
+  const take = <T>(name: keyof typeof parameters, parse: (value: string) => T | undefined): T => {
+    const given = url.searchParams.get(name) ?? parameters[name].default;
+    const value = parse(given);
+    if (value === undefined)
+      throw new StartError(`DATABASE_URL has ${name}=${given}; expected ${parameters[name].expected}`);
+    url.searchParams.delete(name);
+    return value;
+  };
+  if (url.searchParams.has('answer_timeout'))
+    throw new StartError('DATABASE_URL has answer_timeout, which is the setting STATEMENT_TIMEOUT now, in seconds');
+  const pool = take('pool', parameters.pool.parse);
+  const prepared = take('prepared', parameters.prepared.parse);
+  const lockTimeout = take('lock_timeout', parameters.lock_timeout.parse);
+  return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch (error) {
+    throw new StartError('DATABASE_URL is no URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE', {
+      cause: error,
+    });
+  }
+}
+
+// How PostgreSQL's values come out: as the text that they are kept by, and whole numbers as numbers.
+
+type Parse = (text: string) => SqlValue;
+
+const asText: Parse = (text) => text;
+const toNumber: Parse = (text) => Number(text);
+
+/** By type OID (pg_type.oid). */
+const parsers: ReadonlyMap<number, Parse> = new Map<number, Parse>([
+  [20, toNumber],
+  [21, toNumber],
+  [23, toNumber],
+  // PostgreSQL writes 1e-07 where JavaScript writes 1e-7; equal numbers must be equal texts.
+  [701, (text) => String(Number(text))],
+]);
+
+export const types = { getTypeParser: (oid: number): Parse => parsers.get(oid) ?? asText };

@@ -1,7 +1,7 @@
 /** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
 import type { Caller } from '../../caller.ts';
 import type { Snapshot, Statement, Values } from '../driver.ts';
-import type { Connection } from './connection.ts';
+import type { PostgresConnection } from './connection.ts';
 import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { READ_ONLY, readerOf } from './transaction.ts';
@@ -29,7 +29,7 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
   };
 }
 
-async function begun(connections: Connections, caller: Caller): Promise<Connection> {
+async function begun(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   for (let attempt = 0; ; attempt += 1) {
     const connection = await taken(connections, caller);
     try {
@@ -43,7 +43,7 @@ async function begun(connections: Connections, caller: Caller): Promise<Connecti
   }
 }
 
-async function taken(connections: Connections, caller: Caller): Promise<Connection> {
+async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
     return await connections.take(caller);
   } catch (error) {
@@ -52,7 +52,7 @@ async function taken(connections: Connections, caller: Caller): Promise<Connecti
 }
 
 const translated =
-  (connection: Connection): Connection['query'] =>
+  (connection: PostgresConnection): PostgresConnection['query'] =>
   async (statement, values, named) => {
     try {
       return await connection.query(statement, values, named);
@@ -62,7 +62,7 @@ const translated =
     }
   };
 
-async function* texts(ask: Connection['query'], { sql }: Statement, values: Values): AsyncGenerator<string> {
+async function* texts(ask: PostgresConnection['query'], { sql }: Statement, values: Values): AsyncGenerator<string> {
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, false);
   for (let wanted = FIRST_ROWS; ;) {
     const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], false);

@@ -1,15 +1,14 @@
 /** Transactions: begun with their first statement, repeated where that is safe, and never where it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import type { Awaitable, Reader, Statement, Values, Writer } from '../driver.ts';
-import { ConstraintError } from '../driver.ts';
+import { type Awaitable, ConstraintError, type Reader, type Statement, type Values, type Writer } from '../driver.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { pageTooLong } from '../../problem.ts';
 import { weighed } from '../weighed.ts';
-import type { Answered, Connection } from './connection.ts';
+import type { Answered, PostgresConnection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
-import { lease } from './lease.ts';
 import type { Connections } from './pool.ts';
+import { lateStatement } from '../ending-writer.ts';
 
 /** Each time a transaction is repeated, a neighbour has got on: many may have to wait for one row. */
 const MAX_CONFLICTS = 50;
@@ -43,9 +42,9 @@ function guarded(statement: Statement): Statement {
 const tooLongIn = (first: SqlValue | undefined): readonly number[] =>
   typeof first === 'string' && first.startsWith(TOO_LONG) ? first.slice(1).split(' ').map(Number) : [];
 
-type Ask = (statement: Statement, values: Values) => Promise<Answered>;
+type Query = (statement: Statement, values: Values) => Promise<Answered>;
 
-export function readerOf(ask: Ask): Reader {
+export function readerOf(ask: Query): Reader {
   return {
     get: async (statement, values) => (await ask(statement, values)).rows[0],
     all: async (statement, values) => (await ask(statement, values)).rows,
@@ -70,7 +69,7 @@ export function readerOf(ask: Ask): Reader {
 
 /** Errors of the database as they came, the work's own as they are. */
 const asking =
-  (connection: Connection): Ask =>
+  (connection: PostgresConnection): Query =>
   async (statement, values) => {
     try {
       return await connection.query(statement, values);
@@ -85,9 +84,9 @@ class DatabaseError extends Error {
   }
 }
 
-function writerOf(connection: Connection, savepoints: boolean): Writer {
+function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
   const ask = asking(connection);
-  const plainRun: Ask = async (statement, values) => {
+  const plainRun: Query = async (statement, values) => {
     try {
       return await ask(statement, values);
     } catch (error) {
@@ -95,7 +94,7 @@ function writerOf(connection: Connection, savepoints: boolean): Writer {
       throw isConstraint(error) || isAborted(causeOf(error)) ? new NeedsSavepoints() : error;
     }
   };
-  const savedRun: Ask = async (statement, values) => {
+  const savedRun: Query = async (statement, values) => {
     await connection.execute('savepoint run');
     try {
       const answered = await ask(statement, values);
@@ -118,7 +117,7 @@ function writerOf(connection: Connection, savepoints: boolean): Writer {
 }
 
 /** Savepoints of statements that are under way at once would be taken for each other. */
-function oneByOne(ask: Ask): Ask {
+function oneByOne(ask: Query): Query {
   let last: Promise<unknown> = Promise.resolve();
   return (statement, values) => {
     const mine = last.then(() => ask(statement, values));
@@ -152,7 +151,7 @@ export async function writeIn<T>(
 ): Promise<T> {
   let savepoints = false;
   const opening = connections.opening(begin);
-  const attempt = async (connection: Connection): Promise<T> =>
+  const attempt = async (connection: PostgresConnection): Promise<T> =>
     inTransaction(connection, opening, (leased) => writerOf(leased, savepoints), work);
   try {
     return await repeating(attempt, connections, caller);
@@ -174,9 +173,9 @@ export function alone(connections: Connections): Reader {
 class Unknown extends Error {}
 
 async function inTransaction<R, T>(
-  connection: Connection,
+  connection: PostgresConnection,
   begin: string,
-  subjectOf: (leased: Connection) => R,
+  subjectOf: (leased: PostgresConnection) => R,
   work: (subject: R) => Awaitable<T>,
 ): Promise<T> {
   // Not waited for: it goes out together with the first statement.
@@ -194,9 +193,9 @@ async function inTransaction<R, T>(
 }
 
 async function worked<R, T>(
-  connection: Connection,
+  connection: PostgresConnection,
   begun: Promise<DatabaseError | undefined>,
-  subjectOf: (leased: Connection) => R,
+  subjectOf: (leased: PostgresConnection) => R,
   work: (subject: R) => Awaitable<T>,
 ): Promise<T> {
   const leased = lease(connection);
@@ -223,7 +222,7 @@ interface Tries {
 
 /** Takes a connection for each attempt. */
 async function repeating<T>(
-  attempt: (connection: Connection) => Promise<T>,
+  attempt: (connection: PostgresConnection) => Promise<T>,
   connections: Connections,
   caller: Caller,
 ): Promise<T> {
@@ -257,10 +256,45 @@ function mayRepeat(error: unknown, tries: Tries): boolean {
 const told = (error: unknown): unknown =>
   error instanceof DatabaseError || error instanceof Unknown ? translate(error.cause) : error;
 
-async function taken(connections: Connections, caller: Caller): Promise<Connection> {
+async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
     return await connections.take(caller);
   } catch (error) {
     throw translate(error);
   }
+}
+
+// A connection for the time of one transaction: what is asked of it later could reach another one, and is refused.
+
+export interface Lease {
+  readonly connection: PostgresConnection;
+  /** No statement is taken any more. Waits for those that are under way, and throws what one of them throws. */
+  end(): Promise<void>;
+}
+
+export function lease(connection: PostgresConnection): Lease {
+  const running = new Set<Promise<unknown>>();
+  let ended = false;
+
+  function during<T>(ask: () => Promise<T>): Promise<T> {
+    if (ended) return Promise.reject(lateStatement());
+    const asked = ask();
+    const settled = (): void => void running.delete(asked);
+    running.add(asked);
+    asked.then(settled, settled);
+    return asked;
+  }
+
+  return {
+    connection: {
+      ...connection,
+      query: (statement, values, named) => during(() => connection.query(statement, values, named)),
+      execute: (sql) => during(() => connection.execute(sql)),
+    },
+    end: async () => {
+      ended = true;
+      const failed = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
+    },
+  };
 }

@@ -3,11 +3,11 @@ import { numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
-import { perQuery } from '../../query/per-query.ts';
+import { perQuery } from '../../memo.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect, ListWork, SetWork, Statement, TextWork } from '../driver.ts';
-import { filteredByIndex, servedByIndex } from './index-use.ts';
-import type { BoundList } from './page.ts';
+import { filteredByIndex, servedByIndex } from './lists.ts';
+import type { BoundList } from './pages.ts';
 
 /** Bytes of a character, at most. */
 const UTF8 = 4;

@@ -2,18 +2,15 @@
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
-import { perQuery } from '../../query/per-query.ts';
+import { createShapeCache, perQuery } from '../../memo.ts';
 import type { Dialect, Driver, Reader, Statement } from '../driver.ts';
 import { isPageTooLong } from '../../problem.ts';
 import type { Page, Store } from '../store.ts';
-import { compileList, shapeOf } from './compile-list.ts';
+import { compileList, shapeOf } from './lists.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
-import { type BoundList, isShort, type LimitedList, readPage, readTotal } from './page.ts';
-import { ROOT } from './paths.ts';
+import { type BoundList, isShort, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
+import { recordJson, ROOT_ALIAS } from './views.ts';
 import { createWorkOf } from './list-work.ts';
-import { createShapeCache } from './shape-cache.ts';
-import { recordJson } from './views.ts';
-import { readWhole } from './whole-list.ts';
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
@@ -114,12 +111,12 @@ function drawn(text: string | undefined, caller: Caller): string | undefined {
 }
 
 function compileView(view: View, dialect: Dialect): CompiledView {
-  const table = `${dialect.quote(view.type.table)} as ${ROOT}`;
-  const identified = `${ROOT}.${dialect.quote(view.type.identifier.column)} = ?`;
+  const table = `${dialect.quote(view.type.table)} as ${ROOT_ALIAS}`;
+  const identified = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)} = ?`;
   const select = (json: string): Statement => ({ sql: `select ${json} from ${table} where ${identified}` });
   return {
     record: select(limitedJson(view, LIGHT, dialect)),
-    whole: select(recordJson(view, ROOT, dialect)),
+    whole: select(recordJson(view, ROOT_ALIAS, dialect)),
     weigh: createWeigh(view, dialect),
     limit: createDeepLimit(view, { sql: 'select cast(? as bigint)' }, dialect),
   };

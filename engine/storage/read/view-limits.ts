@@ -8,8 +8,7 @@ import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect, Reader, Statement } from '../driver.ts';
-import { ROOT } from './paths.ts';
-import { aliasOf, fromTables, recordJson, relatedRows, relatedTables } from './views.ts';
+import { aliasOf, fromTables, recordJson, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
 /** JSON texts have no such character in them. */
 const MARK = '\u0001';
@@ -28,23 +27,23 @@ export function markedIn(texts: string): number | undefined {
 
 /** The JSON text of the record that ROOT stands for, or its mark where the rows or the bytes of its relations are too many. */
 export function limitedJson(view: View, bytes: number, dialect: Dialect): string {
-  const json = recordJson(view, ROOT, dialect);
+  const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.filter(({ relation }) => relation.toMany);
   if (sets.length === 0) return json;
   const isLarge = sets.map(({ relation }) => {
-    const rows = relatedRows(relation, ROOT, aliasOf(relation, ROOT), dialect);
+    const rows = relatedRows(relation, ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
     return `exists (select 1 from ${rows} limit 1 offset ${UNCOUNTED_ROWS})`;
   });
   const rows = sets.map(({ relation }) => countOf(relation, dialect));
-  const tooLarge = `case when ${rows.join(' + ')} > ${MAX_SHOWN_ROWS} then 1 when ${relatedBytes(view, ROOT, dialect)} > ${bytes} then 1 else 0 end`;
+  const tooLarge = `case when ${rows.join(' + ')} > ${MAX_SHOWN_ROWS} then 1 when ${relatedBytes(view, ROOT_ALIAS, dialect)} > ${bytes} then 1 else 0 end`;
   const { quote } = dialect;
-  const mark = `concat('${MARK}', ${ROOT}.${quote(view.type.identifier.column)})`;
+  const mark = `concat('${MARK}', ${ROOT_ALIAS}.${quote(view.type.identifier.column)})`;
   return `case case when ${isLarge.join(' or ')} then ${tooLarge} else 0 end when 0 then ${json} else ${mark} end`;
 }
 
 /** How many rows a set of ROOT has; of more than may be shown, one more. */
 function countOf(relation: Relation, dialect: Dialect): string {
-  const rows = relatedRows(relation, ROOT, aliasOf(relation, ROOT), dialect);
+  const rows = relatedRows(relation, ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
   return `(select count(*) from (select 1 from ${rows} limit ${MAX_SHOWN_ROWS + 1}) as counted)`;
 }
 
@@ -80,12 +79,12 @@ export function createWeigh(compiledFor: View, dialect: Dialect): Weigh {
   const { type, relations } = compiledFor;
   const { quote } = dialect;
   const of = (expression: string): Statement => ({
-    sql: `select ${expression} from ${quote(type.table)} as ${ROOT} where ${ROOT}.${quote(type.identifier.column)} = ?`,
+    sql: `select ${expression} from ${quote(type.table)} as ${ROOT_ALIAS} where ${ROOT_ALIAS}.${quote(type.identifier.column)} = ?`,
   });
   const sets = relations.map(({ relation, view }): CountedSet => ({
     name: relation.name,
     count: of(relation.toMany ? countOf(relation, dialect) : '0'),
-    bytes: of(bytesOf(relation, view, ROOT, dialect)),
+    bytes: of(bytesOf(relation, view, ROOT_ALIAS, dialect)),
   }));
   return async (reader, view, identifier) => {
     const what = `${type.name} ${identifier}`;
@@ -146,12 +145,12 @@ function deepPaths(view: View, above: readonly Relation[]): readonly (readonly R
 function countPath({ type }: View, relations: readonly Relation[], identifiers: Statement, dialect: Dialect): DeepPath {
   const { quote } = dialect;
   const steps = relations.map((relation, index) =>
-    relatedTables(relation, index === 0 ? ROOT : `d${index}`, `d${index + 1}`, dialect),
+    relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index}`, `d${index + 1}`, dialect),
   );
   const rows = fromTables({
-    tables: [`${quote(type.table)} as ${ROOT}`, ...steps.flatMap(({ tables }) => tables)],
+    tables: [`${quote(type.table)} as ${ROOT_ALIAS}`, ...steps.flatMap(({ tables }) => tables)],
     conditions: [
-      `${ROOT}.${quote(type.identifier.column)} in (${identifiers.sql})`,
+      `${ROOT_ALIAS}.${quote(type.identifier.column)} in (${identifiers.sql})`,
       ...steps.flatMap(({ conditions }) => conditions),
     ],
   });

@@ -1,7 +1,6 @@
 /** Changes of tables in SQLite: by ALTER TABLE where it can, else by a new table that takes the old one's place. */
-import type { Alterations, Altered, Edit, TableAlteration } from '../alteration.ts';
-import type { Column } from '../columns.ts';
-import { columnType } from '../columns.ts';
+import type { Alterations, Altered, Edit, TableAlteration } from '../migrate/driver.ts';
+import { type Column, columnType } from '../columns.ts';
 import { ON_DELETE } from '../define.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';

@@ -3,9 +3,10 @@ import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } f
 import Database from 'better-sqlite3';
 import { COMPANIONS, newFile } from '../../files.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
-import { MODEL_TABLE } from '../applied-model.ts';
-import { damageOf } from './damage.ts';
-import { foreignObjects } from './foreign.ts';
+import { type AppliedModel, MODEL_TABLE } from '../migrate/applied.ts';
+import { isObject } from '../../json.ts';
+import { engineTables } from '../engine-tables.ts';
+import { sqliteDialect } from './dialect.ts';
 
 /** What a copy was found to hold. */
 export interface Verified {
@@ -148,3 +149,107 @@ function refuseInUse(file: string): void {
     database.close();
   }
 }
+
+// What is in a file that this engine did not make: it may run with each write, or look like a table and be something else.
+
+interface SchemaRow {
+  readonly type: string;
+  readonly name: string;
+  readonly tbl_name: string;
+  readonly sql: string | null;
+}
+
+/** As people name them: `trigger "x" of "things"`. Of a file without a model, everything is foreign. */
+export function foreignObjects(database: Database.Database): readonly string[] {
+  const own = ownNames(database);
+  // Of what SQLite makes by itself, only tables and indexes have such names.
+  const isOwn = ({ type, name, sql }: SchemaRow): boolean =>
+    (type === 'table' || type === 'index') &&
+    (name.startsWith('sqlite_') || (own.has(name) && !/^create virtual/i.test(sql ?? '')));
+  return database
+    .prepare<[], SchemaRow>('select type, name, tbl_name, sql from sqlite_schema order by type, name')
+    .all()
+    .filter((row) => !isOwn(row))
+    .map(nameOf);
+}
+
+function nameOf({ type, name, tbl_name: table, sql }: SchemaRow): string {
+  if (type === 'trigger' || type === 'index') return `${type} "${name}" of "${table}"`;
+  return `${/^create virtual/i.test(sql ?? '') ? 'virtual table' : type} "${name}"`;
+}
+
+/** Names of tables and indexes that the applied model and the engine itself make. */
+function ownNames(database: Database.Database): ReadonlySet<string> {
+  const { types, joins } = appliedIn(database);
+  return new Set([
+    ...engineTables(sqliteDialect).keys(),
+    ...[...Object.values(types), ...joins].flatMap(({ table, definition }) => [
+      table,
+      ...Object.keys(definition.indexes),
+    ]),
+  ]);
+}
+
+function appliedIn(database: Database.Database): Pick<AppliedModel, 'types' | 'joins'> {
+  const text = database.prepare<[], string>(`select applied from ${MODEL_TABLE}`).pluck().get();
+  const applied: unknown = text === undefined ? undefined : JSON.parse(text);
+  return isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };
+}
+
+// A file that is not this engine's, or is damaged, is refused before anything could be written to it.
+
+/** Bytes of a database that is looked through at each start: a fifth of a second. Of a larger one, a backup says it. */
+const MAX_LOOKED_THROUGH = 128 * 1024 * 1024;
+
+export function refuseUnusableFile(file: string): void {
+  if (file === ':memory:' || file === '')
+    throw new StartError('An SQLite database needs a file: several connections share it');
+  const size = existsSync(file) ? statSync(file).size : 0;
+  if (size === 0) return;
+  const { names, damage } = contentOf(file, size <= MAX_LOOKED_THROUGH);
+  if (names.length > 0 && !names.includes(MODEL_TABLE))
+    throw new StartError(
+      `${file} is an SQLite database of something else (it has "${names[0]}" and none of this engine's tables); it was not touched`,
+    );
+  if (damage.length > 0)
+    throw new StartError(
+      `${file} is damaged (${damage.join('; ')}); it was not touched. Put a backup back: restore FILE`,
+    );
+}
+
+interface FileContent {
+  /** Of tables and views. */
+  readonly names: readonly string[];
+  readonly damage: readonly string[];
+}
+
+function contentOf(file: string, through: boolean): FileContent {
+  try {
+    const database = new Database(file, { readonly: true });
+    try {
+      const names = database.prepare<[], string>(NAMES).pluck().all();
+      return { names, damage: through ? damageOf(database, 'quick_check', 3) : [] };
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    throw new StartError(`${file} cannot be read as an SQLite database (${reasonOf(error)}); it was not touched`);
+  }
+}
+
+const NAMES = `select name from sqlite_schema where type in ('table', 'view') order by name`;
+
+// What SQLite finds to be wrong with a file; nothing where it is whole.
+
+/** `quick_check` leaves out whether indexes have what their tables have, and takes a sixth of the time. */
+export const damageOf = (
+  database: Database.Database,
+  check: 'quick_check' | 'integrity_check',
+  most: number,
+): readonly string[] =>
+  database
+    .prepare<[], string>(`pragma ${check}(${most})`)
+    .pluck()
+    .all()
+    .filter((line) => line !== 'ok')
+    .map((line) => line.replaceAll(/\s+/g, ' '));

@@ -1,6 +1,6 @@
 /** Counts that a connection remembers until another one commits. It never writes itself: that would go unnoticed. */
 import type { Statement, Values } from '../driver.ts';
-import type { Connection } from './connection.ts';
+import type { SqliteConnection } from './connection.ts';
 
 export interface Counts {
   count(statement: Statement, values: Values): number;
@@ -18,7 +18,7 @@ const VERSION: Statement = { sql: 'pragma data_version' };
 /** Of one statement with different values. */
 const MAX_COUNTS = 100;
 
-export function rememberingCounts(reader: Connection): Counts {
+export function rememberingCounts(reader: SqliteConnection): Counts {
   let known = new WeakMap<Statement, Map<string, number>>();
   let seen: unknown;
   let isSure = false;

@@ -7,11 +7,11 @@ import { type Caller, CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { endingWriter } from '../ending-writer.ts';
-import type { Connection } from './connection.ts';
+import type { SqliteConnection } from './connection.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;
 
-interface Job {
+interface QueuedWrite {
   readonly caller: Caller | undefined;
   readonly run: () => Awaitable<void>;
   readonly resolve: () => void;
@@ -41,8 +41,8 @@ export interface GroupCommit {
 }
 
 /** `refresh` ends what this process reads: before a transaction, for checkpoints, and after it, for those who read what was written. */
-export function createGroupCommit(connection: Connection, refresh: () => void): GroupCommit {
-  const queue: Job[] = [];
+export function createGroupCommit(connection: SqliteConnection, refresh: () => void): GroupCommit {
+  const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
 
@@ -84,7 +84,7 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
   }
 
   async function commitGroup(): Promise<void> {
-    const group: Job[] = [];
+    const group: QueuedWrite[] = [];
     try {
       refresh();
       await begin();
@@ -102,7 +102,7 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
     }
   }
 
-  async function runGroup(group: Job[]): Promise<void> {
+  async function runGroup(group: QueuedWrite[]): Promise<void> {
     const end = performance.now() + MAX_TIME;
     const alone = queue.length === 1;
     while (queue.length > 0 && group.length < MAX_JOBS && performance.now() < end) {
@@ -115,7 +115,7 @@ export function createGroupCommit(connection: Connection, refresh: () => void): 
   }
 
   /** One that fails takes back what it did; its neighbours go on, unless SQLite has given up the whole transaction. */
-  async function isolated(job: Job): Promise<void> {
+  async function isolated(job: QueuedWrite): Promise<void> {
     connection.command(SAVEPOINT);
     try {
       await job.run();

@@ -2,7 +2,7 @@
  * LIKE for long patterns. SQLite's own compares them anew at every place of a text; this one reads the text once, by the
  * algorithm of Knuth, Morris and Pratt.
  */
-import { createBoundedCache } from '../../query/bounded-cache.ts';
+import { createBoundedCache } from '../../memo.ts';
 
 /** Its name in SQL. */
 export const LIKE = 'records_like';

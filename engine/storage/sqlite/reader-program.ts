@@ -4,22 +4,14 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { createBoundedCache } from '../../query/bounded-cache.ts';
+import { createBoundedCache } from '../../memo.ts';
 import type { Statement, Values } from '../driver.ts';
-import { type Connection, connect } from './connection.ts';
+import { connect, type SqliteConnection } from './connection.ts';
 import { type Counts, rememberingCounts } from './counts.ts';
-import {
-  type Failure,
-  LIFELINE,
-  type Question,
-  type ReaderOptions,
-  READY,
-  type Reply,
-  type Verb,
-} from './scan-protocol.ts';
+import { LIFELINE, type Question, type ReaderFailure, type ReaderOptions, READY, type Reply, type Verb } from './reader-protocol.ts';
 
-interface Session {
-  readonly connection: Connection;
+interface ReaderSession {
+  readonly connection: SqliteConnection;
   readonly counts: Counts;
   /** Of a list that is being streamed. */
   rows?: IterableIterator<SqlValue>;
@@ -37,9 +29,9 @@ const MAX_STATEMENTS = 200;
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ReaderOptions;
 
-type Run = (session: Session, statement: Statement, values: Values) => unknown;
+type RunVerb = (session: ReaderSession, statement: Statement, values: Values) => unknown;
 
-const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, Run>> = {
+const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, RunVerb>> = {
   get: ({ connection }, statement, values) => connection.get(statement, values),
   all: ({ connection }, statement, values) => bounded(connection.rows(statement, values), rowLength),
   value: ({ connection }, statement, values) => connection.value(statement, values),
@@ -80,9 +72,9 @@ function piece(rows: IterableIterator<SqlValue> | undefined): readonly SqlValue[
   return texts.length === 0 ? undefined : texts;
 }
 
-const sessions = new Map<number, Session>();
+const sessions = new Map<number, ReaderSession>();
 
-function sessionOf(id: number): Session {
+function sessionOf(id: number): ReaderSession {
   const known = sessions.get(id);
   if (known) return known;
   const connection = connect(options.file, true);
@@ -131,7 +123,7 @@ function answer(question: Question): Reply {
 }
 
 /** Of what SQLite said, before it was translated. */
-function failureOf(error: unknown): Failure {
+function failureOf(error: unknown): ReaderFailure {
   const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = original instanceof Error && 'code' in original ? String(original.code) : '';
   return { message: original instanceof Error ? original.message : String(original), code };

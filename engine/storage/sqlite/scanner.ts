@@ -3,10 +3,9 @@ import type { Awaitable } from '../../awaitable.ts';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Reader, Row, Snapshot, Statement, Values } from '../driver.ts';
-import { createReaderPool, type PoolOptions } from './reader-pool.ts';
-import { type ReaderProcess, startReader } from './reader-process.ts';
+import { createReaderPool, type PoolOptions, type ReaderProcess, startReader } from './readers.ts';
 import { weighing } from '../weighed.ts';
-import type { Verb } from './scan-protocol.ts';
+import type { Verb } from './reader-protocol.ts';
 
 export interface Scanner {
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Promise<T>;
@@ -15,7 +14,7 @@ export interface Scanner {
   close(): void;
 }
 
-type Ask = (verb: Verb, statement?: Statement, values?: Values) => Promise<unknown>;
+type AskReader = (verb: Verb, statement?: Statement, values?: Values) => Promise<unknown>;
 
 const NOTHING: Statement = { sql: '' };
 /** Sessions of light lists that are kept for the next one. */
@@ -85,11 +84,11 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
 }
 
 const asking =
-  (reader: ReaderProcess, session: number): Ask =>
+  (reader: ReaderProcess, session: number): AskReader =>
   (verb, { sql } = NOTHING, values = []) =>
     reader.ask({ session, verb, sql, values });
 
-function snapshotOf(ask: Ask, end: () => void): Snapshot {
+function snapshotOf(ask: AskReader, end: () => void): Snapshot {
   let open = true;
   return {
     get: (statement, values) => ask('get', statement, values) as Promise<Row | undefined>,
@@ -108,7 +107,7 @@ function snapshotOf(ask: Ask, end: () => void): Snapshot {
 
 /** In pieces: a long one would hold up the others when it arrives. */
 async function page(
-  ask: Ask,
+  ask: AskReader,
   statement: Statement,
   values: Values,
   weigh: (text: string) => void,
@@ -126,7 +125,7 @@ async function page(
 }
 
 /** One piece is read ahead while its predecessor is sent, and no more: a slow reader slows the scan down. */
-async function* texts(ask: Ask, statement: Statement, values: Values): AsyncGenerator<string> {
+async function* texts(ask: AskReader, statement: Statement, values: Values): AsyncGenerator<string> {
   await ask('open', statement, values);
   for (let next = ask('next'); ;) {
     const text = await next;

@@ -6,7 +6,7 @@
 import type { Awaitable } from '../../awaitable.ts';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { Reader, Statement, Values } from '../driver.ts';
-import type { Connection } from './connection.ts';
+import type { SqliteConnection } from './connection.ts';
 import { rememberingCounts } from './counts.ts';
 
 const BEGIN: Statement = { sql: 'begin' };
@@ -31,7 +31,7 @@ export interface TurnReader extends Reader {
 }
 
 /** `now` tells the time in milliseconds. */
-export function createTurnReader(connection: Connection, now = (): number => performance.now()): TurnReader {
+export function createTurnReader(connection: SqliteConnection, now = (): number => performance.now()): TurnReader {
   const counts = rememberingCounts(connection);
   const waiting: (() => void)[] = [];
   let open = false;

@@ -1,6 +1,6 @@
 /** All records of a database as lines, from one snapshot. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { type Field, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
+import type { Field, JoinTable, Model, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf } from '../columns.ts';
 import type { Dialect, Driver, Reader, Row, Values } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';

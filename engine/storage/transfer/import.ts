@@ -2,15 +2,13 @@
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
-import type { Awaitable, Dialect, Driver, Writer } from '../driver.ts';
-import { refuseDangling } from './dangling.ts';
-import { type CheckLine, type Faults, FORMAT, type Head, type Progress, type Source } from './lines.ts';
-import { createLoader, type Loader, type Span } from './load.ts';
-import type { LineText } from './read-lines.ts';
-import { createRows, type RowOf, typeNamed } from './rows.ts';
+import type { Awaitable, Dialect, Driver, Reader, Writer } from '../driver.ts';
+import { type CheckLine, type Faults, FORMAT, type Head, type LineSource, type LineText, type PairLine, type Progress, type RecordLine } from './lines.ts';
+import { createLoader, createRows, type Loader, type RowOf, type Span, typeNamed } from './load.ts';
+import { escapeStep } from '../../json.ts';
 
 export interface Intake {
-  readonly source: Source;
+  readonly source: LineSource;
   readonly check: CheckLine;
   readonly faults: Faults;
   readonly progress: Progress;
@@ -19,7 +17,7 @@ export interface Intake {
 /** Lines were refused: `Faults` knows which. */
 export class LinesRefused extends Error {}
 
-interface Job {
+interface ImportRun {
   readonly model: Model;
   readonly dialect: Dialect;
   readonly writer: Writer;
@@ -68,7 +66,7 @@ function refusedBy(error: Problem, line: number, faults: Faults): LinesRefused {
   return new LinesRefused();
 }
 
-async function importAll(job: Job): Promise<number> {
+async function importAll(job: ImportRun): Promise<number> {
   const { model, dialect, writer, loader, intake } = job;
   await refuseFilled(model, writer, dialect);
   const tables = [...[...model.types.values()].map(({ table }) => table), ...model.joinTables.map(({ name }) => name)];
@@ -93,7 +91,7 @@ async function refuseFilled(model: Model, writer: Writer, { quote }: Dialect): P
       );
 }
 
-async function readAll(job: Job): Promise<number> {
+async function readAll(job: ImportRun): Promise<number> {
   const { source, progress } = job.intake;
   let head: Head | undefined;
   let number = 0;
@@ -144,7 +142,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function take(job: Job, text: LineText, number: number): Awaitable<void> {
+function take(job: ImportRun, text: LineText, number: number): Awaitable<void> {
   const { faults, check } = job.intake;
   if (typeof text !== 'string') return faults.add(number, text);
   const checked = check(text);
@@ -158,12 +156,12 @@ function take(job: Job, text: LineText, number: number): Awaitable<void> {
   return job.loader.add(target, values, number);
 }
 
-function remember({ model, sequences }: Job, name: string, last: number): void {
+function remember({ model, sequences }: ImportRun, name: string, last: number): void {
   const type = typeNamed(model, name);
   sequences.set(type, Math.max(last, sequences.get(type) ?? 0));
 }
 
-async function moveSequences({ model, dialect, writer, sequences }: Job): Promise<void> {
+async function moveSequences({ model, dialect, writer, sequences }: ImportRun): Promise<void> {
   for (const type of model.types.values()) {
     const [table, column] = [type.table, type.identifier.column];
     const newest = `select max(${dialect.quote(column)}) from ${dialect.quote(table)}`;
@@ -171,3 +169,89 @@ async function moveSequences({ model, dialect, writer, sequences }: Job): Promis
     if (last > 0) for (const sql of dialect.sequence.move(table, column)) await writer.run({ sql }, [last]);
   }
 }
+
+// After the last line of an import: that every record is there which another one refers to.
+
+/** More of them are counted, and not told. */
+const MOST = 100_000;
+
+/** The rows say which records refer to none; only the file says in which lines they stand. */
+export async function refuseDangling(
+  model: Model,
+  reader: Reader,
+  { quote }: Dialect,
+  source: LineSource,
+  faults: Faults,
+): Promise<void> {
+  const found = new Map<string, Fault>();
+  for (const { row, columns, table, column, pointer, target } of referencesOf(model)) {
+    const there = `select 1 from ${quote(target.table)} as t where t.${quote(target.identifier.column)} = r.${quote(column)}`;
+    const dangling = `r.${quote(column)} is not null and not exists (${there})`;
+    const selected = columns.map((name) => `r.${quote(name)}`).join(', ');
+    const sql = `select ${selected} from ${quote(table)} as r where ${dangling} limit ${Math.min(MOST, faults.room)}`;
+    for (const values of await reader.all({ sql }, [])) {
+      const missing = values[columns.indexOf(column)];
+      const message = `There is no ${target.name} ${String(missing)} in the file`;
+      found.set([row, ...values].join(' '), { pointer, code: 'not-found', message });
+    }
+  }
+  if (found.size > 0) await tell(found, source, faults);
+}
+
+async function tell(found: ReadonlyMap<string, Fault>, source: LineSource, faults: Faults): Promise<void> {
+  let number = 0;
+  for await (const texts of source())
+    for (const text of texts) {
+      number += 1;
+      for (const key of keysOf(text)) {
+        const fault = found.get(key);
+        if (fault) faults.add(number, fault);
+      }
+    }
+}
+
+/** What a line refers to, as `refuseDangling` names it. */
+function keysOf(text: unknown): readonly string[] {
+  try {
+    const { type, identifier, references, pair, left, right } = JSON.parse(String(text)) as Partial<
+      RecordLine & PairLine
+    >;
+    if (pair !== undefined)
+      return [`pair ${pair} left`, `pair ${pair} right`].map((side) => `${side} ${left} ${right}`);
+    return Object.entries(references ?? {}).map(
+      ([column, value]) => `type ${type} ${column} ${identifier} ${String(value)}`,
+    );
+  } catch {
+    return [];
+  }
+}
+
+interface ReferenceRow {
+  /** What the line of the row begins with, and the columns that it is known by. */
+  readonly row: string;
+  readonly columns: readonly string[];
+  readonly table: string;
+  readonly column: string;
+  readonly pointer: string;
+  readonly target: RecordType;
+}
+
+const referencesOf = ({ types, joinTables }: Model): readonly ReferenceRow[] => [
+  ...[...types.values()].flatMap(({ name, table, identifier, references }) =>
+    references.map(({ column, target }) => ({
+      row: `type ${name} ${column}`,
+      columns: [identifier.column, column],
+      table,
+      column,
+      pointer: `/references/${escapeStep(column)}`,
+      target,
+    })),
+  ),
+  ...joinTables.flatMap(({ name: table, left, right }) => {
+    const columns = [left.column, right.column];
+    return [
+      { row: `pair ${table} left`, columns, table, column: left.column, pointer: '/left', target: left.type },
+      { row: `pair ${table} right`, columns, table, column: right.column, pointer: '/right', target: right.type },
+    ];
+  }),
+];

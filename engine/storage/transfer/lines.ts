@@ -1,7 +1,8 @@
 /** The lines of an export: NDJSON that says nothing of the database that it came from. */
+import { type FileHandle, open } from 'node:fs/promises';
 import type { JsonObject } from '../../json.ts';
 import type { Fault } from '../../problem.ts';
-import type { LineText } from './read-lines.ts';
+import { reasonOf, StartError } from '../../start-error.ts';
 
 export const FORMAT = 1;
 
@@ -48,7 +49,7 @@ export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
 export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
 
 /** Opens the lines anew each time: a transaction may have to be repeated. */
-export type Source = () => AsyncIterable<readonly LineText[]>;
+export type LineSource = () => AsyncIterable<readonly LineText[]>;
 
 /** What becomes of faults. */
 export interface Faults {
@@ -62,3 +63,118 @@ export interface Faults {
 }
 
 export type Progress = (done: number, all: number) => void;
+
+// The lines of a file of UTF-8 text, in bounded memory: a chunk at a time, and no line longer than a limit.
+
+const CHUNK = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** A line, or why it cannot be read. */
+export type LineText = string | Fault;
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `longest`: bytes that a line may have. Throws a StartError if the file cannot be read, or is of another kind. */
+export async function* readLines(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
+  const handle = await opened(file);
+  try {
+    yield* linesOf(handle, file, longest);
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error)
+      throw new StartError(`${file} cannot be read: ${error.message}`, { cause: error });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function opened(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    throw new StartError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+async function* linesOf(handle: FileHandle, file: string, longest: number): AsyncGenerator<readonly LineText[]> {
+  let begun: Buffer[] = [];
+  let length = 0;
+  /** The line was refused before its end. */
+  let skipping = false;
+  for (let first = true; ; first = false) {
+    const chunk = await nextChunk(handle);
+    if (chunk.length === 0) break;
+    const bytes = first ? withoutMark(chunk, file) : chunk;
+    const end = bytes.lastIndexOf(NEWLINE);
+    if (end !== -1) {
+      const whole = bytes.subarray(0, end);
+      if (!skipping) yield textsOf(begun.length === 0 ? whole : Buffer.concat([...begun, whole]));
+      else if (whole.includes(NEWLINE)) yield textsOf(whole.subarray(whole.indexOf(NEWLINE) + 1));
+      [begun, length, skipping] = [[], 0, false];
+    }
+    if (skipping) continue;
+    const rest = bytes.subarray(end + 1);
+    begun.push(rest);
+    length += rest.length;
+    if (length <= longest) continue;
+    yield [tooLong(longest)];
+    [begun, length, skipping] = [[], 0, true];
+  }
+  if (length > 0) yield textsOf(Buffer.concat(begun));
+}
+
+/** A buffer of its own for each: what is left of one waits for the next. */
+async function nextChunk(handle: FileHandle): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(CHUNK);
+  const { bytesRead } = await handle.read(buffer, 0, CHUNK, null);
+  return buffer.subarray(0, bytesRead);
+}
+
+const tooLong = (longest: number): Fault => ({
+  pointer: '',
+  code: 'too-long',
+  message: `The line is longer than ${longest} bytes, 16 times BODY_LIMIT; raise that to read it`,
+});
+const NOT_UTF8: Fault = { pointer: '', code: 'invalid-json', message: 'The line is not valid UTF-8' };
+
+const MARKS: readonly (readonly [mark: Buffer, what: string])[] = [
+  [Buffer.from([0x1f, 0x8b]), 'compressed (gzip); unpack it first'],
+  [Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), 'compressed (zstd); unpack it first'],
+  [Buffer.from('SQLite format 3\0'), 'an SQLite database; put it in place with "records restore"'],
+  [Buffer.from([0xff, 0xfe]), 'UTF-16; an export is UTF-8'],
+  [Buffer.from([0xfe, 0xff]), 'UTF-16; an export is UTF-8'],
+];
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Some editors begin a file with a mark that says nothing. */
+function withoutMark(bytes: Buffer, file: string): Buffer {
+  const [, what] = MARKS.find(([mark]) => bytes.subarray(0, mark.length).equals(mark)) ?? [];
+  if (what !== undefined) throw new StartError(`${file} is ${what}. Nothing was changed.`);
+  return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? bytes.subarray(BYTE_ORDER_MARK.length)
+    : bytes;
+}
+
+function textsOf(bytes: Buffer): readonly LineText[] {
+  return decoded(bytes)?.split('\n') ?? eachOf(bytes);
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Line by line, so that only those are refused that have to be. */
+function eachOf(bytes: Buffer): readonly LineText[] {
+  const texts: LineText[] = [];
+  for (let from = 0; from <= bytes.length;) {
+    const found = bytes.indexOf(NEWLINE, from);
+    const end = found === -1 ? bytes.length : found;
+    texts.push(decoded(bytes.subarray(from, end)) ?? NOT_UTF8);
+    from = end + 1;
+  }
+  return texts;
+}

@@ -1,14 +1,22 @@
 /** Rows into tables that were empty: many with one statement, if the database is a server; each conflict is told apart. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
-import type { BulkColumn, Dialect, Row, Statement, Values, Writer } from '../driver.ts';
+import type { BulkColumn, Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
+import { type Field, type Model, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import { type Column, columnsOf, columnType, encode } from '../columns.ts';
+import { columnSql } from '../define.ts';
+import { SEED_TABLE } from '../engine-tables.ts';
+import { createTables, type WriteTable } from '../write/tables.ts';
+import type { Line, PairLine, RecordLine, SeedLine, SequenceLine } from './lines.ts';
+import { escapeStep } from '../../json.ts';
+import { uniqueIndexes } from '../write/conflicts.ts';
 
 /** Rows of one statement, and characters of their texts. */
 const MAX_ROWS = 1000;
 const MAX_LENGTH = 1024 * 1024;
 
-export interface Target {
+export interface LoadTarget {
   /** The first columns, by which a row is known. */
   readonly keys: number;
   /** Bound: the columns. A row that breaks a unique constraint is left out. */
@@ -25,14 +33,14 @@ export interface Span {
 }
 
 export interface Loader {
-  add(target: Target, values: Values, line: number): Awaitable<void>;
+  add(target: LoadTarget, values: Values, line: number): Awaitable<void>;
   /** Resolves when every row has been taken or refused. */
   flush(): Promise<void>;
   /** Lines that are under way. */
   underWay(): Span | undefined;
 }
 
-interface Waiting {
+interface QueuedRow {
   readonly values: Values;
   readonly line: number;
 }
@@ -42,8 +50,8 @@ export function createTarget(
   table: string,
   columns: readonly BulkColumn[],
   keys: number,
-  conflict: Target['conflict'],
-): Target {
+  conflict: LoadTarget['conflict'],
+): LoadTarget {
   const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
   const into = `insert into ${dialect.quote(table)} (${names})`;
   const one = `${into} values (${columns.map(() => '?').join(', ')}) on conflict do nothing`;
@@ -62,18 +70,18 @@ export function createLoader(
   refuse: (line: number, fault: Fault) => void,
   slow: Span | undefined,
 ): Loader {
-  let batch: Waiting[] = [];
+  let batch: QueuedRow[] = [];
   /** Each stands once in a batch, so that what was taken says which row it was. */
   let keys = new Set<string>();
   let length = 0;
-  let current: Target | undefined;
+  let current: LoadTarget | undefined;
   let sent: { readonly span: Span; readonly done: Promise<void> } | undefined;
 
-  async function refused(to: Target, { values, line }: Waiting): Promise<void> {
+  async function refused(to: LoadTarget, { values, line }: QueuedRow): Promise<void> {
     refuse(line, await to.conflict(values));
   }
 
-  async function send(to: Target, many: Statement, rows: readonly Waiting[]): Promise<void> {
+  async function send(to: LoadTarget, many: Statement, rows: readonly QueuedRow[]): Promise<void> {
     const answered = await writer.all(many, [JSON.stringify(rows.map(({ values }) => objectOf(values)))]);
     if (answered.length === rows.length) return;
     const taken = new Set(answered.map(keyOf));
@@ -95,7 +103,7 @@ export function createLoader(
   const isSlow = (line: number): boolean => slow !== undefined && line >= slow.from && line <= slow.to;
 
   /** Most rows only join a batch, and need no promise. */
-  function addToBatch(to: Target, row: Waiting): Awaitable<void> {
+  function addToBatch(to: LoadTarget, row: QueuedRow): Awaitable<void> {
     const key = keyOf(row.values.slice(0, to.keys));
     if (batch.length > 0 && (to !== current || keys.has(key))) return sendBatch().then(() => addToBatch(to, row));
     current = to;
@@ -133,4 +141,107 @@ function lengthOf(values: Values): number {
   let length = 0;
   for (const value of values) length += typeof value === 'string' ? value.length : 8;
   return length;
+}
+
+// Lines of an export -> the rows that they become.
+
+type RowLine = Exclude<Line, SequenceLine>;
+
+/** `line` was checked: its names are those of the model. */
+export type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly values: Values };
+
+export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
+  const tables = createTables(dialect, model.joinTables);
+  const integer = (name: string) => ({ name, type: dialect.integer });
+  const seeds = createTarget(dialect, SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, () =>
+    twice('seed'),
+  );
+  const pairs = new Map(
+    model.joinTables.map(({ name, left, right }) => [
+      name,
+      createTarget(dialect, name, [integer(left.column), integer(right.column)], 2, () => twice('pair')),
+    ]),
+  );
+  const records = new Map<string, readonly [target: LoadTarget, columns: readonly Column[]]>();
+
+  function recordsOf(name: string): readonly [target: LoadTarget, columns: readonly Column[]] {
+    const known = records.get(name);
+    if (known) return known;
+    const type = typeNamed(model, name);
+    const columns = columnsOf(type, dialect.name);
+    const bulk = columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) }));
+    const target = createTarget(dialect, type.table, [integer(type.identifier.column), ...bulk], 1, (values) =>
+      conflictOf(tables.of(type), values, dialect.name, writer),
+    );
+    records.set(name, [target, columns]);
+    return [target, columns];
+  }
+
+  return (line) => {
+    if ('pair' in line) return { target: found(pairs, line), values: [line.left, line.right] };
+    if ('seed' in line) return seedRow(seeds, line);
+    const [target, columns] = recordsOf(line.type);
+    return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect))] };
+  };
+}
+
+const seedRow = (target: LoadTarget, { seed, identifier }: SeedLine) => ({ target, values: [seed, identifier] });
+
+const twice = (what: string): Fault => ({ pointer: '', code: 'taken', message: `This ${what} is in the file twice` });
+
+export function typeNamed({ types }: Model, name: string): RecordType {
+  const type = types.get(name);
+  if (type) return type;
+  throw new Error(`a line of a type "${name}" was not refused`);
+}
+
+function found(pairs: ReadonlyMap<string, LoadTarget>, { pair }: PairLine): LoadTarget {
+  const target = pairs.get(pair);
+  if (target) return target;
+  throw new Error(`a pair "${pair}" was not refused`);
+}
+
+/** A field that the export does not know has its default, as in a record that is made. */
+function valueOf(column: Column, { fields, references, texts, open }: RecordLine, dialect: Dialect): SqlValue {
+  const { name, field } = column;
+  if (field) {
+    const given = fields[field.name];
+    if (given === undefined) return column.default;
+    return given === null ? null : (texts.get(field.name) ?? encode(field, dialect.name, given));
+  }
+  return name === OPEN_COLUMN ? (open ?? '{}') : (references[name] ?? null);
+}
+
+// Which line came before the one that the database refused.
+
+/** `values`: the identifier, then those of the table's columns. */
+export async function conflictOf(table: WriteTable, values: Values, dialect: DialectName, reader: Reader): Promise<Fault> {
+  const { type } = table;
+  const [identifier = 0] = values;
+  if ((await reader.get(table.load, [identifier])) !== undefined)
+    return { pointer: '/identifier', code: 'taken', message: `${type.name} ${identifier} is in the file twice` };
+  const operand = (member: Field | Relation) => {
+    const isField = !('link' in member);
+    const column = isField ? member.column : member.link.at === 'source' ? member.link.reference.column : '';
+    const value = values[table.position.get(column) ?? -1] ?? null;
+    if (!isField || value === null) return value;
+    const kept = columnType(member, dialect);
+    return kept.operand(kept.decode(value));
+  };
+  for (const index of uniqueIndexes(type)) {
+    const operands = index.members.map(operand);
+    if (operands.includes(null)) continue;
+    const holder = await reader.value(table.holder(index), [...operands, identifier]);
+    if (holder === undefined) continue;
+    const names = index.members.map(({ name }) => `"${name}"`).join(' and ');
+    const message = `${type.name} ${String(holder)} has this value of ${names} already`;
+    return { pointer: placeOf(index.members[0]), code: 'unique', message };
+  }
+  return { pointer: '', code: 'unique', message: `Another ${type.name} has a value already that must be unique` };
+}
+
+function placeOf(member: Field | Relation | undefined): string {
+  if (member === undefined) return '';
+  if (!('link' in member)) return `/fields/${escapeStep(member.name)}`;
+  return member.link.at === 'source' ? `/references/${escapeStep(member.link.reference.column)}` : '';
 }

@@ -4,7 +4,7 @@ import { escapeStep } from '../../json.ts';
 import type { Field, Index, RecordType, Relation } from '../../model/model.ts';
 import { faultyRequest, type Fault, Problem } from '../../problem.ts';
 import { columnType } from '../columns.ts';
-import { type Node, type Session, storedValue } from './session.ts';
+import { type Node, type WriteSession, storedValue } from './session.ts';
 import { NAMED } from './tables.ts';
 
 type UniqueIndex = Pick<Index, 'name' | 'members'>;
@@ -17,7 +17,7 @@ export function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
   return [...type.indexes.filter(({ unique }) => unique), ...hasOnes];
 }
 
-export async function uniqueConflict(session: Session, node: Node): Promise<Problem> {
+export async function uniqueConflict(session: WriteSession, node: Node): Promise<Problem> {
   const { type, identifier } = node;
   if (!node.stored && identifier !== undefined && (await session.writer.get(node.table.load, [identifier]))) {
     const message = `${type.name} ${identifier} is there already; choose another identifier, or leave it out`;
@@ -36,7 +36,7 @@ export async function uniqueConflict(session: Session, node: Node): Promise<Prob
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
 }
 
-function heldBy({ made: all }: Session, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
+function heldBy({ made: all }: WriteSession, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
   const seen = members.filter(isSeen);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';
@@ -64,7 +64,7 @@ export const columnOf = (member: Field | Relation): string => {
 };
 
 /** What the row will hold in an index's member, as it is compared. */
-function operand({ dialect }: Session, node: Node, member: Field | Relation): SqlValue {
+function operand({ dialect }: WriteSession, node: Node, member: Field | Relation): SqlValue {
   const column = columnOf(member);
   const assigned = node.assigned.get(column)?.value;
   const kept = storedValue(node, column) ?? node.table.columns.find(({ name }) => name === column)?.default ?? null;
@@ -77,7 +77,7 @@ function operand({ dialect }: Session, node: Node, member: Field | Relation): Sq
 
 /** Who refers to a record, and to what goes with it, so that it cannot be deleted. */
 export async function restrictConflict(
-  session: Session,
+  session: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
   pointer: string,
@@ -87,7 +87,7 @@ export async function restrictConflict(
 }
 
 async function referrersOf(
-  session: Session,
+  session: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
   pointer: string,

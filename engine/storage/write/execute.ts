@@ -3,19 +3,19 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { type JoinTable, OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
-import { uniqueConflict, restrictConflict } from './conflicts.ts';
+import { restrictConflict, uniqueConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
 import { countRows, type Released, runReleased, settleReleased } from './release.ts';
 import { type Asked, findDisagreements } from './own-children.ts';
-import { openKeysOf } from './resolve-record.ts';
-import { type Node, type Pair, refuse, type Session, storedValue, throwRefused, withdraw } from './session.ts';
+import { openKeysOf } from './record.ts';
+import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 
-type Change = readonly [column: string, value: SqlValue | Node];
+type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
-export async function checkBody(session: Session, asked: Asked): Promise<void> {
+export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
   for (const node of session.made) checkComplete(session, node);
   throwRefused(session, 'forbidden');
   const known = [...session.faults, ...(await findDisagreements(session, asked))];
@@ -23,7 +23,7 @@ export async function checkBody(session: Session, asked: Asked): Promise<void> {
   throwRefused(session, 'invalid-body', known);
 }
 
-export async function execute(session: Session): Promise<void> {
+export async function execute(session: WriteSession): Promise<void> {
   const released = settleReleased(session);
   for (const check of session.checks) check();
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
@@ -59,7 +59,7 @@ export async function execute(session: Session): Promise<void> {
 }
 
 interface Writing {
-  readonly session: Session;
+  readonly session: WriteSession;
   readonly holders: ReturnType<typeof holdersAmong>;
   readonly begun: Set<Node>;
   readonly done: Set<Node>;
@@ -81,7 +81,7 @@ async function write(writing: Writing, node: Node): Promise<void> {
     const kept = parked.filter((column) => !node.assigned.has(column));
     await update(session, node, [
       ...changes,
-      ...kept.map((column): Change => [column, storedValue(node, column) ?? null]),
+      ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null]),
     ]);
   }
   done.add(node);
@@ -101,11 +101,11 @@ const isNode = (value: SqlValue | Node): value is Node => typeof value === 'obje
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 
-const isUnlink = ({ type }: Node, [column, value]: Change): boolean =>
+const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
   value === null && type.references.some((reference) => reference.column === column);
 
 /** What the validator cannot see: that the only child of its owner, which is made since there is none, has all that it must have. */
-function checkComplete(session: Session, node: Node): void {
+function checkComplete(session: WriteSession, node: Node): void {
   const { type, table } = node;
   for (const { name, nullable, default: value, field, reference } of table.columns) {
     if (nullable || value !== null || node.assigned.has(name) || name === OPEN_COLUMN) continue;
@@ -123,20 +123,20 @@ function checkComplete(session: Session, node: Node): void {
 }
 
 /** What was said and could not be used is not missing. */
-const isRefused = ({ refusals, faulty }: Session, pointer: string): boolean =>
+const isRefused = ({ refusals, faulty }: WriteSession, pointer: string): boolean =>
   [...refusals.map(({ fault }) => ('pointer' in fault ? fault.pointer : '')), ...faulty].some((place) =>
     `${place}/`.startsWith(`${pointer}/`),
   );
 
 /** A body cannot link in one place what it deletes in another. */
-function checkUnnamed(session: Session, node: Node): void {
+function checkUnnamed(session: WriteSession, node: Node): void {
   const message = `${nameOf(node)} is deleted by this same body, which leaves it out of its owner`;
   for (const pointer of session.named.get(node) ?? [])
     refuse(session, 'invalid-reference', pointer, 'deleted', message);
 }
 
 /** What the body deletes takes along what it owns: neither may be named. */
-async function checkNamed(session: Session): Promise<void> {
+async function checkNamed(session: WriteSession): Promise<void> {
   for (const [node, pointers] of session.named) {
     if (await session.writer.get(node.table.load, [node.identifier ?? null])) continue;
     const message = `${nameOf(node)} is deleted by this same body, together with its owner`;
@@ -146,13 +146,13 @@ async function checkNamed(session: Session): Promise<void> {
 }
 
 /** Cuts the links that are to be cut, and where something is deleted, those that are to change: answers the columns of these. */
-async function unlink(session: Session, node: Node, deletes: boolean): Promise<readonly string[]> {
+async function unlink(session: WriteSession, node: Node, deletes: boolean): Promise<readonly string[]> {
   const changes = changesOf(node);
   const cut = changes.filter((change) => isUnlink(node, change));
   const moved = changes.flatMap(([column, value]) =>
     deletes && value !== null && isNullableLink(node, column) ? [column] : [],
   );
-  await update(session, node, [...cut, ...moved.map((column): Change => [column, null])]);
+  await update(session, node, [...cut, ...moved.map((column): ColumnValue => [column, null])]);
   return moved;
 }
 
@@ -162,8 +162,8 @@ const isNullableLink = ({ type }: Node, name: string): boolean =>
 const nameOf = ({ type, identifier }: Node): string => `${type.name} ${identifier ?? ''}`.trim();
 
 /** `again`: columns that were changed meanwhile. */
-function changesOf(node: Node, again: readonly string[] = []): readonly Change[] {
-  const changes = [...node.assigned].flatMap(([column, { value }]): Change[] =>
+function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
+  const changes = [...node.assigned].flatMap(([column, { value }]): ColumnValue[] =>
     valueOf(value) === storedValue(node, column) && !again.includes(column) ? [] : [[column, value]],
   );
   const openKeys = openColumn(node);
@@ -185,7 +185,7 @@ function openColumn(node: Node): string | undefined {
   return rawObject(members.values());
 }
 
-async function update(session: Session, node: Node, changes: readonly Change[]): Promise<void> {
+async function update(session: WriteSession, node: Node, changes: readonly ColumnValue[]): Promise<void> {
   if (changes.length === 0 || node.identifier === undefined) return;
   const statement = node.table.update(changes.map(([column]) => column));
   const values = changes.map(([, value]) => valueOf(value) ?? null);
@@ -195,7 +195,7 @@ async function update(session: Session, node: Node, changes: readonly Change[]):
   if (written === 0) throw gone(node);
 }
 
-async function insert(session: Session, node: Node): Promise<void> {
+async function insert(session: WriteSession, node: Node): Promise<void> {
   const given = node.identifier;
   const { statement, columns } = given === undefined ? node.table.insert : node.table.insertGiven;
   const values = columns.map((name): SqlValue => {
@@ -208,7 +208,7 @@ async function insert(session: Session, node: Node): Promise<void> {
   node.identifier = identifier;
 }
 
-async function remove(session: Session, node: Node, pointer: string): Promise<void> {
+async function remove(session: WriteSession, node: Node, pointer: string): Promise<void> {
   try {
     await session.writer.run(node.table.remove, [node.identifier ?? null]);
   } catch (error) {
@@ -218,7 +218,7 @@ async function remove(session: Session, node: Node, pointer: string): Promise<vo
   }
 }
 
-const unwantedPairs = ({ unpaired, kept, paired }: Session): readonly Pair[] =>
+const unwantedPairs = ({ unpaired, kept, paired }: WriteSession): readonly JoinPair[] =>
   [...unpaired].flatMap(([key, pair]) => (kept.has(key) || paired.has(key) ? [] : [pair]));
 
 /** Pairs of one record with others. */
@@ -230,7 +230,7 @@ interface PairGroup {
 }
 
 /** Each set that was left is removed at once: which side that is, a body that leaves out many shows by itself. */
-function grouped(pairs: readonly Pair[]): readonly PairGroup[] {
+function grouped(pairs: readonly JoinPair[]): readonly PairGroup[] {
   const bySide = (side: 'left' | 'right'): readonly PairGroup[] => {
     const groups = new Map<string, PairGroup>();
     for (const { table, ...pair } of pairs) {
@@ -247,13 +247,13 @@ function grouped(pairs: readonly Pair[]): readonly PairGroup[] {
 }
 
 async function removePairs(
-  { writer, tables }: Session,
+  { writer, tables }: WriteSession,
   { table, column, identifier, others }: PairGroup,
 ): Promise<void> {
   await writer.run(tables.rows(table).removeMany(column), [identifier, JSON.stringify(others)]);
 }
 
-async function insertPair(session: Session, { table, left, right, pointer }: Pair): Promise<void> {
+async function insertPair(session: WriteSession, { table, left, right, pointer }: JoinPair): Promise<void> {
   const side = (value: number | Node): SqlValue => (typeof value === 'number' ? value : (value.identifier ?? null));
   try {
     await session.writer.run(session.tables.rows(table).insert, [side(left), side(right)]);
@@ -264,12 +264,12 @@ async function insertPair(session: Session, { table, left, right, pointer }: Pai
 
 interface Rows {
   readonly released: readonly Released[];
-  readonly unpaired: readonly Pair[];
+  readonly unpaired: readonly JoinPair[];
   readonly changed: readonly Node[];
 }
 
 /** Counts before anything is written what the write would touch. */
-async function requireFewRows(session: Session, { released, unpaired, changed }: Rows): Promise<void> {
+async function requireFewRows(session: WriteSession, { released, unpaired, changed }: Rows): Promise<void> {
   const count = countRows(session);
   for (const { pointer } of unpaired) count.add(1, pointer);
   for (const { pointer } of session.paired.values()) count.add(1, setOf(pointer));
@@ -292,7 +292,7 @@ const goneAt = (pointer: string): Problem => {
 };
 const gone = ({ pointer }: Node): Problem => goneAt(pointer);
 
-async function explained<T>(session: Session, node: Node, work: () => Promise<T>): Promise<T> {
+async function explained<T>(session: WriteSession, node: Node, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -4,7 +4,7 @@ import type { RecordType } from '../../model/model.ts';
 import { encode } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { columnOf } from './conflicts.ts';
-import { type Node, type Session, storedValue } from './session.ts';
+import { type Node, type WriteSession, storedValue } from './session.ts';
 
 /** A record that has, as it is stored, what another one is to have; both have these columns unique together. */
 export interface Holder {
@@ -59,7 +59,7 @@ function comparable(node: Node, name: string, asStored: boolean): SqlValue | und
 const ATTEMPTS = 5;
 
 /** Lets go of what a record holds until it is written itself; answers the column, or undefined where it cannot. */
-export async function park(session: Session, { node, columns }: Holder): Promise<string | undefined> {
+export async function park(session: WriteSession, { node, columns }: Holder): Promise<string | undefined> {
   const among = node.table.columns.filter(({ name }) => columns.includes(name));
   const empty = among.find(({ nullable }) => nullable);
   if (empty) {

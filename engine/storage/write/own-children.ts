@@ -1,14 +1,13 @@
 /** Which child an owner has where the body does not name it: known while the body is worked out, or asked for. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { identifierIn } from '../../model/identifier-in.ts';
-import type { RecordType, Relation } from '../../model/model.ts';
+import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import type { Fault } from '../../problem.ts';
 import type { WriteRequest } from '../store.ts';
-import type { Node, Session } from './session.ts';
+import type { Node, WriteSession } from './session.ts';
 
 /** `current`: the identifiers of the children that the owner has. */
 export function noteOwnChild(
-  session: Session,
+  session: WriteSession,
   { identifier, stored }: Node,
   relation: Relation,
   value: JsonValue,
@@ -19,7 +18,7 @@ export function noteOwnChild(
     known(session, relation).set(identifier, current ?? null);
 }
 
-function known({ ownChildren }: Session, relation: Relation): Map<number, number | null> {
+function known({ ownChildren }: WriteSession, relation: Relation): Map<number, number | null> {
   const children = ownChildren.get(relation) ?? new Map<number, number | null>();
   ownChildren.set(relation, children);
   return children;
@@ -33,7 +32,7 @@ export type Asked = Pick<WriteRequest, 'type'> & {
 
 /** Where the body contradicts itself, as far as that follows from what is stored. */
 export async function findDisagreements(
-  session: Session,
+  session: WriteSession,
   { type, identifier, disagreements }: Asked,
 ): Promise<readonly Fault[]> {
   // Where the body has no fault, all of it has been worked out: every child that is not named has been met.
@@ -46,7 +45,7 @@ export async function findDisagreements(
 
 /** Asks for the children in places that were not worked out, because they are faulty, or stand in one that is. */
 async function askIn(
-  session: Session,
+  session: WriteSession,
   type: RecordType,
   identifier: number | undefined,
   body: JsonObject,
@@ -63,7 +62,7 @@ async function askIn(
   }
 }
 
-async function ownChild(session: Session, relation: Relation, owner: number | undefined): Promise<number | undefined> {
+async function ownChild(session: WriteSession, relation: Relation, owner: number | undefined): Promise<number | undefined> {
   const { owned, toMany, link, target } = relation;
   if (owner === undefined || !owned || toMany || link.at !== 'target') return undefined;
   const asked = known(session, relation);

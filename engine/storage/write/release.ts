@@ -2,9 +2,9 @@
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { ConstraintError, type Writer } from '../driver.ts';
-import { assign } from './assign.ts';
+import { assign } from './members.ts';
 import { restrictConflict } from './conflicts.ts';
-import type { Node, Session } from './session.ts';
+import type { Node, WriteSession } from './session.ts';
 import type { Tables } from './tables.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */
@@ -16,7 +16,7 @@ export interface Released {
 }
 
 /** What else the body says of a record that a set leaves out goes before it: such a record is written by itself. */
-export function settleReleased(session: Session): readonly Released[] {
+export function settleReleased(session: WriteSession): readonly Released[] {
   return session.released.flatMap(({ relation, column, identifiers, pointer }) => {
     const known = session.existing.get(relation.target);
     for (const identifier of identifiers) {
@@ -30,7 +30,7 @@ export function settleReleased(session: Session): readonly Released[] {
 }
 
 export async function runReleased(
-  session: Session,
+  session: WriteSession,
   { relation, column, identifiers, pointer }: Released,
 ): Promise<void> {
   const table = session.tables.of(relation.target);
@@ -51,7 +51,7 @@ export interface RowCount {
   addDeleted(type: RecordType, identifiers: readonly number[], pointer: string): Promise<void>;
 }
 
-export function countRows({ writer, tables, writeRows }: Session): RowCount {
+export function countRows({ writer, tables, writeRows }: WriteSession): RowCount {
   let count = 0;
   const add = (rows: number, pointer: string): void => {
     count += rows;
@@ -69,7 +69,7 @@ export function countRows({ writer, tables, writeRows }: Session): RowCount {
 
 /** Throws where the record, and what goes with it, are more rows than one write may touch. */
 export async function requireFewRows(
-  { writer, tables, writeRows }: Session,
+  { writer, tables, writeRows }: WriteSession,
   { type, identifier }: Pick<Node, 'type' | 'identifier'>,
 ): Promise<void> {
   const { rows, through } = await countBelow(writer, tables, type, [identifier ?? 0], writeRows - 1);

@@ -7,12 +7,12 @@ import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
 import type { Row, Writer } from '../driver.ts';
 import type { Released } from './release.ts';
-import type { Table, Tables } from './tables.ts';
+import type { WriteTable, Tables } from './tables.ts';
 
 /** A record that the write touches: one that is there, or one that is to be made. */
 export interface Node {
   readonly type: RecordType;
-  readonly table: Table;
+  readonly table: WriteTable;
   /** undefined until it is made, unless the client gave one. */
   identifier: number | undefined;
   /** The row as it is; undefined for a record that is to be made. */
@@ -44,7 +44,7 @@ export interface Assigned {
   readonly byOmission: boolean;
 }
 
-export interface Pair {
+export interface JoinPair {
   readonly table: JoinTable;
   readonly left: number | Node;
   readonly right: number | Node;
@@ -52,7 +52,7 @@ export interface Pair {
 }
 
 /** How the walk through the body came to a record. */
-export interface Place {
+export interface BodyPlace {
   readonly pointer: string;
   /** False below a relation that only links. */
   readonly writable: boolean;
@@ -61,10 +61,10 @@ export interface Place {
 }
 
 /** A body, or a part of one, that waits to be worked out. */
-export interface Item {
+export interface BodyItem {
   readonly node: Node;
   readonly body: JsonObject;
-  readonly place: Place;
+  readonly place: BodyPlace;
 }
 
 export interface Rules {
@@ -74,7 +74,7 @@ export interface Rules {
   readonly readOnlyToo: boolean;
 }
 
-export interface Session {
+export interface WriteSession {
   readonly body: JsonObject;
   /** What is wrong with the body already. With a fault, it is worked out only to find the others: nothing is written. */
   readonly faults: readonly Fault[];
@@ -90,7 +90,7 @@ export interface Session {
   readonly existing: Map<RecordType, Map<number, Node>>;
   /** By relation and owner: the child that is stored, null where there is none. */
   readonly ownChildren: Map<Relation, Map<number, number | null>>;
-  readonly agenda: Item[];
+  readonly agenda: BodyItem[];
   readonly made: Node[];
   readonly deleted: Map<Node, string>;
   /** What sets leave out. */
@@ -101,8 +101,8 @@ export interface Session {
   readonly named: Map<Node, string[]>;
   /** What can be asked only once all of the body is worked out. */
   readonly checks: (() => void)[];
-  readonly paired: Map<string, Pair>;
-  readonly unpaired: Map<string, Pair>;
+  readonly paired: Map<string, JoinPair>;
+  readonly unpaired: Map<string, JoinPair>;
   /** Keys of pairs that are there and stay. */
   readonly kept: Set<string>;
   readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
@@ -124,7 +124,7 @@ export function createSession(
   dialect: DialectName,
   rules: Rules,
   { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS }: Given = {},
-): Session {
+): WriteSession {
   const maps = {
     existing: new Map(),
     ownChildren: new Map(),
@@ -142,7 +142,7 @@ export function createSession(
 
 /** The node of a record that is there, or undefined where there is none. */
 export async function touch(
-  session: Session,
+  session: WriteSession,
   type: RecordType,
   identifier: number,
   pointer: string,
@@ -160,7 +160,7 @@ export async function touch(
 }
 
 /** A row that was loaded, and locked, before the body is worked out. */
-export function remember(session: Session, type: RecordType, stored: Row, pointer: string): void {
+export function rememberRow(session: WriteSession, type: RecordType, stored: Row, pointer: string): void {
   const known = session.existing.get(type) ?? new Map<number, Node>();
   session.existing.set(type, known);
   const identifier = Number(stored[0]);
@@ -169,7 +169,7 @@ export function remember(session: Session, type: RecordType, stored: Row, pointe
 
 /** The node of a record that is to be made. */
 export function make(
-  session: Session,
+  session: WriteSession,
   type: RecordType,
   identifier: number | undefined,
   pointer: string,
@@ -180,7 +180,7 @@ export function make(
   return node;
 }
 
-const blank = (table: Table, pointer: string): Node => ({
+const blank = (table: WriteTable, pointer: string): Node => ({
   type: table.type,
   table,
   identifier: undefined,
@@ -200,17 +200,17 @@ export function storedValue({ stored, table }: Node, column: string): SqlValue |
   return stored?.[table.position.get(column) ?? -1];
 }
 
-export function refuse(session: Session, code: ProblemCode, pointer: string, word: string, message: string): void {
+export function refuse(session: WriteSession, code: ProblemCode, pointer: string, word: string, message: string): void {
   session.refusals.push({ code, fault: { pointer, code: word, message } });
 }
 
 /** Takes back what was refused in this word: all of it is told in another way. */
-export function withdraw({ refusals }: Session, word: string): void {
+export function withdraw({ refusals }: WriteSession, word: string): void {
   refusals.splice(0, refusals.length, ...refusals.filter(({ fault }) => fault.code !== word));
 }
 
 /** Throws what was refused for this reason, all of it at once, and with it what was known before. */
-export function throwRefused({ refusals, body }: Session, code: ProblemCode, known: readonly Fault[] = []): void {
+export function throwRefused({ refusals, body }: WriteSession, code: ProblemCode, known: readonly Fault[] = []): void {
   const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
   if (refused.length + known.length > 0) throw faultyRequest(code, inDocumentOrder([...known, ...refused], body));
 }

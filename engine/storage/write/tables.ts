@@ -14,7 +14,7 @@ export interface Insert {
   readonly columns: readonly string[];
 }
 
-export interface Table {
+export interface WriteTable {
   readonly type: RecordType;
   /** Without the identifier. */
   readonly columns: readonly Column[];
@@ -59,7 +59,7 @@ export interface JoinRows {
 export interface Tables {
   /** Whether rows have to be locked before they are compared. */
   readonly locks: boolean;
-  of(type: RecordType): Table;
+  of(type: RecordType): WriteTable;
   rows(table: JoinTable): JoinRows;
   /** The join tables that have rows of the type's records, each with their column. */
   joinsOf(type: RecordType): readonly (readonly [table: JoinTable, column: string])[];
@@ -79,7 +79,7 @@ export function createTables(dialect: Dialect, joinTables: readonly JoinTable[])
   };
 }
 
-function createTable(type: RecordType, dialect: Dialect): Table {
+function createTable(type: RecordType, dialect: Dialect): WriteTable {
   const { knex, quote, oneOf } = dialect;
   const identifier = type.identifier.column;
   const some = (condition: string): string =>

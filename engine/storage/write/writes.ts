@@ -1,20 +1,17 @@
 /** Writes of records: each is worked out as a whole, carried out in one transaction, and answered from it. */
 import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
-import type { JoinTable } from '../../model/model.ts';
+import { identifierIn, type JoinTable } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import type { Driver, Writer } from '../driver.ts';
+import { ConstraintError, type Driver, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
-import { identifierIn } from '../../model/identifier-in.ts';
 import { checkBody, execute } from './execute.ts';
-import { resolveBody } from './resolve-record.ts';
+import { resolveBody } from './record.ts';
 import { restrictConflict } from './conflicts.ts';
-import { ConstraintError } from '../driver.ts';
-import { lockNamed } from './lock.ts';
+import { createOnce, lockNamed } from './locks.ts';
 import { createSession, make, type Node, type Rules, touch } from './session.ts';
 import { requireFewRows } from './release.ts';
-import { createOnce } from './once.ts';
 import { createTables } from './tables.ts';
 
 type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements'> &

@@ -1,6 +1,6 @@
 /** The schemas inside of an OpenAPI document, as validators. */
 import type { ValidateFunction } from 'ajv';
-import { createAjv } from '../../../engine/ajv.ts';
+import { createAjv } from '../../../engine/field-types/ajv-keywords.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../../engine/json.ts';
 
 const DOCUMENT = 'openapi';

@@ -1,0 +1,258 @@
+/** The names of one type: identifier, fields and relations, and the columns that follow from them. */
+import { grouped, type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
+import { finding, type Finding, quoted } from '../report.ts';
+import { hiddenColumn, joinTable, nameFault, orderField, ownColumn, pathFault, pathOf, tableFault, tableOf, type TextFault } from '../texts.ts';
+import type { At, YamlPath } from '../source.ts';
+import { folded, type NameClaim, nameConflicts, repeated, type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
+import { fieldTypes } from '../../field-types/registry.ts';
+
+export const checkNames: SchemaCheck = ({ types }) => types.flatMap(doubledNames);
+
+function doubledNames(type: TypeDraft): readonly TypeFinding[] {
+  const member = (name: string, owner: string, path: YamlPath, at: At): NameClaim => ({
+    name,
+    owner,
+    type,
+    found: (earlier) =>
+      finding(
+        'doubled-name',
+        path,
+        at,
+        `${owner} has the name of ${earlier} already; upper and lower case count as the same`,
+      ),
+  });
+  return nameConflicts([
+    member(type.identifier, `the identifier ${quoted(type.identifier)}`, ['identifier', 'name'], 'value'),
+    ...[...type.fields.keys()].map((name) => member(name, `field ${quoted(name)}`, ['fields', name], 'key')),
+    ...[...type.relations.keys()].map((name) => member(name, `relation ${quoted(name)}`, ['relations', name], 'key')),
+  ]);
+}
+
+/** The columns of each table: those of identifier and fields, then those that relations of any type bring. */
+export const checkColumns: SchemaCheck = (schema) => {
+  const brought = grouped(
+    schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),
+    ({ table }) => table,
+  );
+  return [...brought].flatMap(([table, columns]) => nameConflicts([...ownColumns(table), ...columns]));
+};
+
+/** Doubled names among these were found before, and are not found again here. */
+function ownColumns(type: TypeDraft): readonly NameClaim[] {
+  const names = new Map([...type.fields.keys()].map((name) => [name.toLowerCase(), `field ${quoted(name)}`]));
+  names.set(type.identifier.toLowerCase(), 'the identifier');
+  return [...names].map(([name, owner]) => ({
+    name,
+    owner,
+    type,
+    found: (earlier) => finding('doubled-name', [], 'value', earlier),
+  }));
+}
+
+/** The column that a relation brings, and the table that has it: its own, or that of its children. */
+function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readonly table: TypeDraft }) | undefined {
+  const { type, name, relation, target } = side;
+  const own = relation.kind === 'belongsTo';
+  const table = own ? type : target;
+  if (!table || (!own && !isHidden(side, schema))) return undefined;
+  const column = relation.column ?? (own ? ownColumn(name) : hiddenColumn(type.name, name));
+  const [path, at]: readonly [YamlPath, At] =
+    relation.column === undefined ? [['relations', name], 'key'] : [['relations', name, 'column'], 'value'];
+  const found = (earlier: string) =>
+    finding(
+      'doubled-column',
+      path,
+      at,
+      `relation ${quoted(name)} would have the column ${quoted(column)} of ${table.name}, which is that of ${earlier}; give it another "column"`,
+    );
+  return { name: column, owner: `relation ${quoted(name)} of ${type.name}`, type, table, found };
+}
+
+const isHidden = (side: RelationEnd, schema: Schema): boolean =>
+  (side.relation.kind === 'hasOne' || side.relation.kind === 'hasMany') &&
+  side.relation.inverse === undefined &&
+  !schema.inverse(side);
+
+// The names that types have among each other: types, paths, tables.
+
+/** Types whose name an earlier one has. */
+export const doubledTypes = (types: readonly TypeDraft[]): readonly TypeFinding[] =>
+  nameConflicts(
+    types.map((type) => ({
+      name: type.name,
+      owner: type.where.file,
+      type,
+      found: (earlier) =>
+        finding('doubled-type', ['type'], 'value', `the type ${quoted(type.name)} is described in ${earlier} already`),
+    })),
+  );
+
+/** Default names that cannot be used: the descriptor has to give others. */
+export const checkDefaultNames: TypeCheck = ({ draft, lost, name, operations }) => {
+  if (name === '' || nameFault(name)) return [];
+  const fault = (key: string, wrong: TextFault | undefined): readonly Finding[] =>
+    wrong ? [finding(wrong.code, ['type'], 'value', `the default ${key}: ${wrong.message}; set "${key}"`)] : [];
+  return [
+    ...(draft.path === undefined && !lost.has('path') && operations?.size !== 0
+      ? fault('path', pathFault(pathOf(draft)))
+      : []),
+    ...(draft.table === undefined && !lost.has('table') ? fault('table', tableFault(tableOf(draft))) : []),
+  ];
+};
+
+const isKnown = (type: TypeDraft, key: string): boolean => type.name !== '' && type.complete && !type.lost.has(key);
+
+export const checkPaths: SchemaCheck = ({ types }) =>
+  nameConflicts(types.filter((type) => isKnown(type, 'path')).map((type) => typeClaim(type, 'path', pathOf(type.draft))));
+
+/** The tables of types, and those that keep manyToMany relations. */
+export const checkTables: SchemaCheck = (schema) =>
+  nameConflicts([
+    ...schema.types
+      .filter((type) => isKnown(type, 'table'))
+      .map((type) => typeClaim(type, 'table', tableOf(type.draft))),
+    ...schema.sides
+      .filter((side) => side.relation.kind === 'manyToMany' && namingSide(side, schema) === side)
+      .map((side) => joinClaim(side, schema)),
+  ]);
+
+function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameClaim {
+  const place = type.draft[key] === undefined ? 'type' : key;
+  const message = (earlier: string) =>
+    `the ${key} ${quoted(name)} is that of ${earlier} already; give one of them another "${key}"`;
+  return {
+    name,
+    owner: type.name,
+    type,
+    found: (earlier) => finding(`doubled-${key}`, [place], 'value', message(earlier)),
+  };
+}
+
+const keyOf = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
+
+/** Of two sides, the one whose name comes first gives the table its name. */
+function namingSide(side: RelationEnd, schema: Schema): RelationEnd {
+  const other = schema.inverse(side);
+  return other && keyOf(other) < keyOf(side) ? other : side;
+}
+
+function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
+  const { type, name, relation } = side;
+  const table = relation.through ?? schema.inverse(side)?.relation.through ?? joinTable(tableOf(type.draft), name);
+  const [path, at]: readonly [YamlPath, At] =
+    relation.through === undefined ? [['relations', name], 'key'] : [['relations', name, 'through'], 'value'];
+  const found = (earlier: string) =>
+    finding(
+      'doubled-table',
+      path,
+      at,
+      `the table ${quoted(table)} of the relation is that of ${earlier} already; set "through"`,
+    );
+  return { name: table, owner: keyOf(side), type, found };
+}
+
+// Former names: each belongs to nothing else, so that what is known under it moves to one place.
+
+interface Renamed {
+  readonly name: string;
+  readonly former: string | undefined;
+  readonly path: YamlPath;
+}
+
+/** Fields and relations of one type. */
+export const checkRenames: TypeCheck = (type) => {
+  const members = (section: 'fields' | 'relations'): readonly Renamed[] =>
+    [...type[section]].map(([name, { renamedFrom }]) => ({
+      name,
+      former: renamedFrom,
+      path: [section, name, 'renamedFrom'],
+    }));
+  const taken = [type.identifier, ...type.fields.keys(), ...type.relations.keys()];
+  return [...members('fields'), ...members('relations')].flatMap((one, index, all) => faults(one, index, all, taken));
+};
+
+export const checkTypeRenames: SchemaCheck = ({ types }) => {
+  const renamed = (type: TypeDraft): Renamed => ({
+    name: type.name,
+    former: type.draft.renamedFrom,
+    path: ['renamedFrom'],
+  });
+  const all = types.map(renamed);
+  const taken = types.map(({ name }) => name);
+  return types.flatMap((type, index) => faults(renamed(type), index, all, taken).map((one): TypeFinding => [type, one]));
+};
+
+function faults(
+  { name, former, path }: Renamed,
+  index: number,
+  all: readonly Renamed[],
+  taken: readonly string[],
+): readonly Finding[] {
+  if (former === undefined) return [];
+  const holder = taken.find((one) => (one === name ? one === former : folded(one) === folded(former)));
+  if (holder !== undefined) {
+    const message = `${quoted(former)} is there still, so that ${quoted(name)} cannot be its new name`;
+    return [finding('former-name-taken', path, 'value', message)];
+  }
+  const rival = all.slice(0, index).find((one) => one.former === former);
+  if (!rival) return [];
+  return [finding('doubled-rename', path, 'value', `${quoted(former)} has become ${quoted(rival.name)} already`)];
+}
+
+// The fields that order, unique and indexes name.
+
+export const checkMembers: TypeCheck = (type) => [
+  ...checkOrder(type),
+  ...checkGroups(type, 'unique', type.draft.unique ?? []),
+  ...checkGroups(type, 'indexes', type.draft.indexes ?? []),
+];
+
+function checkOrder(type: TypeDraft): readonly Finding[] {
+  const order = (type.draft.order ?? []).map((item) => orderField(item) ?? item);
+  const known = [...type.fields.keys(), type.identifier];
+  const twice = repeated(order).filter((index) => type.draft.order?.indexOf(type.draft.order[index] ?? '') === index);
+  return [
+    ...order.flatMap((name, index) => [
+      ...unknownField(type, name, known, ['order', index]),
+      ...notComparable(type, name, ['order', index]),
+    ]),
+    ...twice.map((index) =>
+      finding('repeated-item', ['order', index], 'value', `${quoted(order[index])} stands in the order already`),
+    ),
+  ];
+}
+
+function checkGroups(type: TypeDraft, key: string, groups: readonly (readonly string[])[]): readonly Finding[] {
+  const columns = [...type.relations]
+    .filter(([, { kind }]) => kind === undefined || kind === 'belongsTo')
+    .map(([name]) => name);
+  const known = [...type.fields.keys(), ...columns];
+  return groups.flatMap((group, row) =>
+    group.flatMap((name, index) => {
+      const path = [key, row, index];
+      if (name === type.identifier)
+        return [
+          finding(
+            'bad-value',
+            path,
+            'value',
+            `${quoted(name)} is the identifier, which is unique and indexed by itself`,
+          ),
+        ];
+      return [...unknownField(type, name, known, path), ...notComparable(type, name, path)];
+    }),
+  );
+}
+
+function notComparable(type: TypeDraft, name: string, path: YamlPath): readonly Finding[] {
+  const fieldType = fieldTypes.get(type.fields.get(name)?.type ?? '');
+  if (!fieldType || fieldType.operators.length > 0) return [];
+  return [
+    finding(
+      'not-comparable',
+      path,
+      'value',
+      `${quoted(name)} is of type ${fieldType.name}, whose values cannot be compared`,
+    ),
+  ];
+}

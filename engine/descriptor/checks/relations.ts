@@ -1,0 +1,281 @@
+/** Where relations lead to, and what they show of it. */
+import { didYouMean } from '../../names.ts';
+import { anyOf, type Finding, finding, quoted } from '../report.ts';
+import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
+import { type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
+import type { RelationKind } from '../descriptor.ts';
+
+export const checkTargets: TypeCheck = (type, schema) =>
+  schema.sidesOf(type).flatMap((side) => [...checkTarget(side, schema), ...checkShown(side)]);
+
+function checkTarget({ name, relation, target }: RelationEnd, { byName, allNamed }: Schema): readonly Finding[] {
+  const path = ['relations', name, 'type'];
+  if (relation.type === undefined) return [];
+  if (!target) {
+    const message = `no file describes the type ${quoted(relation.type)}${didYouMean(relation.type, byName.keys())}`;
+    return allNamed ? [finding('unknown-type', path, 'value', message)] : [];
+  }
+  if (target.draft.identifier?.inRecord !== false) return [];
+  return [
+    finding(
+      'hidden-identifier',
+      path,
+      'value',
+      `records of ${target.name} do not show their identifier (inRecord: false), so that nothing can be linked to them`,
+    ),
+  ];
+}
+
+function checkShown({ name, relation, target }: RelationEnd): readonly Finding[] {
+  if (!target) return [];
+  const known = [...target.fields.keys(), target.identifier];
+  return (relation.fields ?? []).flatMap((field, index) =>
+    unknownField(target, field, known, ['relations', name, 'fields', index]),
+  );
+}
+
+// Relations that are two sides of one connection: whether both agree that they are.
+
+const pairs: Readonly<Record<RelationKind, readonly RelationKind[]>> = {
+  belongsTo: ['hasOne', 'hasMany'],
+  hasOne: ['belongsTo'],
+  hasMany: ['belongsTo'],
+  manyToMany: ['manyToMany'],
+};
+
+export const checkInverses: TypeCheck = (type, schema) =>
+  schema
+    .sidesOf(type)
+    .flatMap((side) => [...checkInverse(side, schema), ...checkPairing(side, schema), ...checkOwnColumn(side, schema)]);
+
+const label = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
+
+function checkInverse(side: RelationEnd, schema: Schema): readonly Finding[] {
+  const { type, name, relation, target } = side;
+  if (relation.inverse === undefined || !target || type.name === '') return [];
+  const path = ['relations', name, 'inverse'];
+  const other = schema.named(side);
+  if (!other) return target.complete ? [finding('unknown-inverse', path, 'value', unknownInverse(side, schema))] : [];
+  const wrong = mismatch(side, other, schema);
+  if (wrong) return [finding('inverse-mismatch', ['relations', name, wrong.key], 'value', wrong.message)];
+  const [first = side] = schema.claimants(other);
+  if (first === side || other.relation.inverse !== undefined) return [];
+  return [
+    finding(
+      'doubled-inverse',
+      path,
+      'value',
+      `${label(other)} is the inverse of ${label(first)} already, and cannot be that of ${type.name}.${name} too`,
+    ),
+  ];
+}
+
+function unknownInverse({ type, target, relation }: RelationEnd, schema: Schema): string {
+  const back = target ? schema.sidesOf(target).filter((one) => one.relation.type === type.name) : [];
+  const names = back.map(({ name }) => name);
+  const inverse = relation.inverse ?? '';
+  const candidates =
+    names.length > 0
+      ? `; relations from there to ${type.name}: ${anyOf(names)}`
+      : `; no relation leads from there to ${type.name}`;
+  return `${relation.type ?? ''} has no relation ${quoted(inverse)}${didYouMean(inverse, names) || candidates}`;
+}
+
+interface Mismatch {
+  readonly key: 'inverse' | 'through';
+  readonly message: string;
+}
+
+/** Why the other relation is not the other side of this one. */
+function mismatch(side: RelationEnd, other: RelationEnd, schema: Schema): Mismatch | undefined {
+  // That the other one leads nowhere, or names nothing, is said there.
+  if (!other.target || (other.relation.inverse !== undefined && !schema.named(other))) return undefined;
+  const wrong = otherEnd(side, other) ?? kinds(side, other);
+  return wrong === undefined ? throughs(side, other) : { key: 'inverse', message: wrong };
+}
+
+function otherEnd(side: RelationEnd, other: RelationEnd): string | undefined {
+  const { type, name } = side;
+  const { type: target, inverse = name } = other.relation;
+  if (other === side) return `${label(side)} cannot be its own inverse`;
+  if (target !== type.name) return `${label(other)} leads to ${target ?? ''}, not to ${type.name}`;
+  return inverse === name ? undefined : `${label(other)} names ${quoted(inverse)} as its inverse, not ${quoted(name)}`;
+}
+
+/** What concerns both alike is said at one of two sides that name each other. */
+const saidThere = (side: RelationEnd, other: RelationEnd): boolean =>
+  other.relation.inverse === side.name && label(other) < label(side);
+
+function kinds(side: RelationEnd, other: RelationEnd): string | undefined {
+  const [kind, back] = [side.relation.kind, other.relation.kind];
+  if (!kind || !back || pairs[kind].includes(back) || saidThere(side, other)) return undefined;
+  return `${label(other)} is a ${back}; the inverse of a ${kind} is a ${pairs[kind].join(' or ')}`;
+}
+
+function throughs(side: RelationEnd, other: RelationEnd): Mismatch | undefined {
+  const [here, there] = [side.relation.through, other.relation.through];
+  if (here === undefined || there === undefined || here === there || saidThere(side, other)) return undefined;
+  return {
+    key: 'through',
+    message: `${label(other)} goes through ${quoted(there)}, and this relation through ${quoted(here)}`,
+  };
+}
+
+/** A pair that looks like two sides of one, though neither names the other. */
+function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
+  const { type, name, relation, target } = side;
+  if (
+    !target?.complete ||
+    !type.complete ||
+    !isAlone(side, schema) ||
+    (relation.kind !== 'hasOne' && relation.kind !== 'hasMany')
+  )
+    return [];
+  const rivals = schema
+    .sidesOf(type)
+    .filter((one) => one.target === target && one.relation.kind !== 'belongsTo' && isAlone(one, schema));
+  const [back, ...more] = schema
+    .sidesOf(target)
+    .filter((one) => one.target === type && one.relation.kind === 'belongsTo' && isAlone(one, schema));
+  if (!back || more.length > 0 || rivals.length > 1) return [];
+  return [
+    finding(
+      'unpaired-relations',
+      ['relations', name],
+      'key',
+      `if ${label(side)} and ${label(back)} are two sides of one relation, one must say so ("inverse: ${back.name}" here); now each has a column of its own`,
+    ),
+  ];
+}
+
+const isAlone = (side: RelationEnd, schema: Schema): boolean => side.relation.inverse === undefined && !schema.inverse(side);
+
+/** `column` belongs to the side that has one. */
+function checkOwnColumn(side: RelationEnd, schema: Schema): readonly Finding[] {
+  const { name, relation } = side;
+  const other = schema.inverse(side);
+  if (relation.column === undefined || other?.relation.kind !== 'belongsTo' || relation.kind === 'belongsTo') return [];
+  return [
+    finding(
+      'misplaced-column',
+      ['relations', name, 'column'],
+      'key',
+      `the column of this relation is that of ${label(other)}: name it there`,
+    ),
+  ];
+}
+
+// Required relations that lead back to where they started: no first record could ever be created.
+
+export const checkRequiredCycles: SchemaCheck = (schema) => {
+  const known = new Set<TypeDraft>();
+  return schema.types.flatMap((type) => {
+    const cycle = known.has(type) ? undefined : shortestCycle(type, schema);
+    for (const side of cycle ?? []) known.add(side.type);
+    return cycle ? [describe(cycle)] : [];
+  });
+};
+
+const required = (type: TypeDraft, schema: Schema): readonly RelationEnd[] =>
+  schema.sidesOf(type).filter(({ relation }) => relation.kind === 'belongsTo' && relation.required === true);
+
+/** The shortest way from a type back to itself, breadth first. */
+function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[] | undefined {
+  const seen = new Set<TypeDraft>();
+  const ways: (readonly RelationEnd[])[] = required(start, schema).map((side) => [side]);
+  for (const way of ways) {
+    const target = way.at(-1)?.target;
+    if (target === start) return way;
+    if (!target || seen.has(target)) continue;
+    seen.add(target);
+    ways.push(...required(target, schema).map((side) => [...way, side]));
+  }
+  return undefined;
+}
+
+function describe(cycle: readonly RelationEnd[]): TypeFinding {
+  const [first] = cycle;
+  if (!first) throw new RangeError('a cycle has at least one relation');
+  const way = [...cycle.map(({ type, name }) => `${type.name}.${name}`), first.type.name].join(' -> ');
+  return [
+    first.type,
+    finding(
+      'required-cycle',
+      ['relations', first.name, 'required'],
+      'value',
+      `required relations in a circle, so that no first record can be created: ${way}`,
+    ),
+  ];
+}
+
+// What happens to related records when one is deleted: whether both sides say the same, and nobody is stuck.
+
+export const checkDeletion: TypeCheck = (type, schema) =>
+  schema
+    .sidesOf(type)
+    .flatMap((side) =>
+      side.relation.kind === 'belongsTo' ? [...checkOnDelete(side, schema), ...checkBlocked(side, schema)] : [],
+    );
+
+function checkOnDelete(side: RelationEnd, schema: Schema): readonly Finding[] {
+  const { name, relation } = side;
+  const other = schema.inverse(side);
+  const path = ['relations', name, 'onDelete'];
+  if (other?.relation.owned && (relation.onDelete === 'restrict' || relation.onDelete === 'setNull')) {
+    return [
+      finding(
+        'contradictory-deletion',
+        path,
+        'value',
+        `${other.type.name}.${other.name} owns these records, so that they are deleted with their parent; ${quoted(relation.onDelete)} says otherwise`,
+      ),
+    ];
+  }
+  if (relation.onDelete !== 'setNull' || !relation.required) return [];
+  return [
+    finding(
+      'set-null-required',
+      path,
+      'value',
+      `${quoted(name)} is required, and cannot be set to null; take restrict or cascade`,
+    ),
+  ];
+}
+
+function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
+  const { type, name, relation, target } = side;
+  const stays = type.operations?.size === 0 && (relation.onDelete ?? 'restrict') === 'restrict';
+  if (!stays || !target?.complete || !target.operations?.has('delete') || schema.inverse(side)?.relation.owned)
+    return [];
+  const [path, at] =
+    relation.onDelete === undefined
+      ? [['relations', name], 'key' as const]
+      : [['relations', name, 'onDelete'], 'value' as const];
+  return [
+    finding(
+      'blocked-deletion',
+      path,
+      at,
+      `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; "owned" there, or "onDelete: cascade" or "setNull" here, avoids it`,
+    ),
+  ];
+}
+
+// Types that no request can reach.
+
+export const checkReachability: SchemaCheck = ({ types, sides, allNamed }) => {
+  // A relation that lost its way may have led anywhere.
+  if (!allNamed || types.some(({ complete }) => !complete) || sides.some(({ target }) => !target)) return [];
+  const reached = new Set(sides.filter(({ type, target }) => type !== target).map(({ target }) => target));
+  return types
+    .filter((type) => type.operations?.size === 0 && !reached.has(type))
+    .map((type) => [
+      type,
+      finding(
+        'unreachable-type',
+        ['type'],
+        'value',
+        `${type.name} has no operations, and no other type has a relation to it: no request can reach it`,
+      ),
+    ]);
+};

@@ -1,0 +1,107 @@
+/** If-Match and If-None-Match (RFC 9110, 13): a read that is known already, a write that came too late. */
+import type { IncomingMessage } from 'node:http';
+import { createHash, hash } from 'node:crypto';
+import type { Preconditions } from '../descriptor/descriptor.ts';
+import { Problem } from '../problem.ts';
+import type { Precondition } from '../storage/store.ts';
+import { CODING_NAMES } from './negotiation.ts';
+
+interface Conditional {
+  readonly precondition?: Precondition;
+}
+
+/** Whether the client has what it asks for. Throws where it wants something else than what is there. */
+export function isKnown({ headers }: IncomingMessage, tag: string): boolean {
+  requireMatch(headers['if-match'], tag);
+  return isNamed(headers['if-none-match'], tag);
+}
+
+/** The part of a write that the store asks inside its transaction; empty where there is nothing to ask. */
+export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions): Conditional {
+  const { 'if-match': expected, 'if-none-match': known } = headers;
+  if (expected === undefined && mode === 'required') return TAG_REQUIRED;
+  if (expected === undefined && known === undefined) return UNCONDITIONAL;
+  const precondition: Precondition = (current) => {
+    const tag = mode === 'off' ? '' : entityTag(current);
+    requireMatch(expected, tag);
+    if (isNamed(known, tag)) throw present();
+  };
+  return { precondition };
+}
+
+/** No list can be compared: a created record would be one more in it anyway. */
+export function refuseIfMatch({ headers }: IncomingMessage): void {
+  const expected = headers['if-match'];
+  if (expected === undefined || expected.trim() === '*') return;
+  throw failed('If-Match', 'A record that is to be created has no entity tag yet; leave If-Match out');
+}
+
+function requireMatch(expected: string | undefined, tag: string): void {
+  if (expected !== undefined && expected.trim() !== '*' && !matchesStrongly(expected, tag)) throw changed();
+}
+
+const isNamed = (known: string | undefined, tag: string): boolean =>
+  known !== undefined && (known.trim() === '*' || matchesWeakly(known, tag));
+
+function requireIfMatch(): never {
+  const message = 'This record is changed only with If-Match: the ETag that GET of the same URL answered';
+  const errors = [{ header: 'If-Match', code: 'required', message }];
+  throw new Problem('precondition-required', message, { errors });
+}
+
+const UNCONDITIONAL: Conditional = Object.freeze({});
+const TAG_REQUIRED: Conditional = Object.freeze({ precondition: requireIfMatch });
+
+const changed = (): Problem =>
+  failed('If-Match', 'If-Match names none of the entity tags that this URL has now; read it again');
+const present = (): Problem => failed('If-None-Match', 'If-None-Match names what this URL has now');
+
+function failed(header: string, message: string): Problem {
+  return new Problem('precondition-failed', message, { errors: [{ header, code: 'precondition-failed', message }] });
+}
+
+// Strong entity tags: a hash of what is answered, and the comparing of tags (RFC 9110, 8.8.3).
+
+/** The tag of a record, from its JSON text. */
+export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
+
+/** The tag of a page: besides its text, the headers that change with other records. */
+export const pageTag = (text: string, total: number | undefined, links: string): string =>
+  entityTag(`${text}${pageEnd(total, links)}`);
+
+const pageEnd = (total: number | undefined, links: string): string => `\n${total ?? ''}\n${links}`;
+
+/** The same for a page in pieces. */
+export function pageHash(): { add(piece: string): void; tag(total: number | undefined, links: string): string } {
+  const sha1 = createHash('sha1');
+  return {
+    add: (piece) => void sha1.update(piece),
+    tag: (total, links) => `"${sha1.update(pageEnd(total, links)).digest('base64url')}"`,
+  };
+}
+
+/** The tag of what a coding has made of the bytes: other bytes, other tag. */
+export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);
+
+/** `If-Match` of one tag or a list: only strong tags count (RFC 9110, 13.1.1). */
+export function matchesStrongly(header: string, tag: string): boolean {
+  return header === tag || tags(header).includes(tag);
+}
+
+/** `If-None-Match` of one tag or a list: weak tags count as well (RFC 9110, 13.1.2). */
+export function matchesWeakly(header: string, tag: string): boolean {
+  return header === tag || tags(header).some((candidate) => candidate === tag || candidate === `W/${tag}`);
+}
+
+/** The one of the client's tags that means this one, with the coding that it was sent with. */
+export function asNamed(header: string, tag: string): string {
+  const named = header.match(TAG)?.find((candidate) => candidate.replace(CODING, '"') === tag);
+  return named ?? tag;
+}
+
+const TAG = /"[^"]*"/g;
+const CODING = new RegExp(`-(?:${CODING_NAMES.join('|')})"$`);
+
+/** What a tag says of the coding does not matter: the record is the same. */
+const tags = (header: string): readonly string[] =>
+  (header.match(/(?:W\/)?"[^"]*"/g) ?? []).flatMap((tag) => [tag, tag.replace(CODING, '"')]);

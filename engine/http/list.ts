@@ -1,0 +1,166 @@
+/** GET of many records: a page where there is a limit, else the whole list; as JSON, or one of the other formats. */
+import { andThen, type Awaitable } from '../awaitable.ts';
+import type { Caller } from '../caller.ts';
+import type { Cursor, ListQuery } from '../query/list-query.ts';
+import type { Answer } from './answer.ts';
+import { pageHash, pageTag } from './conditions.ts';
+import type { Exchange, ServeOperation } from './handler.ts';
+import { LIST_FORMATS, type ListFormat } from './formats.ts';
+import { listPreferences, type Preferences, readAnswer } from './record-answer.ts';
+import type { Page } from '../storage/store.ts';
+import type { Service } from './service.ts';
+import type { Turns } from './turns.ts';
+import type { JsonValue } from '../json.ts';
+import { encodeCursor } from '../query/cursor.ts';
+import { pageSearches } from '../query/parameters.ts';
+import { perQuery } from '../memo.ts';
+
+/** What a whole list takes while it is read, piece by piece. */
+const STREAM_BYTES = 1024 ** 2;
+
+/** A list request, read. */
+interface ListRequest {
+  readonly query: ListQuery;
+  readonly format: ListFormat;
+  readonly preferences: Preferences;
+}
+
+export function list(service: Service): ServeOperation {
+  return (exchange) => {
+    const { request, target, mediaType } = exchange;
+    const format = formatOf(mediaType);
+    const query = format.query(service.queries.list(target.query), target.query);
+    const answer = query.limit === undefined ? wholeAnswer : pageAnswer;
+    return answer(service, exchange, { query, format, preferences: listPreferences(request.headers.prefer) });
+  };
+}
+
+function formatOf(mediaType: string): ListFormat {
+  const format = LIST_FORMATS.get(mediaType);
+  if (format === undefined) throw new Error(`no list is answered as ${mediaType}`);
+  return format;
+}
+
+function pageAnswer(service: Service, exchange: Exchange, wanted: ListRequest): Awaitable<Answer> {
+  const { type, path, store } = service;
+  const { request, caller, target } = exchange;
+  const {
+    query,
+    format,
+    preferences: { uncounted, applied },
+  } = wanted;
+  return andThen(store.page(query, !uncounted, caller), (page) => {
+    if (typeof page.body !== 'string') return longPageAnswer(service, exchange, wanted, page, page.body);
+    const body = format.whole(page.body, query.view);
+    const links = pageLinks(target.base + path, target.query, query, page);
+    const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
+    return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
+  });
+}
+
+/** Each piece has a turn of the event loop of its own. */
+async function longPageAnswer(
+  { type, path, largeTurn }: Service,
+  { request, target }: Exchange,
+  { query, format, preferences: { applied } }: ListRequest,
+  page: Page,
+  texts: readonly string[],
+): Promise<Answer> {
+  const links = pageLinks(target.base + path, target.query, query, page);
+  const pieces: string[] = [];
+  const hash = pageHash();
+  for await (const piece of format.pieces(inTurns(texts, largeTurn), query.view)) {
+    if (type.preconditions !== 'off') hash.add(piece);
+    pieces.push(piece);
+  }
+  const tag = type.preconditions === 'off' ? undefined : hash.tag(page.total, links);
+  const headers = { ...contentHeaders(format, page.total), Link: links, ...applied };
+  return readAnswer(request, inPieces(pieces), tag, headers);
+}
+
+async function* inTurns(pieces: readonly string[], turn: Turns): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    await turn();
+    yield piece;
+  }
+}
+
+async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
+  yield* pieces;
+}
+
+async function wholeAnswer(
+  { type, store }: Service,
+  { request, caller }: Exchange,
+  { query, format, preferences: { uncounted, applied } }: ListRequest,
+): Promise<Answer> {
+  caller.take(STREAM_BYTES);
+  const { total, chunks } = await store.stream(query, !uncounted, caller);
+  const body = await gather(format.pieces(drawing(chunks, caller), query.view));
+  const headers = { ...contentHeaders(format, total), ...applied };
+  if (typeof body !== 'string') return { status: 200, headers, body };
+  const tag = type.preconditions === 'off' ? undefined : pageTag(body, total, '');
+  return readAnswer(request, body, tag, headers);
+}
+
+/** Long records come in long pieces, of which one is sent and one is read ahead. */
+async function* drawing(pieces: AsyncIterable<string>, caller: Caller): AsyncGenerator<string> {
+  let drawn = STREAM_BYTES;
+  for await (const piece of pieces) {
+    const more = 2 * piece.length - drawn;
+    if (more > 0) {
+      caller.take(more);
+      drawn += more;
+    }
+    yield piece;
+  }
+}
+
+const contentHeaders = ({ contentType }: ListFormat, total: number | undefined): Readonly<Record<string, string>> => ({
+  'Content-Type': contentType,
+  ...(total === undefined ? {} : { 'X-Total-Count': String(total) }),
+});
+
+/** A list that turns out to be short is answered whole, with length and tag; only a long one is streamed. */
+export const GATHERED_LENGTH = 64 * 1024;
+
+/** All pieces as one text, or, where they are more than that, as pieces. */
+export async function gather(pieces: AsyncIterable<string>): Promise<string | AsyncIterable<string>> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let text = '';
+  while (text.length <= GATHERED_LENGTH) {
+    const next = await iterator.next();
+    if (next.done === true) return text;
+    text += next.value;
+  }
+  return continued(text, iterator);
+}
+
+/** Ending early ends what lies beneath. */
+async function* continued(text: string, iterator: AsyncIterator<string>): AsyncIterable<string> {
+  try {
+    yield text;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+// The `Link` header of a page (RFC 8288): cursors, which stay right while records come and go.
+
+const searchesOf = perQuery(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
+
+/** `url` is the path of the collection, `search` the query string that the client sent. */
+export function pageLinks(url: string, search: string, query: ListQuery, page: Page): string {
+  const searchOf = searchesOf(query, search);
+  const link = (relation: string, text: string): string => `<${url}?${text}>; rel="${relation}"`;
+  const neighbour = (relation: string, direction: Cursor['direction'], values: readonly JsonValue[]): string[] => {
+    const cursor = encodeCursor(query, values);
+    return cursor === undefined ? [] : [link(relation, searchOf(direction, cursor))];
+  };
+  return [
+    link('first', searchOf()),
+    ...(page.hasNext && page.last ? neighbour('next', 'after', page.last) : []),
+    ...(page.hasPrevious && page.first ? neighbour('prev', 'before', page.first) : []),
+  ].join(', ');
+}

@@ -1,0 +1,146 @@
+/** POST of a new record; under an Idempotency-Key once, however often it is sent. */
+import { createHash } from 'node:crypto';
+import { bodyParser } from './body.ts';
+import { type Content, isLarge } from './content.ts';
+import type { Exchange, ServeOperation } from './handler.ts';
+import { PATCH_BODY, RECORD_BODY } from './negotiation.ts';
+import { entityTag, preconditionOf, refuseIfMatch } from './conditions.ts';
+import { noSuchRecord, readAnswer, tagHeader, type Whole, writeAnswer } from './record-answer.ts';
+import { faultsIn, type Service } from './service.ts';
+import type { Once, Written } from '../storage/store.ts';
+import { andThen } from '../awaitable.ts';
+import { Problem } from '../problem.ts';
+import { fullPath, type Target } from './target.ts';
+
+export function create(service: Service): ServeOperation {
+  const { type, store, queries, validators, readContent, largeTurn, limits } = service;
+  const parse = bodyParser(type, limits);
+  return async (exchange) => {
+    const { request, caller, target } = exchange;
+    const content = await readContent(exchange, RECORD_BODY);
+    const once = onceOf(exchange, content, service);
+    const view = queries.view(target.query);
+    const { body, raw } = parse(content);
+    if (isLarge(content)) await largeTurn();
+    const { faults, disagreements } = faultsIn(service, validators.create(view.variant), { body, raw });
+    const precondition = (): void => refuseIfMatch(request);
+    const wanted = { type, body, raw, faults, disagreements, mergePatch: false, view, caller, precondition };
+    if (once !== undefined && faults.length === 0)
+      return store.createOnce(wanted, once, (written) => created(service, exchange, written));
+    return created(service, exchange, await store.create(wanted));
+  };
+}
+
+function created({ type, path }: Service, { request, target }: Exchange, { identifier, body }: Written): Whole {
+  const Location = `${target.base}${path}/${identifier}`;
+  return writeAnswer(request, 201, body, { Location, ...tagHeader(type, body) });
+}
+
+// GET of one record.
+
+export function get({ type, store, queries }: Service): ServeOperation {
+  const tagOf = type.preconditions === 'off' ? () => undefined : entityTag;
+  return ({ request, caller, target, identifier: text }) => {
+    const identifier = parseIdentifier(text);
+    const view = queries.view(target.query);
+    return andThen(store.get(view, identifier, caller), (found) => {
+      const record = found ?? noSuchRecord(type, identifier);
+      return readAnswer(request, record, tagOf(record));
+    });
+  };
+}
+
+// PUT and PATCH of one record: keys that are left out stay as they are.
+
+export function update(service: Service, method: string): ServeOperation {
+  const { type, store, queries, validators, readContent, largeTurn, limits } = service;
+  const mergePatch = method === 'PATCH';
+  const parse = bodyParser(type, limits);
+  const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
+  return async (exchange) => {
+    const { request, caller, target, identifier: text } = exchange;
+    const content = await readContent(exchange, bodyTypes);
+    const identifier = parseIdentifier(text);
+    const view = queries.view(target.query);
+    const { body, raw } = parse(content);
+    if (isLarge(content)) await largeTurn();
+    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
+    const precondition = preconditionOf(request, type.preconditions);
+    const written = await store.update({
+      type,
+      identifier,
+      body,
+      raw,
+      faults,
+      disagreements,
+      mergePatch,
+      view,
+      caller,
+      ...precondition,
+    });
+    return writeAnswer(request, 200, written.body, tagHeader(type, written.body));
+  };
+}
+
+// DELETE of one record: the answer is the record as it was, which no longer has a tag.
+
+export function remove({ type, store, queries }: Service): ServeOperation {
+  return async ({ request, caller, target, identifier: text }) => {
+    const identifier = parseIdentifier(text);
+    const view = queries.view(target.query);
+    const written = await store.delete({ identifier, view, caller, ...preconditionOf(request, type.preconditions) });
+    return writeAnswer(request, 200, written.body, {});
+  };
+}
+
+// The identifier in a path.
+
+const FORM = /^[1-9]\d{0,15}$/;
+
+export function parseIdentifier(text: string): number {
+  const identifier = Number(text);
+  if (FORM.test(text) && Number.isSafeInteger(identifier)) return identifier;
+  const message = `"${text.slice(0, 40)}" is not an identifier; expected an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
+  throw new Problem('invalid-identifier', message, {
+    errors: [{ parameter: 'id', code: 'invalid-identifier', message }],
+  });
+}
+
+// `Idempotency-Key`: how a client says that a request is the same as before.
+
+/** Visible ASCII. The draft standard has quotes around it, most clients have none. */
+const KEY = /^[!-~]{1,255}$/;
+const HOUR = 3_600_000;
+
+type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
+
+/** undefined where the client sends no key. */
+export function onceOf(
+  { request, target }: Exchange,
+  content: Content,
+  { scope, idempotencyHours }: Scope,
+): Once | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !KEY.test(key)) throw badKey();
+  const now = new Date();
+  const keptSince = new Date(now.getTime() - idempotencyHours * HOUR);
+  return { key: scope + key, hash: requestHash(request.method ?? '', target, content), now, keptSince };
+}
+
+function badKey(): Problem {
+  const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
+  return new Problem('invalid-header', message, {
+    errors: [{ header: 'Idempotency-Key', code: 'invalid-value', message }],
+  });
+}
+
+// What a request asks for, as a short text: the same for a retry, another one for another request.
+
+export function requestHash(method: string, target: Target, content: Content): string {
+  const body = 'parsed' in content ? JSON.stringify(content.parsed) : content;
+  return createHash('sha256')
+    .update(`${method} ${fullPath(target)}?${target.query}\n`)
+    .update(body)
+    .digest('base64url');
+}

@@ -1,0 +1,55 @@
+/** What depends on a query alone is worked out once, for as long as somebody keeps the query: clients repeat themselves. */
+export function perQuery<Q extends object, A extends readonly unknown[], T>(
+  /** `always`: what is the same each time for the same query. */
+  work: (query: Q, ...always: A) => T,
+): (query: Q, ...always: A) => T {
+  const known = new WeakMap<Q, { readonly made: T }>();
+  return (query, ...always) => {
+    const found = known.get(query);
+    if (found !== undefined) return found.made;
+    const made = work(query, ...always);
+    known.set(query, { made });
+    return made;
+  };
+}
+
+/** Keeps what was made for the keys used last; what clients ask for is not bounded, memory is. */
+export interface BoundedCache<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+}
+
+export function createBoundedCache<T>(maxEntries: number, maxKeyLength = Infinity): BoundedCache<T> {
+  // A Map keeps its keys in the order in which they were set: the first is the one unused for longest.
+  const entries = new Map<string, T>();
+  return {
+    get: (key) => {
+      const value = entries.get(key);
+      if (value === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, value);
+      return value;
+    },
+    set: (key, value) => {
+      if (key.length > maxKeyLength) return;
+      entries.set(key, value);
+      const [oldest] = entries.keys();
+      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
+    },
+  };
+}
+
+// What is compiled once for each shape of a query.
+
+const MAX_SHAPES = 1000;
+
+export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string, query: Q) => C {
+  const known = createBoundedCache<C>(MAX_SHAPES);
+  return (shape, query) => {
+    const found = known.get(shape);
+    if (found !== undefined) return found;
+    const fresh = compile(query);
+    known.set(shape, fresh);
+    return fresh;
+  };
+}

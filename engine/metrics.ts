@@ -1,0 +1,48 @@
+/** Figures for Prometheus: requests by type and operation, statements, and what Node says of itself. */
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import type { Label, Observed } from './http/observe.ts';
+
+export interface Metrics {
+  observe(observed: Observed): void;
+  statement(milliseconds: number): void;
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const NO_OPERATION: Label = Object.freeze({ type: '', operation: '' });
+
+export function createMetrics(): Metrics {
+  const register = new Registry();
+  const registers = [register];
+  collectDefaultMetrics({ register });
+  const requests = new Counter({
+    name: 'records_http_requests_total',
+    help: 'Requests that are answered, by type, operation and status; without type and operation where none was found',
+    labelNames: ['type', 'operation', 'status'] as const,
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'records_http_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer',
+    labelNames: ['type', 'operation'] as const,
+    buckets: SECONDS,
+    registers,
+  });
+  const statements = new Histogram({
+    name: 'records_database_statement_duration_seconds',
+    help: 'Statements, each from its start to its rows',
+    buckets: [0.0001, 0.0005, ...SECONDS],
+    registers,
+  });
+  return {
+    observe: ({ label = NO_OPERATION, status, milliseconds }) => {
+      const { type, operation } = label;
+      requests.inc({ type, operation, status });
+      durations.observe({ type, operation }, milliseconds / 1000);
+    },
+    statement: (milliseconds) => statements.observe(milliseconds / 1000),
+    contentType: register.contentType,
+    text: () => register.metrics(),
+  };
+}

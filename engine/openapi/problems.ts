@@ -1,0 +1,228 @@
+/** Answers to requests that are refused, or fail: of each operation, by status (RFC 9457). */
+import type { Operation } from '../descriptor/descriptor.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { RecordType, Relation } from '../model/model.ts';
+import { type ProblemCode, problemKinds } from '../problem.ts';
+import type { HeaderName } from './parameters.ts';
+import { free, ref } from './names.ts';
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+const ANY = [
+  'invalid-query',
+  'unauthorized',
+  'not-acceptable',
+  'uri-too-long',
+  'rate-limited',
+  'internal-error',
+  'statement-timeout',
+  'storage-busy',
+  'overloaded',
+] as const;
+const ONE = ['invalid-identifier', 'record-not-found'] as const;
+const WRITING = ['forbidden', 'precondition-failed', 'storage-full'] as const;
+const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
+
+const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
+  list: ANY,
+  get: [...ANY, ...ONE],
+  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
+  update: [...ANY, ...ONE, ...BODY, ...WRITING],
+  delete: [...ANY, ...ONE, ...WRITING],
+};
+
+/** Which problems an operation of a type can answer. */
+function problemCodes(operation: Operation, type: RecordType): readonly ProblemCode[] {
+  const writes = operation === 'create' || operation === 'update';
+  const changes = operation === 'update' || operation === 'delete';
+  return [
+    ...CODES[operation],
+    ...when('too-many-related', type.relations.size > 0),
+    ...when('unique-conflict', writes && writesUnique(type)),
+    ...when('invalid-reference', writes && type.relations.size > 0),
+    ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
+    ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
+    ...when('restrict-conflict', operation === 'delete' ? restrictsDeletion(type) : writes && restrictsWrites(type)),
+    ...when('precondition-required', type.preconditions === 'required' && changes),
+  ];
+}
+
+/** Whether more rows than its own are touched when a record is deleted. */
+const takesAlong = ({ referrers, relations }: RecordType): boolean =>
+  referrers.some(({ reference }) => reference.onDelete !== 'restrict') ||
+  [...relations.values()].some(({ link }) => link.at === 'join');
+
+const when = (code: ProblemCode, possible: boolean): readonly ProblemCode[] => (possible ? [code] : []);
+
+const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
+  'statement-timeout': ['Retry-After'],
+  'storage-busy': ['Retry-After'],
+  overloaded: ['Retry-After'],
+  'rate-limited': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  unauthorized: ['WWW-Authenticate'],
+  forbidden: ['WWW-Authenticate'],
+};
+
+/** What does instead of a body that is refused for its media type, or for its encoding. */
+const INSTEAD: { readonly [method in string]?: readonly HeaderName[] } = {
+  post: ['Accept', 'Accept-Encoding'],
+  put: ['Accept', 'Accept-Encoding'],
+  patch: ['Accept-Patch', 'Accept-Encoding'],
+};
+
+/** The responses that are problems. Those that are the same are one component: readers are slow where all is repeated. */
+export interface ProblemResponses {
+  /** References, by status. */
+  of(operation: Operation, method: string, type: RecordType): JsonObject;
+  /** What was referred to so far. */
+  all(): JsonObject;
+}
+
+export function createProblemResponses(): ProblemResponses {
+  const names = new Map<string, string>();
+  const made = new Map<string, JsonObject>();
+  const nameOf = (same: readonly ProblemCode[], more: readonly HeaderName[], wanted: string): string => {
+    const key = [...same, ...more].join();
+    const known = names.get(key) ?? free(wanted, made);
+    names.set(key, known);
+    if (!made.has(known)) made.set(known, response(same, more));
+    return known;
+  };
+  return {
+    of: (operation, method, type) => {
+      const codes = problemCodes(operation, type);
+      const statuses = [...new Set(codes.map((code) => problemKinds[code].status))];
+      const responses = statuses.map((status) => {
+        const same = codes.filter((code) => problemKinds[code].status === status);
+        const more = same.includes('unsupported-media-type') ? (INSTEAD[method] ?? []) : [];
+        return [String(status), ref('responses', nameOf(same, more, `${operation}${status}`))] as const;
+      });
+      return Object.fromEntries(responses);
+    },
+    all: () => Object.fromEntries(made),
+  };
+}
+
+function response(codes: readonly ProblemCode[], more: readonly HeaderName[]): JsonObject {
+  const headers: readonly HeaderName[] = [
+    'Cache-Control',
+    'Vary',
+    'X-Request-Id',
+    ...codes.flatMap((code) => HEADERS_OF[code] ?? []),
+    ...more,
+  ];
+  return {
+    description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
+    headers: Object.fromEntries(headers.map((name) => [name, ref('headers', name)])),
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: { allOf: [ref('schemas', 'Problem'), narrowed(codes)] },
+        examples: Object.fromEntries(codes.map((code) => [code, ref('examples', code)])),
+      },
+    },
+  };
+}
+
+function narrowed(codes: readonly ProblemCode[]): JsonObject {
+  const [first] = codes;
+  return {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: codes.map(urn) },
+      ...(first === undefined ? {} : { status: { type: 'integer', enum: [problemKinds[first].status] } }),
+    },
+  };
+}
+
+const urn = (code: ProblemCode): string => `urn:problem:${code}`;
+
+const CODES_KNOWN = Object.keys(problemKinds) as readonly ProblemCode[];
+
+export const PROBLEM_EXAMPLES: JsonObject = Object.fromEntries(
+  CODES_KNOWN.map((code) => {
+    const { title, status } = problemKinds[code];
+    const value: JsonObject = { type: urn(code), title, status, detail: title, instance: '/api/…', message: title };
+    return [code, { summary: title, value: value as JsonValue }];
+  }),
+);
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+
+export const PROBLEM_SCHEMAS: JsonObject = {
+  Problem: {
+    type: 'object',
+    description: 'Why a request was refused, or failed (RFC 9457).',
+    required: ['type', 'title', 'status', 'detail', 'instance', 'message'],
+    properties: {
+      type: { type: 'string', format: 'uri', enum: CODES_KNOWN.map(urn), description: 'The kind of problem.' },
+      title: text('The kind of problem in words.'),
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the answer.' },
+      detail: text('What is wrong with this request.'),
+      instance: text('The path of the request.'),
+      message: text('The same as detail.'),
+      errors: { type: 'array', items: ref('schemas', 'Fault'), description: 'Every fault, with its place.' },
+      errorCount: { type: 'integer', minimum: 1, description: 'How many faults there are, where not all are listed.' },
+    },
+    additionalProperties: false,
+  },
+  Fault: {
+    type: 'object',
+    description:
+      'One fault of a request. Its place is a pointer into the body, a query parameter, a header, or a relation.',
+    required: ['code', 'message'],
+    properties: {
+      pointer: text('JSON Pointer into the body (RFC 6901).'),
+      parameter: text('The query or path parameter.'),
+      header: text('The request header.'),
+      relation: text('The relation of the stored record, or the path of relations: nothing in the request names it.'),
+      code: text('A short word for the kind of fault.'),
+      message: text('The fault in words.'),
+    },
+    additionalProperties: false,
+    oneOf: [
+      { required: ['pointer'] },
+      { required: ['parameter'] },
+      { required: ['header'] },
+      { required: ['relation'] },
+    ],
+  },
+};
+
+// What a body may reach: the records that it holds and writes, and those that go with what it deletes.
+
+/** Everything that leads on from the first ones, each once. */
+function closure(
+  first: readonly RecordType[],
+  next: (type: RecordType) => readonly RecordType[],
+): readonly RecordType[] {
+  const found = [...new Set(first)];
+  for (const type of found) for (const other of next(type)) if (!found.includes(other)) found.push(other);
+  return found;
+}
+
+const relationsOf = ({ relations }: RecordType): readonly Relation[] => [...relations.values()];
+
+/** Types of the records that a body of this type may write. */
+const writtenWith = (type: RecordType): readonly RecordType[] =>
+  closure([type], (one) => relationsOf(one).flatMap(({ nested, target }) => (nested === 'write' ? [target] : [])));
+
+/** Every relation that a body of this type may hold, at any depth. */
+export const relationsWithin = (type: RecordType): readonly Relation[] => writtenWith(type).flatMap(relationsOf);
+
+/** Whether a body of this type may hold a value, or a link, that must be unique. */
+export const writesUnique = (type: RecordType): boolean =>
+  writtenWith(type).some(
+    ({ indexes, references }) => indexes.some(({ unique }) => unique) || references.some(({ unique }) => unique),
+  );
+
+/** Whether records may be in the way of deleting one of these, or of what goes with it. */
+const isRefused = (types: readonly RecordType[]): boolean =>
+  closure(types, ({ referrers }) =>
+    referrers.flatMap(({ type, reference }) => (reference.onDelete === 'cascade' ? [type] : [])),
+  ).some(({ referrers }) => referrers.some(({ reference }) => reference.onDelete === 'restrict'));
+
+export const restrictsDeletion = (type: RecordType): boolean => isRefused([type]);
+
+/** A body deletes owned records that it leaves out. */
+export const restrictsWrites = (type: RecordType): boolean =>
+  isRefused(relationsWithin(type).flatMap(({ owned, target }) => (owned ? [target] : [])));

@@ -1,0 +1,117 @@
+/** `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties. */
+import type { RecordType } from '../model/model.ts';
+import type { Fault } from '../problem.ts';
+import { type Complain, complainAbout, groupParameters, type Parameter, quote } from './parameters.ts';
+import type { OrderBy } from './list-query.ts';
+import { ownPath, type PathNames, resolvePath } from './paths.ts';
+import { wireArray } from './filters.ts';
+
+export const MAX_ORDER_TERMS = 20;
+
+/** The order of lists that ask for none. */
+export function defaultOrder(type: RecordType): readonly OrderBy[] {
+  const order = type.order.map(({ field, descending }) => ({ path: ownPath(type, field), descending }));
+  return withTieBreak(type, order);
+}
+
+export function resolveOrder(parameters: readonly Parameter[], names: PathNames, faults: Fault[]): readonly OrderBy[] {
+  const terms = orderTerms(parameters, faults);
+  const order: OrderBy[] = [];
+  for (const term of terms.slice(0, MAX_ORDER_TERMS)) {
+    const one = resolveTerm(term, order, names, faults);
+    if (one) order.push(one);
+  }
+  const beyond = terms[MAX_ORDER_TERMS];
+  if (beyond)
+    complainAbout(faults, beyond.field.key)('too-many', `A list is ordered by at most ${MAX_ORDER_TERMS} fields`);
+  return withTieBreak(names.type, order);
+}
+
+function resolveTerm(term: Term, before: readonly OrderBy[], names: PathNames, faults: Fault[]): OrderBy | undefined {
+  const complain = complainAbout(faults, term.field.key);
+  const path = resolvePath(names, term.field.value, complain);
+  if (!path) return undefined;
+  if (path.field?.type.operators.length === 0) {
+    return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
+  }
+  if (before.some((other) => other.path.name === path.name))
+    return complain('repeated', `The list is ordered by "${path.name}" twice`);
+  return { path, descending: term.descending };
+}
+
+/** No two records have the same identifier, so that nothing after it has a say. */
+function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
+  const own = order.findIndex(({ path }) => path.relations.length === 0 && path.field === undefined);
+  if (own >= 0) return order.slice(0, own + 1);
+  return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
+}
+
+// The terms of `_cnd[orderBy]`, whichever way a client writes them; what they name is not looked at.
+
+/** A field as the client names it, with the direction that follows it. */
+export interface Term {
+  readonly field: Parameter;
+  readonly descending: boolean;
+}
+
+const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
+  ['asc', false],
+  ['desc', true],
+]);
+const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
+
+export function orderTerms(parameters: readonly Parameter[], faults: Fault[]): readonly Term[] {
+  const items = orderItems(parameters, faults);
+  return items.flatMap((item, place) => {
+    if (directionOf(item) === undefined) return { field: item, descending: directionAfter(items, place) ?? false };
+    const before = items[place - 1];
+    if (!before || directionOf(before) !== undefined) {
+      complainAbout(faults, item.key)('misplaced-direction', `${quote(item.value)} must follow a field`);
+    }
+    return [];
+  });
+}
+
+function directionAfter(items: readonly Parameter[], place: number): boolean | undefined {
+  const next = items[place + 1];
+  return next && directionOf(next);
+}
+
+function orderItems(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
+  const [first] = parameters;
+  if (!first) return [];
+  const complain = complainAbout(faults, first.key);
+  const items = parameters.some(isInPair) ? inPairs(parameters, complain) : inOrder(parameters, 1, complain);
+  return items ?? [];
+}
+
+const inOrder = (
+  parameters: readonly Parameter[],
+  depth: number,
+  complain: Complain,
+): readonly Parameter[] | undefined => wireArray(parameters, depth, complain)?.items.map(({ parameter }) => parameter);
+
+const PAIRS = 'Pairs are written _cnd[orderBy][0][0]=name&_cnd[orderBy][0][1]=desc';
+
+/** `[0][0]` or `[0][]`: one of a list of pairs, each a field and its direction. */
+const isInPair = ({ steps = [] }: Parameter): boolean => steps.length === 3;
+
+function inPairs(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
+  if (!parameters.every(isInPair)) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`);
+  const pairs = groupParameters(parameters, ({ steps = [] }) => steps[1] ?? '');
+  const places = [...pairs].map(([place, [first]]) => ({
+    key: first?.key ?? place,
+    steps: ['orderBy', place],
+    value: place,
+  }));
+  const ordered = wireArray(places, 1, complain);
+  if (ordered && !ordered.indexed) return complain('malformed-array', `The pairs lack their indices. ${PAIRS}`);
+  return ordered?.items.flatMap(({ parameter }) => onePair(pairs.get(parameter.value) ?? [], complain) ?? []);
+}
+
+function onePair(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
+  const items = inOrder(parameters, 2, complain);
+  const kinds = items?.map((item) => (directionOf(item) === undefined ? 'field' : 'direction')).join(' ');
+  if (kinds === undefined || kinds === 'field' || kinds === 'field direction') return items;
+  return complain('malformed-array', `Each pair is a field and, if wanted, asc or desc. ${PAIRS}`);
+}

@@ -1,0 +1,100 @@
+/** `author.name`: a value of a record, or of one that to-one relations lead to. */
+import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import { type Complain, complainAbout, quote } from './parameters.ts';
+import type { Filter, OrderBy, Path } from './list-query.ts';
+import type { Fault } from '../problem.ts';
+
+/** What can be named in one variant of a type. */
+export interface PathNames {
+  readonly type: RecordType;
+  readonly variant: Variant;
+  readonly fields: ReadonlyMap<string, Field>;
+}
+
+/** Where a path has come to. */
+interface PathPlace extends PathNames {
+  readonly relations: readonly Relation[];
+  /** Names of other things that could have been meant here. */
+  readonly others: readonly string[];
+}
+
+export function namesOf(type: RecordType, variant: Variant): PathNames {
+  return { type, variant, fields: new Map(variant.fields.map((field) => [field.name, field])) };
+}
+
+export const ownPath = (type: RecordType, field: Field | undefined): Path => pathTo({ type, relations: [] }, field);
+
+/** `others`: what else a misspelt name could have been. */
+export function resolvePath(
+  names: PathNames,
+  text: string,
+  complain: Complain,
+  others: readonly string[] = [],
+): Path | undefined {
+  const { type, variant, fields } = names;
+  return walk({ type, variant, fields, relations: [], others }, text.split('.'), complain);
+}
+
+function walk(place: PathPlace, [step = '', ...rest]: readonly string[], complain: Complain): Path | undefined {
+  const relation = place.type.relations.get(step);
+  if (relation) {
+    const next = through(place, relation, complain);
+    return next && (rest.length === 0 ? pathTo(next, undefined) : walk(next, rest, complain));
+  }
+  if (rest.length > 0) return unknownRelation(place, step, complain);
+  if (step === place.type.identifier.name) return pathTo(place, undefined);
+  const field = place.fields.get(step);
+  return field ? pathTo(place, field) : unknownField(place, step, complain);
+}
+
+function pathTo({ type, relations }: Pick<PathPlace, 'type' | 'relations'>, field: Field | undefined): Path {
+  const last = field?.name ?? type.identifier.name;
+  const name = relations.length === 0 ? last : `${relations.map((relation) => relation.name).join('.')}.${last}`;
+  return { name, relations, type, field };
+}
+
+/** A related record is found by any of its fields, whatever is shown of it. */
+function through({ type, relations }: PathPlace, relation: Relation, complain: Complain): PathPlace | undefined {
+  const { name, target, toMany } = relation;
+  if (toMany) return complain('to-many', `"${name}" of ${type.name} holds many records; a path leads through one`);
+  if (relations.length === MAX_INCLUDE_DEPTH) return complain('too-deep', TOO_DEEP);
+  const { defaultVariant: variant, fields } = target;
+  return { type: target, variant, fields, relations: [...relations, relation], others: [] };
+}
+
+const TOO_DEEP = `A path leads through at most ${MAX_INCLUDE_DEPTH} relations`;
+
+function unknownRelation({ type, fields }: PathPlace, name: string, complain: Complain): undefined {
+  const isValue = fields.has(name) || name === type.identifier.name;
+  const message = isValue ? `"${name}" of ${type.name} is no relation` : `${type.name} has no relation ${quote(name)}`;
+  return complain('unknown-relation', message, () => (isValue ? '' : didYouMean(name, toOneNames(type))));
+}
+
+function unknownField({ type, variant, fields, others }: PathPlace, name: string, complain: Complain): undefined {
+  const known = (): string[] => [type.identifier.name, ...fields.keys(), ...toOneNames(type), ...others];
+  const isOmitted = type.fields.has(name);
+  if (isOmitted) return complain('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
+  return complain('unknown-field', `${type.name} has no field ${quote(name)}`, () => didYouMean(name, known()));
+}
+
+const toOneNames = ({ relations }: RecordType): readonly string[] =>
+  [...relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);
+
+// Bounds how many related records the filters and the order of one list lead to.
+
+/** Databases join some sixty tables in one statement, SQLite 64. */
+export const MAX_JOINED = 30;
+
+export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
+  const joined = new Set<string>();
+  for (const { path } of filters) addRelations(path, joined);
+  for (const { path } of order) addRelations(path, joined);
+  if (joined.size <= MAX_JOINED) return;
+  complainAbout(faults, '_cnd')('too-many', `Filters and order lead through at most ${MAX_JOINED} relations`);
+}
+
+function addRelations({ relations }: Path, joined: Set<string>): void {
+  let name = '';
+  for (const relation of relations) joined.add((name += `.${relation.name}`));
+}

@@ -1,0 +1,142 @@
+/**
+ * Requests that arrive within one turn of the event loop are answered one after the other at its end. Parsing all of them
+ * and then answering all of them keeps each code in the processor's caches: a record costs a fifth less, a page of
+ * twenty a third. A request that arrives alone is not delayed.
+ *
+ * What a client pipelines is served as it takes the answers. Nothing more is read from a connection on which many
+ * requests wait; a few more are, since only a connection that is read tells that its client has gone.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Budget, Share } from '../budget.ts';
+import { cutOff } from '../http/slow-readers.ts';
+
+/** Of one connection: requests that are served before the first of their answers is taken. */
+const MAX_OPEN = 32;
+/** Of one connection: bytes of answers that may wait before the next request is served. */
+const MAX_UNREAD = 64 * 1024;
+/** Of one connection: requests that may wait before nothing more is read. */
+const MAX_WAITING = 64;
+/** What Node keeps of a request that waits. */
+const REQUEST_BYTES = 4096;
+/** The same where a body comes in chunks: 64 KiB may hold ten thousand of them, and each is an object. */
+const CHUNKED_BYTES = 3 * 1024 ** 2;
+
+/** What is under way on one connection. */
+interface Lane {
+  readonly socket: Socket;
+  readonly waiting: (readonly [request: IncomingMessage, response: ServerResponse])[];
+  /** Served, and not yet taken by the client; in their order. */
+  readonly open: ServerResponse[];
+  /** Of the requests that wait for the client to read; undefined where none does. */
+  share: Share | undefined;
+  isQueued: boolean;
+  isPaused: boolean;
+}
+
+export function inBatches(serve: RequestListener, budget: Budget): RequestListener {
+  const lanes = new WeakMap<Socket, Lane>();
+  let batch: Lane[] = [];
+
+  const serveAll = (): void => {
+    const all = batch;
+    batch = [];
+    for (const lane of all) {
+      lane.isQueued = false;
+      serveLane(lane);
+    }
+  };
+
+  const queue = (lane: Lane): void => {
+    if (lane.isQueued) return;
+    lane.isQueued = true;
+    if (batch.push(lane) === 1) setImmediate(serveAll);
+  };
+
+  function laneOf(socket: Socket): Lane {
+    const known = lanes.get(socket);
+    if (known !== undefined) return known;
+    const lane: Lane = { socket, waiting: [], open: [], share: undefined, isQueued: false, isPaused: false };
+    lanes.set(socket, lane);
+    socket.once('close', () => abandon(lane));
+    // Node reads on for reasons of its own.
+    socket.on('resume', () => {
+      if (lane.isPaused) socket.pause();
+    });
+    return lane;
+  }
+
+  function serveLane(lane: Lane): void {
+    const { waiting, open, socket } = lane;
+    let served = 0;
+    for (const [request, response] of waiting) {
+      if (!hasRoom(open)) break;
+      served += 1;
+      if (response.destroyed || socket.destroyed) continue;
+      open.push(response);
+      serve(request, response);
+    }
+    waiting.splice(0, served);
+    if (waiting.length === 0) goOn(lane);
+    else holdUp(lane);
+  }
+
+  function holdUp(lane: Lane): void {
+    const { open, waiting, socket } = lane;
+    open[0]?.once('close', () => queue(lane));
+    lane.share ??= budget.keep(0, () => cutOff(socket));
+    lane.share.grow(bytesOf(waiting) - lane.share.bytes);
+    pauseIfFull(lane);
+  }
+
+  return (request, response) => {
+    const lane = laneOf(request.socket);
+    lane.waiting.push([request, response]);
+    // Chunks that nobody takes would pile up until the end of the turn.
+    if (lane.share === undefined) return isChunked(request) ? serveLane(lane) : queue(lane);
+    lane.share.grow(bytesOf([[request, response]]));
+    pauseIfFull(lane);
+  };
+}
+
+const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
+
+const bytesOf = (waiting: Lane['waiting']): number =>
+  waiting.reduce((sum, [request]) => sum + (isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES), 0);
+
+function pauseIfFull(lane: Lane): void {
+  const last = lane.waiting.at(-1)?.[0];
+  const isFull = lane.waiting.length >= MAX_WAITING || (last !== undefined && isChunked(last));
+  if (lane.isPaused || !isFull) return;
+  lane.isPaused = true;
+  lane.socket.pause();
+}
+
+function goOn(lane: Lane): void {
+  if (lane.share === undefined) return;
+  lane.share.release();
+  lane.share = undefined;
+  lane.isPaused = false;
+  lane.socket.resume();
+}
+
+/** Whether the client has taken enough of what it was answered. */
+function hasRoom(open: ServerResponse[]): boolean {
+  while (open[0] !== undefined && (open[0].writableFinished || open[0].destroyed)) open.shift();
+  if (open.length === 0) return true;
+  if (open.length >= MAX_OPEN) return false;
+  let unread = 0;
+  for (const { writableLength } of open) unread += writableLength;
+  return unread <= MAX_UNREAD;
+}
+
+/** Node tells only the first answer of a connection that it has closed. */
+function abandon({ open, waiting, share }: Lane): void {
+  share?.release();
+  for (const response of [...open, ...waiting.splice(0).map(([, unserved]) => unserved)]) {
+    if (response.destroyed || response.writableFinished) continue;
+    response.destroy();
+    response.emit('close');
+  }
+  open.length = 0;
+}

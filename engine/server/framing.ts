@@ -1,0 +1,165 @@
+/**
+ * Requests that two readers could read in two ways: a proxy that stands in front may end them elsewhere, take them for
+ * another host's, or believe the other of two lines (RFC 9112, 11.2). Node's parser refuses most of them; these it
+ * lets through.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Log } from '../log.ts';
+import { Problem } from '../problem.ts';
+import { absoluteForm, fullPath, originForm, targetOf } from '../http/target.ts';
+import { problemAnswer } from '../http/problems.ts';
+
+/** Headers that decide something here, and of which a request has one (RFC 9110, 5.3). */
+const SINGLE = [
+  'host',
+  'expect',
+  'origin',
+  'content-type',
+  'authorization',
+  'content-length',
+  'idempotency-key',
+  'transfer-encoding',
+] as const;
+/** By length and first letter, in any case: no two are alike in both, and hardly any other header is like one of them. */
+const keyOf = (name: string): number => name.length * 32 + (name.charCodeAt(0) & 31);
+const LIKE: readonly ({ readonly single: string; readonly bit: number } | undefined)[] = Array.from(
+  { length: 20 * 32 },
+  (_, key) => SINGLE.map((single, index) => ({ single, bit: 1 << index })).find(({ single }) => keyOf(single) === key),
+);
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
+
+/** What of the request has two readings, if anything. */
+export function framingFault(request: IncomingMessage): string | undefined {
+  const { headers, httpVersionMinor, url = '' } = request;
+  return (
+    repeatedHeader(request.rawHeaders) ??
+    (headers['transfer-encoding'] === undefined ? undefined : codingFault(headers, httpVersionMinor)) ??
+    hostFault(headers.host, httpVersionMinor) ??
+    targetFault(url, request)
+  );
+}
+
+/** Names and values in turn. */
+function repeatedHeader(lines: readonly string[]): string | undefined {
+  let seen = 0;
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at] ?? '';
+    const like = LIKE[keyOf(name)];
+    if (like === undefined || name.toLowerCase() !== like.single) continue;
+    if ((seen & like.bit) !== 0) return `The request has more than one ${name}`;
+    seen |= like.bit;
+  }
+  return undefined;
+}
+
+function codingFault(headers: IncomingMessage['headers'], minor: number): string | undefined {
+  if (minor === 0) return 'HTTP/1.0 has no Transfer-Encoding; send Content-Length';
+  if (headers['content-length'] !== undefined) return 'The request has both Transfer-Encoding and Content-Length';
+  if (headers['transfer-encoding']?.toLowerCase() !== 'chunked')
+    return 'Transfer-Encoding has to be chunked, and nothing else';
+  return undefined;
+}
+
+/** Clients repeat themselves. */
+let lastHost: string | undefined;
+
+function hostFault(host: string | undefined, minor: number): string | undefined {
+  if (host === undefined) return minor === 0 ? undefined : 'HTTP/1.1 requires the header Host';
+  if (host === lastHost) return undefined;
+  if (!HOST.test(host)) return 'Host has to be a name or an address, with an optional port';
+  lastHost = host;
+  return undefined;
+}
+
+function targetFault(url: string, { method, headers }: IncomingMessage): string | undefined {
+  if (url.includes('#')) return 'The URL has a fragment, which is for the client alone';
+  if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return undefined;
+  const absolute = absoluteForm(url);
+  if (absolute === undefined) return 'The URL has to begin with a slash';
+  if (headers.host === undefined || sameHost(absolute, headers.host)) return undefined;
+  return 'The URL names another host than the header Host';
+}
+
+/** A port that the scheme implies may be left out. */
+function sameHost({ scheme, authority }: { scheme: string; authority: string }, host: string): boolean {
+  const implied = scheme === 'https' ? ':443' : ':80';
+  const plain = (name: string): string => {
+    const lower = name.toLowerCase();
+    return lower.endsWith(implied) ? lower.slice(0, -implied.length) : lower;
+  };
+  return plain(authority) === plain(host);
+}
+
+/**
+ * Refuses such requests and closes their connections. What was sent behind one may be what another reader takes for its
+ * body, or the other way round: it has been parsed already, and is neither carried out nor answered.
+ */
+export function refuseUnclear(log: Log, watch: RequestListener, serve: RequestListener): RequestListener {
+  const ended = new WeakSet<object>();
+  return (request, response) => {
+    const { socket } = request;
+    if (ended.has(socket)) return;
+    const fault = framingFault(request);
+    request.url = originForm(request.url ?? '/');
+    if (fault === undefined && request.headers.upgrade === undefined) return serve(request, response);
+    // Node's parser drops what comes in one piece with a request for an upgrade, and would go on in the middle of it.
+    response.shouldKeepAlive = false;
+    ended.add(socket);
+    if (fault === undefined) return serve(request, response);
+    watch(request, response);
+    refuseWith(new Problem('bad-request', fault), request, response, log);
+  };
+}
+
+// Requests for another host. Without tokens, a page of any site could let its own name lead to this machine (DNS
+// rebinding), and read and write as if it were a page of the service.
+
+/** Whether the request was answered, since it is for somebody else. */
+export type RefuseMisdirected = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** An address, or this machine: no name server decides where these lead. */
+const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
+const MAX_SHOWN = 100;
+
+/** `*` among the names is every one. */
+export function createMisdirected(names: readonly string[], log: Log): RefuseMisdirected {
+  return names.includes('*') ? () => false : createRefuseOthers(names, log);
+}
+
+function createRefuseOthers(names: readonly string[], log: Log): RefuseMisdirected {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  /** Clients repeat themselves. */
+  let last: string | undefined;
+  return (request, response) => {
+    const { host } = request.headers;
+    // Browsers always say whom they mean.
+    if (host === undefined || host === last) return false;
+    const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+    if (FIXED.test(name) || known.has(name)) {
+      last = host;
+      return false;
+    }
+    refuseWith(misdirected(name), request, response, log);
+    return true;
+  };
+}
+
+const misdirected = (name: string): Problem =>
+  new Problem(
+    'misdirected-request',
+    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`,
+  );
+
+// A problem as the whole answer, for requests that no route sees.
+
+export function refuseWith(problem: Problem, request: IncomingMessage, response: ServerResponse, log: Log): void {
+  const { status, headers, body } = problemAnswer(problem, fullPath(targetOf(request)), '', log);
+  const text = String(body);
+  response.writeHead(status, {
+    ...headers,
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-cache',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}

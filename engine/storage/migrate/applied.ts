@@ -1,0 +1,150 @@
+/** What of the Model the database was made for, as plain data: remembered in a table of the engine's own. */
+import { andThen, type Awaitable } from '../../awaitable.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { OnDelete } from '../../descriptor/descriptor.ts';
+import { ENGINE_PREFIX, type JoinTable, type Model, type RecordType, type Reference, type Relation } from '../../model/model.ts';
+import { StartError } from '../../start-error.ts';
+import { defineJoinRows, defineTable, indexesOf, joinIndex } from '../define.ts';
+import type { Dialect, Reader, Statement, Writer } from '../driver.ts';
+
+export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
+const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
+const WRITE: Statement = {
+  sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
+};
+const FORMAT = 2;
+
+export interface AppliedField {
+  readonly type: string;
+  readonly constraints: JsonObject;
+  readonly column: string;
+  readonly nullable: boolean;
+  /** null where there is none. */
+  readonly default: JsonValue;
+}
+
+export interface AppliedReference {
+  readonly column: string;
+  /** The name of the type that it leads to. */
+  readonly target: string;
+  readonly onDelete: OnDelete;
+  readonly required: boolean;
+  readonly unique: boolean;
+  /** The relation of this type that shows it, and the one of the target; null where a side has no name for it. */
+  readonly belongsTo: string | null;
+  readonly has: string | null;
+}
+
+export interface AppliedIndex {
+  readonly unique: boolean;
+  readonly members: readonly string[];
+}
+
+/** A table and its indexes as SQL. */
+export interface TableDefinition {
+  readonly create: string;
+  /** By name. */
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+export interface AppliedType {
+  readonly table: string;
+  readonly identifier: string;
+  readonly open: boolean;
+  readonly fields: Readonly<Record<string, AppliedField>>;
+  readonly references: readonly AppliedReference[];
+  /** Those of the descriptor, by name; foreign keys have others. */
+  readonly indexes: Readonly<Record<string, AppliedIndex>>;
+  readonly definition: TableDefinition;
+}
+
+export interface AppliedSide {
+  readonly column: string;
+  readonly type: string;
+  /** The relation of the type; null where this side has no name for it. */
+  readonly relation: string | null;
+}
+
+export interface AppliedJoin {
+  readonly table: string;
+  readonly left: AppliedSide;
+  readonly right: AppliedSide;
+  readonly definition: TableDefinition;
+}
+
+export interface AppliedModel {
+  readonly format: typeof FORMAT;
+  readonly types: Readonly<Record<string, AppliedType>>;
+  readonly joins: readonly AppliedJoin[];
+}
+
+export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
+
+/** As JSON has it, so that it equals what was read. */
+export function appliedModel({ types, joinTables }: Model, dialect: Dialect): AppliedModel {
+  const model: AppliedModel = {
+    format: FORMAT,
+    types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
+    joins: joinTables.map((table) => appliedJoin(table, dialect)),
+  };
+  return JSON.parse(JSON.stringify(model)) as AppliedModel;
+}
+
+function appliedType(type: RecordType, dialect: Dialect): AppliedType {
+  const fields = [...type.fields.values()].map(({ name, type: fieldType, constraints, column, nullable, ...field }) => {
+    const applied = { type: fieldType.name, constraints, column, nullable, default: field.default ?? null };
+    return [name, applied] as const;
+  });
+  return {
+    table: type.table,
+    identifier: type.identifier.column,
+    open: type.open,
+    fields: Object.fromEntries(fields),
+    references: type.references.map(appliedReference),
+    indexes: Object.fromEntries(
+      type.indexes.map(({ name, unique, members }) => [name, { unique, members: members.map((one) => one.name) }]),
+    ),
+    definition: {
+      create: defineTable(type, dialect),
+      indexes: Object.fromEntries(indexesOf(type, dialect).map(({ name, sql }) => [name, sql])),
+    },
+  };
+}
+
+export function appliedReference(reference: Reference): AppliedReference {
+  const { column, target, onDelete, required, unique, relation } = reference;
+  const names = { belongsTo: relation?.name ?? null, has: otherSide(reference)?.name ?? null };
+  return { column, target: target.name, onDelete, required, unique, ...names };
+}
+
+/** The relation by which the target sees the reference, where it has a name for it. */
+export const otherSide = (reference: Reference): Relation | undefined =>
+  [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
+
+function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
+  const side = ({ column, type }: JoinTable['left']): AppliedSide => {
+    const relation = [...type.relations.values()].find(
+      ({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column,
+    );
+    return { column, type: type.name, relation: relation?.name ?? null };
+  };
+  const { name, sql } = joinIndex(table, dialect);
+  const definition = { create: defineJoinRows(table, dialect), indexes: { [name]: sql } };
+  return { table: table.name, left: side(table.left), right: side(table.right), definition };
+}
+
+/** NOTHING where no model was applied yet. The table must be there. */
+export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
+  andThen(reader.value(READ, []), (text) => (text === undefined ? NO_MODEL : parsed(String(text))));
+
+function parsed(text: string): AppliedModel {
+  const applied: AppliedModel = JSON.parse(text);
+  if (applied.format === FORMAT) return applied;
+  throw new StartError(
+    `The tables of this database were made by another version of the engine (format ${String(applied.format)}; this one knows ${FORMAT}). Nothing was changed.`,
+  );
+}
+
+export async function writeAppliedModel(writer: Writer, model: AppliedModel): Promise<void> {
+  await writer.run(WRITE, [JSON.stringify(model)]);
+}

@@ -1,0 +1,74 @@
+/** A plan for people: each step, what it does to the records, and what has to be said or done before it is made. */
+import type { Drift } from './driver.ts';
+import type { Assessed, Hurt, State } from './assess.ts';
+import { stepId } from './step.ts';
+
+export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
+  steps.filter(({ state }) => state !== 'ready');
+
+const marks = {
+  ready: '  ',
+  allow: '! ',
+  unclear: '? ',
+  blocked: 'x ',
+} as const satisfies Record<State, string>;
+
+export const formatSteps = (steps: readonly Assessed[], withSql: boolean): string =>
+  steps.map((one) => formatStep(one, withSql)).join('\n');
+
+function formatStep({ step, state, hurts }: Assessed, withSql: boolean): string {
+  const answers = state === 'allow' || state === 'unclear' ? [`  --allow ${stepId(step)}`] : [];
+  const lines = [...hurts.map(formatHurt).map((line) => `  ${line}`), ...answers];
+  const sql = withSql ? step.sql.flatMap((one) => `${one};`.split('\n')).map((line) => `    ${line}`) : [];
+  return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
+}
+
+/** `3 records lose their value of "isbn": 1, 2, 5`. */
+export function formatHurt({ count, identifiers, says }: Hurt): string {
+  const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
+  return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
+}
+
+export const formatDrift = (drift: readonly Drift[]): string =>
+  drift
+    .map(({ table, differences }) => `Table ${table} is not as the engine left it: ${differences.join(', ')}`)
+    .join('\n');
+
+const advice: readonly (readonly [State, string])[] = [
+  ['blocked', 'x  Records stand in the way: change them first, or take the change back.'],
+  ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
+  ['allow', '!  This can lose or refuse something: if it is meant, apply it with its --allow.'],
+];
+
+export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[]): string {
+  const allowed = steps.filter(({ state }) => state === 'allow').map(({ step }) => `--allow ${stepId(step)}`);
+  const isOpen = steps.some(({ state }) => state === 'blocked' || state === 'unclear') || drift.length > 0;
+  return [
+    'The descriptors differ from the tables of the database:',
+    '',
+    formatSteps(steps, false),
+    '',
+    ...advice.filter(([state]) => steps.some((one) => one.state === state)).map(([, line]) => line),
+    ...(drift.length === 0
+      ? []
+      : [formatDrift(drift), 'Put these tables back as they were; the steps above change them.']),
+    ...(isOpen || allowed.length === 0 ? [] : ['', `  npm run apply -- ${allowed.join(' ')}`, '']),
+    'Nothing was changed.',
+  ].join('\n');
+}
+
+/** The same for machines. */
+export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], withSql: boolean) => ({
+  steps: steps.map(({ step, state, hurts }) => ({
+    id: stepId(step),
+    code: step.code,
+    type: step.type,
+    name: step.name ?? null,
+    risk: step.risk,
+    state,
+    description: step.description,
+    records: hurts,
+    ...(withSql ? { sql: step.sql } : {}),
+  })),
+  drift,
+});

@@ -1,0 +1,246 @@
+/** ListQuery -> statements. What they are depends on the query's shape alone, not on its values. */
+import type { Knex } from 'knex';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { JsonValue } from '../../json.ts';
+import { MAX_SHOWN_BYTES } from '../../model/model.ts';
+import type { Cursor, Filter, ListQuery } from '../../query/list-query.ts';
+import { operators } from '../../query/operators.ts';
+import type { Dialect, Row, Statement } from '../driver.ts';
+import { createJoinedTables, type JoinedTables, type PathSql, ROOT_ALIAS } from './views.ts';
+import { limitedJson } from './view-limits.ts';
+
+export interface CompiledList {
+  /** The records' JSON texts. Bound: `values`, limit, offset. */
+  readonly page: Statement;
+  /** The same, in an order of which the database need not be reminded at the end. Bound as the page. */
+  readonly stream: Statement;
+  /** How many records match the filters. Bound: `filterValues`. */
+  readonly count: Statement;
+  /** The identifiers of the page. Bound as the page. */
+  readonly identifiers: Statement;
+  /** A row where there is anything from the cursor on, away from the page. Bound: `behindValues`. */
+  readonly behind: Statement;
+  /** The order values of the record with the identifier that is bound. */
+  readonly boundary: Statement;
+  decodeBoundary(row: Row): readonly JsonValue[];
+  filterValues(query: ListQuery): readonly SqlValue[];
+  values(query: ListQuery): readonly SqlValue[];
+  behindValues(query: ListQuery): readonly SqlValue[];
+}
+
+/** Queries of the same shape have the same statements. */
+export function shapeOf({ view, filters, order, cursor }: ListQuery): string {
+  const filterShape = filters.map(
+    ({ path, operator, value }) => `${path.name} ${operator} ${operators[operator].count(value)}`,
+  );
+  const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
+  const cursorShape = cursor
+    ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
+    : '';
+  return `${view.type.name}|${view.key}|${filterShape.join(',')}|${orderShape.join(',')}|${cursorShape}`;
+}
+
+export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
+  const { view, order, cursor } = query;
+  const { type } = view;
+  const identifier = `${ROOT_ALIAS}.${dialect.quote(type.identifier.column)}`;
+  const json = limitedJson(view, MAX_SHOWN_BYTES, dialect);
+
+  const counted = createJoinedTables(type, dialect);
+  const count = select(counted, 'count(*)', filterCondition(query, counted, dialect), dialect);
+
+  const source = createJoinedTables(type, dialect);
+  const filterPaths = query.filters.map(({ path }) => source.path(path));
+  const paths = order.map(({ path }) => source.path(path));
+  const where = and([filterCondition(query, source, dialect), cursorCondition(query, paths)]);
+  const backwards = cursor?.direction === 'before';
+  const terms = order.map(({ descending }) => descending !== backwards);
+  const orderedBy = (expression: (index: number, path: PathSql) => string): string =>
+    paths
+      .map((path, index) => dialect.orderBy(expression(index, path), terms[index] ?? false, path.present))
+      .join(', ');
+  const ordered = (columns: string): Knex.QueryBuilder =>
+    select(source, columns, where, dialect).orderByRaw(
+      `${orderedBy((_, { comparable }) => comparable)} ${dialect.limit}`,
+      [1, 1],
+    );
+  // Where the database has to sort, it sorts identifiers, and builds the JSON of the page alone.
+  const direct = servedByIndex(query);
+
+  function late(columns: string, resorted: boolean): Knex.QueryBuilder {
+    const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);
+    const inner = ordered([`${identifier} as page_id`, ...keys].join(', ')).as('page');
+    const outer = dialect.knex.select(dialect.knex.raw(escaped(columns))).from(inner);
+    outer.joinRaw(escaped(`${dialect.joined.words} ${source.from} on ${identifier} = page.page_id`));
+    return resorted || !dialect.joined.inOrder ? outer.orderByRaw(orderedBy((index) => `o${index}`)) : outer;
+  }
+
+  const behindSource = createJoinedTables(type, dialect);
+  const behindPaths = order.map(({ path }) => behindSource.path(path));
+  const behind = and([filterCondition(query, behindSource, dialect), behindCondition(query, behindPaths)]);
+
+  const boundarySource = createJoinedTables(type, dialect);
+  const stored = order.map(({ path }) => boundarySource.path(path));
+  const boundary = select(
+    boundarySource,
+    stored.map((path) => path.stored).join(', '),
+    { sql: `${identifier} = ?`, values: [0] },
+    dialect,
+  );
+
+  return {
+    page: compiled(direct ? ordered(json) : late(json, true)),
+    stream: compiled(direct ? ordered(json) : late(json, false)),
+    count: compiled(count),
+    identifiers: compiled(ordered(identifier)),
+    behind: { sql: `${compiled(select(behindSource, '1', behind, dialect)).sql} limit 1` },
+    boundary: compiled(boundary),
+    decodeBoundary: (row) => stored.map((path, index) => path.decode(row[index] ?? null)),
+    filterValues: (asked) => filterValues(asked, filterPaths),
+    values: (asked) => [...filterValues(asked, filterPaths), ...cursorCondition(asked, paths).values],
+    behindValues: (asked) => [...filterValues(asked, filterPaths), ...behindCondition(asked, behindPaths).values],
+  };
+}
+
+const compiled = (query: Knex.QueryBuilder): Statement => ({ sql: query.toSQL().toNative().sql });
+
+/** SQL that is ready, for Knex: its own placeholders are the ones that come with values. */
+const escaped = (sql: string): string => sql.replaceAll('?', '\\?');
+
+function select(source: JoinedTables, columns: string, where: SqlCondition, { knex }: Dialect): Knex.QueryBuilder {
+  const query = knex.select(knex.raw(escaped(columns))).from(knex.raw(source.from));
+  const joins = source.joins();
+  if (joins !== '') query.joinRaw(joins);
+  if (where.sql !== '') query.whereRaw(where.sql, [...where.values]);
+  return query;
+}
+
+function and(conditions: readonly SqlCondition[]): SqlCondition {
+  const present = conditions.filter(({ sql }) => sql !== '');
+  return { sql: present.map(({ sql }) => sql).join(' and '), values: present.flatMap(({ values }) => values) };
+}
+
+const filterCondition = ({ filters }: ListQuery, source: JoinedTables, dialect: Dialect): SqlCondition =>
+  and(filters.map((filter) => oneFilter(filter, source.path(filter.path), dialect)));
+
+function oneFilter(filter: Filter, path: PathSql, { like }: Dialect): SqlCondition {
+  const { count, condition } = operators[filter.operator];
+  return { sql: condition(path.comparable, count(filter.value), like), values: operandsOf(filter, path) };
+}
+
+const operandsOf = ({ operator, value }: Filter, path: PathSql): readonly SqlValue[] =>
+  operators[operator].operands(value).map((operand) => path.operand(operand));
+
+const filterValues = ({ filters }: ListQuery, paths: readonly PathSql[]): readonly SqlValue[] =>
+  filters.flatMap((filter, index) => {
+    const path = paths[index];
+    return path ? operandsOf(filter, path) : [];
+  });
+
+const NO_CONDITION: SqlCondition = { sql: '', values: [] };
+
+function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]): SqlCondition {
+  return cursor ? beyond(keysOf(order, cursor, cursor.direction === 'before', paths)) : NO_CONDITION;
+}
+
+/** What the cursor divides from the page: its own record, and all on its other side. */
+function behindCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]): SqlCondition {
+  return cursor ? beyond(keysOf(order, cursor, cursor.direction === 'after', paths), true) : NO_CONDITION;
+}
+
+const keysOf = (
+  order: ListQuery['order'],
+  cursor: Cursor,
+  backwards: boolean,
+  paths: readonly PathSql[],
+): readonly Key[] =>
+  order.flatMap(({ descending }, index): Key[] => {
+    const [path, value] = [paths[index], cursor.values[index] ?? null];
+    return path
+      ? [{ path, descending: descending !== backwards, operand: value === null ? null : path.operand(value) }]
+      : [];
+  });
+
+// Cursor -> the condition that a record stands after it (or before it) in an order with nulls and directions.
+
+export interface Key {
+  readonly path: PathSql;
+  /** In the direction of reading: turned round for `before`. */
+  readonly descending: boolean;
+  /** The cursor's value as it is bound; null where the record had none. */
+  readonly operand: SqlValue;
+}
+
+export interface SqlCondition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** Beyond in the first key, or equal there and beyond in the second, and so on; `inclusive`: or equal in all of them. */
+export function beyond(keys: readonly Key[], inclusive = false): SqlCondition {
+  const alternatives = keys.flatMap((key, index) => {
+    const step = strictlyBeyond(key);
+    return step ? [all([...keys.slice(0, index).map(equal), step])] : [];
+  });
+  if (inclusive) alternatives.push(all(keys.map(equal)));
+  const [first] = keys;
+  // The chain of ORs alone would scan; the bound of the first key lets its index start at the right place.
+  const bound = first && keys.length > 1 ? notBefore(first) : undefined;
+  const chain = any(alternatives);
+  return bound ? all([bound, chain]) : chain;
+}
+
+const all = (conditions: readonly SqlCondition[]): SqlCondition => joined(conditions, ' and ');
+const any = (conditions: readonly SqlCondition[]): SqlCondition =>
+  conditions.length === 0 ? { sql: '1 = 0', values: [] } : joined(conditions, ' or ');
+
+const joined = (conditions: readonly SqlCondition[], word: string): SqlCondition => ({
+  sql: conditions.length === 1 ? (conditions[0]?.sql ?? '') : `(${conditions.map(({ sql }) => sql).join(word)})`,
+  values: conditions.flatMap(({ values }) => values),
+});
+
+function equal({ path, operand }: Key): SqlCondition {
+  return operand === null
+    ? { sql: `${path.comparable} is null`, values: [] }
+    : { sql: `${path.comparable} = ?`, values: [operand] };
+}
+
+/** Null stands before every value ascending, after it descending; undefined where nothing stands beyond. */
+function strictlyBeyond({ path, descending, operand }: Key): SqlCondition | undefined {
+  const { comparable, nullable } = path;
+  if (operand === null) return descending ? undefined : { sql: `${comparable} is not null`, values: [] };
+  if (!descending) return { sql: `${comparable} > ?`, values: [operand] };
+  return { sql: nullable ? `(${comparable} < ? or ${comparable} is null)` : `${comparable} < ?`, values: [operand] };
+}
+
+function notBefore({ path, descending, operand }: Key): SqlCondition | undefined {
+  if (operand === null || (descending && path.nullable)) return undefined;
+  return { sql: `${path.comparable} ${descending ? '<=' : '>='} ?`, values: [operand] };
+}
+
+// What indexes do for a list.
+
+/** Whether an index gives the records in order, or the database has to sort. */
+export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
+  const own = order.every(({ path }) => path.relations.length === 0);
+  const oneDirection = order.every(({ descending }) => descending === order[0]?.descending);
+  // The identifier, which ends every order, ends every index too.
+  const fields = order.flatMap(({ path }) => path.field ?? []);
+  const identifierLast = order.slice(0, -1).every(({ path }) => path.field !== undefined);
+  if (!own || !oneDirection || !identifierLast) return false;
+  return (
+    fields.length === 0 ||
+    type.indexes.some(
+      ({ members }) => members.length === fields.length && fields.every((field, index) => members[index] === field),
+    )
+  );
+}
+
+/** Whether an index finds the records that the filters ask for, or the database has to look for them. */
+export function filteredByIndex({ view: { type }, filters }: ListQuery): boolean {
+  const [only, ...others] = filters;
+  if (only === undefined) return true;
+  const { path, operator } = only;
+  if (others.length > 0 || path.relations.length > 0 || (operator !== 'eq' && operator !== 'in')) return false;
+  return path.field === undefined || type.indexes.some(({ members }) => members[0] === path.field);
+}

@@ -1,0 +1,43 @@
+/** What a reader process is asked, and what it answers. */
+import type { Values } from '../driver.ts';
+
+/**
+ * A session is one connection with one snapshot, which begins with its first question after `end`. `open` begins a
+ * list, `next` reads a piece of it as one text, `some` as the texts of its rows.
+ */
+export type Verb = 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'some' | 'end' | 'close';
+
+export interface Question {
+  readonly id: number;
+  readonly session: number;
+  readonly verb: Verb;
+  /** Empty for verbs that need none. */
+  readonly sql: string;
+  readonly values: Values;
+}
+
+/** Errors lose their class on the way; SQLite's are known by their code. */
+export interface ReaderFailure {
+  readonly message: string;
+  readonly code: string;
+}
+
+/** Sent once, before it is asked anything. */
+export const READY = 'ready';
+
+export type Reply =
+  | typeof READY
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly failure: ReaderFailure };
+
+/** What a reader process is started with, as words on its command line. */
+export interface ReaderOptions {
+  readonly file: string;
+  /** What each of its connections may keep of the file, in KiB; a sort that needs more goes to the disk. */
+  readonly cache: number;
+  /** Characters that one answer may have; unlimited for commands. */
+  readonly longest: number;
+}
+
+/** The file descriptor that closes with the service. */
+export const LIFELINE = 4;

@@ -1,0 +1,248 @@
+/**
+ * Deletes a record and all that goes with it in short transactions, children before parents, so that requests are served in
+ * between. Whatever is deleted would have gone in one step as well: it can be stopped at any time, and run again.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
+import { ConstraintError, type Driver, type Reader, type Statement } from '../driver.ts';
+
+/** Rows of one transaction. */
+const CHUNK = 1000;
+/** Milliseconds that others have for their writes after each transaction, at least. */
+const PAUSE = 5;
+
+/** Something outside of the tree refers to a record in it. Nothing was deleted, unless it came while the tree was. */
+export class TreeRestricted extends Error {}
+
+interface Frame {
+  readonly type: RecordType;
+  readonly identifiers: readonly number[];
+  /** What made these records part of the tree: it must still hold when they are deleted. */
+  readonly above: { readonly column: string; readonly identifiers: readonly number[] } | undefined;
+  /** The referrer that is next, and the last of its records that was looked at. */
+  at: number;
+  after: number;
+}
+
+type Referrer = RecordType['referrers'][number];
+
+interface TreeWalk {
+  readonly driver: Driver;
+  readonly root: { readonly type: RecordType; readonly identifier: number };
+  readonly joins: ReadonlyMap<RecordType, readonly (readonly [table: JoinTable, column: string])[]>;
+  readonly stack: Frame[];
+  /** Records that the stack holds: a way that leads back to them ends. */
+  readonly path: Map<RecordType, Set<number>>;
+  readonly onRows: (rows: number) => void;
+}
+
+/** Answers whether there was such a record. `onRows` hears of rows as they are deleted or unlinked. */
+export async function deleteTree(
+  model: Model,
+  driver: Driver,
+  type: RecordType,
+  identifier: number,
+  onRows: (rows: number) => void,
+): Promise<boolean> {
+  const root = { type, identifier };
+  const joins = new Map([...model.types.values()].map((one) => [one, joinsOf(one, model.joinTables)] as const));
+  const walk = (): TreeWalk => ({ driver, root, joins, stack: [], path: new Map(), onRows });
+  if ((await driver.value(identified(type, driver), [identifier])) === undefined) return false;
+  await checkAll(walk());
+  await deleteAll(walk());
+  return true;
+}
+
+const identified = ({ table, identifier: { column } }: RecordType, { dialect: { quote } }: Driver): Statement => ({
+  sql: `select 1 from ${quote(table)} where ${quote(column)} = ?`,
+});
+
+const joinsOf = (
+  type: RecordType,
+  tables: readonly JoinTable[],
+): readonly (readonly [table: JoinTable, column: string])[] =>
+  tables.flatMap((table) =>
+    [table.left, table.right].flatMap((side) => (side.type === type ? [[table, side.column] as const] : [])),
+  );
+
+function push(walk: TreeWalk, type: RecordType, identifiers: readonly number[], above: Frame['above']): void {
+  const known = walk.path.get(type) ?? new Set<number>();
+  walk.path.set(type, known);
+  for (const identifier of identifiers) known.add(identifier);
+  walk.stack.push({ type, identifiers, above, at: 0, after: 0 });
+}
+
+function pop({ stack, path }: TreeWalk): void {
+  const frame = stack.pop();
+  for (const identifier of frame?.identifiers ?? []) path.get(frame?.type as RecordType)?.delete(identifier);
+}
+
+/** The next records that refer to those of a frame, without those that are above it; undefined where there are no more. */
+async function nextBelow(
+  { driver, path }: TreeWalk,
+  frame: Frame,
+  { type, reference }: Referrer,
+): Promise<readonly number[] | undefined> {
+  const { quote, oneOf } = driver.dialect;
+  const identifier = quote(type.identifier.column);
+  const sql =
+    `select ${identifier} from ${quote(type.table)} where ${oneOf(quote(reference.column))} and ${identifier} > ? ` +
+    `order by ${identifier} limit ${CHUNK}`;
+  const found = (await driver.column({ sql }, [JSON.stringify(frame.identifiers), frame.after])).map(Number);
+  frame.after = found.at(-1) ?? frame.after;
+  const above = path.get(type);
+  return found.length === 0 ? undefined : found.filter((one) => !above?.has(one));
+}
+
+function nextReferrer(frame: Frame): void {
+  frame.at += 1;
+  frame.after = 0;
+}
+
+/** Reads the whole tree: throws where something outside of it holds a record of it. */
+async function checkAll(walk: TreeWalk): Promise<void> {
+  const { root, stack } = walk;
+  /** Of types whose records have several parents: each is looked at once. */
+  const seen = new Map<RecordType, Set<number>>();
+  push(walk, root.type, [root.identifier], undefined);
+  for (let frame = stack.at(-1); frame; frame = stack.at(-1)) {
+    const referrer = frame.type.referrers[frame.at];
+    if (!referrer) {
+      pop(walk);
+      continue;
+    }
+    const found = referrer.reference.onDelete === 'setNull' ? undefined : await nextBelow(walk, frame, referrer);
+    if (found === undefined) nextReferrer(frame);
+    else if (referrer.reference.onDelete === 'restrict') await requireWithin(walk, frame, referrer, found);
+    else {
+      const fresh = hasManyParents(referrer.type) ? unseen(seen, referrer.type, found) : found;
+      if (fresh.length > 0) push(walk, referrer.type, fresh, undefined);
+    }
+  }
+}
+
+const hasManyParents = ({ references }: RecordType): boolean =>
+  references.filter(({ onDelete }) => onDelete === 'cascade').length > 1;
+
+function unseen(seen: Map<RecordType, Set<number>>, type: RecordType, found: readonly number[]): readonly number[] {
+  const known = seen.get(type) ?? new Set<number>();
+  seen.set(type, known);
+  const fresh = found.filter((identifier) => !known.has(identifier));
+  for (const identifier of fresh) known.add(identifier);
+  return fresh;
+}
+
+async function requireWithin(
+  walk: TreeWalk,
+  frame: Frame,
+  { type }: Referrer,
+  identifiers: readonly number[],
+): Promise<void> {
+  for (const identifier of identifiers)
+    if (!(await isWithin(walk, type, identifier)))
+      throw new TreeRestricted(
+        `${type.name} ${identifier} refers to a record of ${frame.type.name} that would be deleted, and does not go with it: delete it first, or unlink it`,
+      );
+}
+
+/** Whether a record goes with the root: one of those that it lives with does. */
+async function isWithin({ driver, root, path }: TreeWalk, type: RecordType, identifier: number): Promise<boolean> {
+  const above: (readonly [RecordType, number])[] = [[type, identifier]];
+  const seen = new Set<string>();
+  for (const [one, id] of above) {
+    if ((one === root.type && id === root.identifier) || path.get(one)?.has(id)) return true;
+    if (seen.has(`${one.table} ${id}`)) continue;
+    seen.add(`${one.table} ${id}`);
+    above.push(...(await parentsOf(driver, one, id)));
+  }
+  return false;
+}
+
+async function parentsOf(
+  { dialect: { quote }, ...driver }: Driver,
+  { table, identifier, references }: RecordType,
+  id: number,
+): Promise<readonly (readonly [RecordType, number])[]> {
+  const owning = references.filter(({ onDelete }) => onDelete === 'cascade');
+  if (owning.length === 0) return [];
+  const columns = owning.map(({ column }: Reference) => quote(column)).join(', ');
+  const row = await driver.get(
+    { sql: `select ${columns} from ${quote(table)} where ${quote(identifier.column)} = ?` },
+    [id],
+  );
+  return owning.flatMap(({ target }, index) => {
+    const value = row?.[index] ?? null;
+    return value === null ? [] : [[target, Number(value)] as const];
+  });
+}
+
+async function deleteAll(walk: TreeWalk): Promise<void> {
+  const { root, stack } = walk;
+  push(walk, root.type, [root.identifier], undefined);
+  for (let frame = stack.at(-1); frame; frame = stack.at(-1)) {
+    const referrer = frame.type.referrers[frame.at];
+    if (referrer) await goBelow(walk, frame, referrer);
+    else {
+      await deleteFrame(walk, frame);
+      pop(walk);
+    }
+  }
+}
+
+async function goBelow(walk: TreeWalk, frame: Frame, referrer: Referrer): Promise<void> {
+  const { type, reference } = referrer;
+  if (reference.onDelete === 'setNull') {
+    await unlink(walk, frame, referrer);
+    return nextReferrer(frame);
+  }
+  const found = await nextBelow(walk, frame, referrer);
+  if (found === undefined) return nextReferrer(frame);
+  if (reference.onDelete === 'restrict') await requireWithin(walk, frame, referrer, found);
+  if (found.length > 0) push(walk, type, found, { column: reference.column, identifiers: frame.identifiers });
+}
+
+async function unlink(walk: TreeWalk, { identifiers }: Frame, { type, reference }: Referrer): Promise<void> {
+  const { quote, oneOf } = walk.driver.dialect;
+  const [table, identifier, column] = [quote(type.table), quote(type.identifier.column), quote(reference.column)];
+  const some = `select ${identifier} from ${table} where ${oneOf(column)} limit ${CHUNK}`;
+  await inSteps(walk, `update ${table} set ${column} = null where ${identifier} in (${some})`, identifiers);
+}
+
+async function deleteFrame(walk: TreeWalk, { type, identifiers, above }: Frame): Promise<void> {
+  const { quote, oneOf } = walk.driver.dialect;
+  for (const [{ name, left, right }, column] of walk.joins.get(type) ?? []) {
+    const both = `${quote(left.column)}, ${quote(right.column)}`;
+    const some = `select ${both} from ${quote(name)} where ${oneOf(quote(column))} limit ${CHUNK}`;
+    await inSteps(walk, `delete from ${quote(name)} where (${both}) in (${some})`, identifiers);
+  }
+  const still = above === undefined ? '' : ` and ${oneOf(quote(above.column))}`;
+  const sql = `delete from ${quote(type.table)} where ${oneOf(quote(type.identifier.column))}${still}`;
+  const values = [identifiers, ...(above === undefined ? [] : [above.identifiers])].map((some) => JSON.stringify(some));
+  try {
+    await step(walk, { sql }, values);
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new TreeRestricted(
+      `Something refers to a record of ${type.name} that would be deleted, and does not go with it`,
+    );
+  }
+}
+
+/** A statement that takes a chunk of what is left, until nothing is. */
+async function inSteps(walk: TreeWalk, sql: string, identifiers: readonly number[]): Promise<void> {
+  while ((await step(walk, { sql }, [JSON.stringify(identifiers)])) === CHUNK);
+}
+
+/** One transaction, and time for others. */
+async function step(
+  { driver, onRows }: TreeWalk,
+  statement: Statement,
+  values: Parameters<Reader['get']>[1],
+): Promise<number> {
+  const began = performance.now();
+  const { changes } = await driver.write((writer) => writer.run(statement, values));
+  onRows(changes);
+  // SQLite has one writer, and it is not handed on in turn.
+  if (!driver.dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
+  return changes;
+}

@@ -1,0 +1,147 @@
+/** Says what a column is to hold, and notices where the body contradicts itself or changes what it may only link. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { idOf, type JoinPair, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
+import type { Link, RecordType, Reference, Relation } from '../../model/model.ts';
+
+export interface Assignment {
+  readonly column: string;
+  readonly value: SqlValue | Node;
+  readonly pointer: string;
+  /** False where the record is only linked: then what is stored must be what the body says. */
+  readonly writable: boolean;
+  /** Whether the body says the same as is stored, however it is written. */
+  readonly same?: boolean;
+  readonly byOmission?: boolean;
+}
+
+export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
+  const { column, value, pointer, writable, same, byOmission = false } = assignment;
+  const stored = storedValue(node, column);
+  const known = node.assigned.get(column);
+  if (known && byOmission) return;
+  if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
+  const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
+  if (!writable && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
+  if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
+}
+
+function willHold(node: Node, column: string): SqlValue | Node | undefined {
+  const known = node.assigned.get(column);
+  return known ? known.value : (storedValue(node, column) ?? node.table.defaults.get(column) ?? null);
+}
+
+/** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
+export function contradiction(session: WriteSession, pointer: string, other: string): void {
+  const message = (here: string, there: string): string =>
+    `${here} and ${there} give one record two values: leave one of them out, or make them agree`;
+  refuse(session, 'invalid-body', other, 'contradiction', message(other, pointer));
+  refuse(session, 'invalid-body', pointer, 'contradiction', message(pointer, other));
+}
+
+/** A record that is only linked must be as the body says: it is already, or another part of the body makes it so. */
+export function linkedAs(
+  session: WriteSession,
+  node: Pick<Node, 'type' | 'identifier'>,
+  pointer: string,
+  isMadeSo: () => boolean,
+): void {
+  session.checks.push(() => {
+    if (!isMadeSo()) linkedOnly(session, node, pointer);
+  });
+}
+
+export function linkedOnly(
+  session: WriteSession,
+  { type, identifier }: Pick<Node, 'type' | 'identifier'>,
+  pointer: string,
+): void {
+  const what = `${type.name} ${identifier ?? ''}`.trim();
+  const how = type.operations.has('update') ? 'change it at its own path, or leave the key out' : 'leave the key out';
+  refuse(session, 'link-conflict', pointer, 'link-only', `${what} is only linked here and differs from this: ${how}`);
+}
+
+// The rows of join tables that a write wants, and those that it wants gone. What one part of a body wants, no other lets go.
+
+type JoinRelation = Relation & { readonly link: Extract<Link, { at: 'join' }> };
+
+export async function pairedWith(
+  session: WriteSession,
+  node: Node,
+  { link }: JoinRelation,
+  most: number,
+): Promise<readonly number[]> {
+  if (!node.stored || node.identifier === undefined) return [];
+  const { others } = session.tables.rows(link.table);
+  return (await session.writer.column(others(link.sourceColumn), [node.identifier, most])) as readonly number[];
+}
+
+export const pairKey = (session: WriteSession, relation: JoinRelation, node: Node, other: Node): string =>
+  keyOf(session, between(relation, idOf(node), idOf(other), ''));
+
+/** Whether some part of the body wants the row gone, and none wants it. */
+export function isUnpaired(session: WriteSession, relation: JoinRelation, node: Node, other: number): boolean {
+  const key = keyOf(session, between(relation, idOf(node), other, ''));
+  return session.unpaired.has(key) && !session.kept.has(key);
+}
+
+/** A row that is there already is noted too, so that the other side cannot let it go. */
+export function pair(
+  session: WriteSession,
+  relation: JoinRelation,
+  node: Node,
+  other: Node,
+  pointer: string,
+  isNew: boolean,
+): void {
+  const wanted = between(relation, idOf(node), idOf(other), pointer);
+  const key = keyOf(session, wanted);
+  if (isNew && !session.paired.has(key)) session.paired.set(key, wanted);
+  if (!isNew) session.kept.add(key);
+}
+
+export function unpair(session: WriteSession, relation: JoinRelation, node: Node, other: number, pointer: string): void {
+  const unwanted = between(relation, idOf(node), other, pointer);
+  session.unpaired.set(keyOf(session, unwanted), unwanted);
+}
+
+function between({ link }: JoinRelation, source: number | Node, target: number | Node, pointer: string): JoinPair {
+  const forward = link.table.left.column === link.sourceColumn;
+  const [left, right] = forward ? [source, target] : [target, source];
+  return { table: link.table, left, right, pointer };
+}
+
+function keyOf(session: WriteSession, { table, left, right }: JoinPair): string {
+  const name = (side: number | Node): string =>
+    typeof side === 'number' ? String(side) : `new ${session.made.indexOf(side)}`;
+  return `${table.name} ${name(left)} ${name(right)}`;
+}
+
+// Who owns whom, as it is stored and as the body will have it.
+
+/** Whether `node` is `owner`, or is owned by it, however far above. */
+export async function livesWith(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
+  const above = [node];
+  const seen = new Set<Node>();
+  for (const current of above) {
+    if (current === owner) return true;
+    if (seen.has(current)) continue;
+    seen.add(current);
+    for (const reference of ownedBy(current.type)) above.push(...(await ownerOf(session, current, reference)));
+  }
+  return false;
+}
+
+/** The references of a type whose targets own its records. */
+const ownedBy = ({ references }: RecordType): readonly Reference[] =>
+  references.filter((reference) =>
+    [...reference.target.relations.values()].some(
+      ({ owned, link }) => owned && link.at === 'target' && link.reference === reference,
+    ),
+  );
+
+async function ownerOf(session: WriteSession, node: Node, { column, target }: Reference): Promise<readonly Node[]> {
+  const value = node.assigned.get(column)?.value ?? storedValue(node, column) ?? null;
+  if (typeof value === 'object') return value === null ? [] : [value];
+  const owner = await touch(session, target, Number(value), node.pointer);
+  return owner ? [owner] : [];
+}

@@ -1,0 +1,177 @@
+/** A body -> what its record's columns are to hold: fields, identifier and open keys. Relations stand in a file of their own. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
+import { type Field, OPEN_COLUMN } from '../../model/model.ts';
+import { membersOf, type RawMember, type RawMembers, type RawReading, readingOf, readMembers, sameValue, skipValue, takeValue } from '../../raw-json.ts';
+import { columnType, encode, encodedDefault } from '../columns.ts';
+import { assign, contradiction, linkedAs } from './members.ts';
+import { resolveRelation } from './relation.ts';
+import { type BodyPlace, type Node, refuse, storedValue, type WriteSession } from './session.ts';
+
+/** Works a whole body out, level by level: relations put the records nested in them on the agenda. */
+export async function resolveBody(session: WriteSession, root: Node): Promise<void> {
+  session.agenda.push({ node: root, body: session.body, place: { pointer: '', writable: true, via: undefined } });
+  for (const { node, body, place } of session.agenda) await resolveRecord(session, node, body, place);
+}
+
+async function resolveRecord(session: WriteSession, node: Node, body: JsonObject, place: BodyPlace): Promise<void> {
+  const { type } = node;
+  const raw = session.raw.get(body);
+  for (const key of keysOf(body, raw)) {
+    const value = body[key] ?? null;
+    const pointer = `${place.pointer}/${escapeStep(key)}`;
+    if (session.faulty.has(pointer)) continue;
+    const field = type.fields.get(key);
+    const relation = type.relations.get(key);
+    if (field?.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { ...place, pointer });
+    else if (field) resolveField(session, node, field, value, { ...place, pointer });
+    else if (relation) await resolveRelation(session, node, relation, value, { ...place, pointer });
+    else if (!type.identifier.inRecord || key !== type.identifier.name)
+      resolveOpenKey(session, node, key, memberOf(raw, key, value), { ...place, pointer });
+  }
+}
+
+/** JavaScript puts keys that look like indices first: then those that are kept follow in the order of the text. */
+function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
+  const keys = Object.keys(body);
+  if (raw === undefined || !/^\d/.test(keys[0] ?? '')) return keys;
+  return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
+}
+
+/** Where a body parser in front has left nothing but values, they are written as it would write them. */
+const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
+  raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
+
+const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
+  value === null ? null : memberOf(raw, key, value).text;
+
+function resolveField(session: WriteSession, node: Node, field: Field, value: JsonValue, place: BodyPlace): void {
+  const before = decoded(session, node, field);
+  const isSame = (other: JsonValue | undefined): boolean =>
+    other === value || (other !== undefined && other !== null && value !== null && field.type.equal(other, value));
+  if (isReadOnly(session, field)) {
+    const fixed = node.stored ? (before ?? null) : (field.default ?? null);
+    if (!isSame(fixed)) refuseChange(session, field, JSON.stringify(fixed), place);
+    return;
+  }
+  const { pointer, writable } = place;
+  const encoded = encode(field, session.dialect, value);
+  assign(session, node, { column: field.column, value: encoded, pointer, writable, same: isSame(before) });
+}
+
+/** The same for a field that keeps the text: null, or what was sent. */
+function resolveText(session: WriteSession, node: Node, field: Field, given: string | null, place: BodyPlace): void {
+  const before = storedText(node, field);
+  const text = session.rules.mergePatch && given !== null ? mergePatch(before ?? undefined, given) : given;
+  const isSame = (other: SqlValue | undefined): boolean =>
+    other === text || (typeof other === 'string' && text !== null && sameValue(other, text));
+  if (isReadOnly(session, field)) {
+    const fixed = node.stored ? (before ?? null) : encodedDefault(field, session.dialect);
+    if (!isSame(fixed)) refuseChange(session, field, String(fixed), place);
+    return;
+  }
+  const { pointer, writable } = place;
+  // Values are compared only where they may not change: that costs more than a write.
+  const same = writable ? before === text : isSame(before);
+  assign(session, node, { column: field.column, value: text, pointer, writable, same });
+}
+
+/** What is read-only stays as it is written, too: its value may be given in any way, and is not assigned. */
+const isReadOnly = ({ rules }: WriteSession, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
+
+function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, { pointer }: BodyPlace): void {
+  const holds = sensitive ? 'another value' : fixed;
+  refuse(session, 'invalid-body', pointer, 'read-only', `"${name}" is read-only and holds ${holds}: leave it out`);
+}
+
+/** The value that is stored; undefined for a record that is to be made. */
+function decoded({ dialect }: WriteSession, node: Node, field: Field): JsonValue | undefined {
+  const stored = storedValue(node, field.column);
+  return stored === undefined || stored === null ? stored : columnType(field, dialect).decode(stored);
+}
+
+function storedText(node: Node, field: Field): string | null | undefined {
+  const stored = storedValue(node, field.column);
+  return stored === undefined || stored === null ? stored : String(stored);
+}
+
+function resolveOpenKey(
+  session: WriteSession,
+  node: Node,
+  key: string,
+  given: RawMember,
+  { pointer, writable }: BodyPlace,
+): void {
+  const before = openKeysOf(node).get(key);
+  const member = session.rules.mergePatch ? patched(before, given) : given;
+  const known = node.openKeys.get(key);
+  if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
+  if (!writable && (node.stored || node.isOwnChild) && !isSameMember(before, member))
+    linkedAs(session, node, pointer, () => node.openKeys.get(key)?.member?.text === member?.text);
+  if (!known && writable) node.openKeys.set(key, { member, pointer });
+}
+
+/** undefined where the key is to go. */
+const patched = (before: RawMember | undefined, { name, text }: RawMember): RawMember | undefined =>
+  text === 'null' ? undefined : { name, text: mergePatch(before?.text, text) };
+
+const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
+
+/** The open keys of a record as they are stored. */
+export function openKeysOf(node: Node): RawMembers {
+  const stored = storedValue(node, OPEN_COLUMN);
+  node.storedOpenKeys ??= typeof stored === 'string' ? membersOf(stored) : NO_MEMBERS;
+  return node.storedOpenKeys;
+}
+
+const NO_MEMBERS: RawMembers = new Map();
+
+// JSON Merge Patch (RFC 7396, section 2) on texts: what the patch does not name stays as it was written, where it was.
+
+/** An object by its keys; anything else as its text. */
+type Patch = string | ReadonlyMap<string, MemberPatch>;
+
+interface MemberPatch {
+  /** The key in its quotes. */
+  readonly name: string;
+  readonly patch: Patch;
+}
+
+export function mergePatch(target: string | undefined, patch: string): string {
+  const changes = readPatch(readingOf(patch));
+  return changed(readingOf(target ?? 'null'), changes) ?? 'null';
+}
+
+function readPatch(reading: RawReading): Patch {
+  if (reading.text[reading.at] !== '{') return takeValue(reading);
+  const changes = new Map<string, MemberPatch>();
+  readMembers(reading, (key, name) => changes.set(key, { name, patch: readPatch(reading) }));
+  return changes;
+}
+
+/** The object that begins here, with its changes; goes behind it. Only the patch is held in parts: a target may be far longer. */
+function merged(target: RawReading, changes: ReadonlyMap<string, MemberPatch>): string {
+  const members: string[] = [];
+  const found = new Set<string>();
+  readMembers(target, (key, name) => {
+    const change = changes.get(key);
+    const text = change === undefined ? takeValue(target) : changed(target, change.patch);
+    if (change !== undefined) found.add(key);
+    if (text !== undefined) members.push(`${name}:${text}`);
+  });
+  for (const [key, { name, patch }] of changes)
+    if (!found.has(key) && patch !== 'null') members.push(`${name}:${typeof patch === 'string' ? patch : made(patch)}`);
+  return `{${members.join(',')}}`;
+}
+
+/** What becomes of the value that begins here; undefined where it goes. */
+function changed(target: RawReading, patch: Patch): string | undefined {
+  if (typeof patch !== 'string' && target.text[target.at] === '{') return merged(target, patch);
+  skipValue(target);
+  if (typeof patch !== 'string') return made(patch);
+  return patch === 'null' ? undefined : patch;
+}
+
+/** Where there is no object yet. */
+const made = (changes: ReadonlyMap<string, MemberPatch>): string => merged(readingOf('{}'), changes);

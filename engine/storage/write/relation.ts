@@ -1,0 +1,321 @@
+/** Relations of a body -> links, records to make, records to let go. One function for each place a link is kept in. */
+import { firstPlace } from '../../document-order.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { identifierIn, type Link, type Relation } from '../../model/model.ts';
+import { assign, contradiction, isUnpaired, linkedAs, linkedOnly, livesWith, pair, pairedWith, pairKey, unpair } from './members.ts';
+import { noteOwnChild } from './own-children.ts';
+import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
+
+/** Records that an answer names one by one because they cannot be left out. */
+const MAX_NAMED = 1000;
+
+type RelationLinkedAt<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
+
+/** A related record that a body names, or one that is to be made. */
+interface RelatedBody {
+  readonly node: Node;
+  readonly body: JsonObject;
+  readonly pointer: string;
+}
+
+/** The body was accepted by its validator: to-one is an object or null, to-many an array of objects. */
+export async function resolveRelation(
+  session: WriteSession,
+  node: Node,
+  relation: Relation,
+  value: JsonValue,
+  place: BodyPlace,
+): Promise<void> {
+  const { via } = place;
+  if (via && via.relation.inverse === relation && !relation.toMany)
+    return namesParent(session, node, relation, value, place);
+  const bodies = (relation.toMany ? value : [value]) as readonly JsonValue[];
+  const most = bodies.length + session.writeRows + 1;
+  const current = isAt(relation, 'target') ? await childrenOf(session, node, relation, most) : [];
+  noteOwnChild(session, node, relation, value, current);
+  const targets: RelatedBody[] = [];
+  for (const [index, body] of bodies.entries()) {
+    const pointer = relation.toMany ? `${place.pointer}/${index}` : place.pointer;
+    if (!isObject(body) || session.faulty.has(pointer)) continue;
+    const target =
+      ownChildOf(session, node, relation, body, pointer) ?? (await nested(session, relation, body, pointer, current));
+    if (target) targets.push({ node: target, body, pointer });
+  }
+  if (differs(session, node, relation, targets, place)) {
+    for (const target of targets)
+      later(session, relation, node, target.node, target.body, { ...place, pointer: target.pointer });
+    return;
+  }
+  if (isAt(relation, 'source')) await resolveParent(session, node, relation, value, targets, place);
+  else if (isAt(relation, 'join')) await resolvePairs(session, node, relation, targets, place);
+  else if (isAt(relation, 'target')) await resolveChildren(session, node, relation, current, value, targets, place);
+}
+
+const isAt = <Where extends Link['at']>(relation: Relation, at: Where): relation is RelationLinkedAt<Where> =>
+  relation.link.at === at;
+
+/** Whether the body has said something else of this relation already: then both places are refused. */
+function differs(
+  session: WriteSession,
+  node: Node,
+  relation: Relation,
+  targets: readonly RelatedBody[],
+  { pointer, via }: BodyPlace,
+): boolean {
+  const nodes = new Set(targets.map((target) => target.node));
+  if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
+  const known = node.related.get(relation);
+  if (!known) node.related.set(relation, { nodes, pointer });
+  else if (known.nodes.size !== nodes.size || [...nodes].some((one) => !known.nodes.has(one))) {
+    contradiction(session, pointer, known.pointer);
+    return true;
+  }
+  return false;
+}
+
+/** The way back: a nested record's inverse key may only name the record that it is nested in. */
+async function namesParent(
+  session: WriteSession,
+  node: Node,
+  relation: Relation,
+  value: JsonValue,
+  place: BodyPlace,
+): Promise<void> {
+  const parent = place.via?.parent;
+  const named = isObject(value) ? identifierIn(value, relation.target) : undefined;
+  if (parent && isObject(value) && named !== undefined && named === parent.identifier)
+    return later(session, relation, node, parent, value, place);
+  const who =
+    parent?.identifier === undefined
+      ? 'be left out'
+      : `be left out or name ${relation.target.name} ${parent.identifier}`;
+  const message = `"${relation.name}" must ${who}: the record is nested in it`;
+  refuse(session, 'invalid-body', place.pointer, 'contradiction', message);
+  const other = isObject(value) ? await nested(session, relation, value, place.pointer, []) : undefined;
+  if (other && isObject(value)) later(session, relation, node, other, value, place);
+}
+
+/** What a nested body says of its own record is worked out after what stands beside it. */
+function later(session: WriteSession, relation: Relation, parent: Node, node: Node, body: JsonObject, place: BodyPlace): void {
+  const writable = place.writable && relation.nested === 'write';
+  session.agenda.push({ node, body, place: { pointer: place.pointer, writable, via: { relation, parent } } });
+}
+
+/** The one child of its owner that another place of the body makes. */
+function ownChildOf(
+  session: WriteSession,
+  { related }: Node,
+  relation: Relation,
+  body: JsonObject,
+  pointer: string,
+): Node | undefined {
+  if (relation.toMany || !relation.owned || identifierIn(body, relation.target) !== undefined) return undefined;
+  const child = [...(related.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
+  if (child) child.pointer = firstPlace(child.pointer, pointer, session.body);
+  return child;
+}
+
+/** The record that a nested body names, or one that is to be made; undefined where it names one that is not there. */
+async function nested(
+  session: WriteSession,
+  relation: Relation,
+  body: JsonObject,
+  pointer: string,
+  current: readonly number[],
+): Promise<Node | undefined> {
+  const { target, owned, toMany } = relation;
+  const isOwnChild = owned && !toMany;
+  const given = identifierIn(body, target);
+  const identifier = given ?? (isOwnChild ? current[0] : undefined);
+  if (identifier === undefined) return make(session, target, undefined, pointer, isOwnChild);
+  const node = await touch(session, target, identifier, pointer);
+  if (node && given !== undefined) noteName(session, node, identifierPointer(relation, pointer));
+  if (node) return node;
+  const message = `There is no ${target.name} ${identifier}`;
+  refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
+  return undefined;
+}
+
+function noteName({ named }: WriteSession, node: Node, pointer: string): void {
+  const pointers = named.get(node);
+  if (pointers) pointers.push(pointer);
+  else named.set(node, [pointer]);
+}
+
+const identifierPointer = ({ target }: Relation, pointer: string): string =>
+  `${pointer}/${escapeStep(target.identifier.name)}`;
+
+/** belongsTo: the row itself holds the link. */
+async function resolveParent(
+  session: WriteSession,
+  node: Node,
+  relation: RelationLinkedAt<'source'>,
+  value: JsonValue,
+  [target]: readonly RelatedBody[],
+  place: BodyPlace,
+): Promise<void> {
+  const { column } = relation.link.reference;
+  const { pointer, writable } = place;
+  if (value !== null && !target) return;
+  const link = target ? idOf(target.node) : null;
+  const named = link === null ? pointer : identifierPointer(relation, pointer);
+  if (!relation.inverse?.owned || (await mayOwn(session, target?.node, node, column, named)))
+    assign(session, node, { column, value: link, pointer, writable });
+  if (target) later(session, relation, node, target.node, target.body, place);
+}
+
+/** An owned child never changes its parent, and nobody is owned by what lives and dies with him. */
+async function mayOwn(
+  session: WriteSession,
+  parent: Node | undefined,
+  child: Node,
+  column: string,
+  pointer: string,
+): Promise<boolean> {
+  const stored = storedValue(child, column);
+  const same = stored !== undefined && stored !== null && stored === parent?.identifier;
+  if (same || stored === undefined) return true;
+  const who = `${child.type.name} ${child.identifier ?? ''}`;
+  if (stored !== null) {
+    refuse(
+      session,
+      'invalid-reference',
+      pointer,
+      'owned',
+      `${who} belongs to another record and cannot change its parent`,
+    );
+    return false;
+  }
+  if (!parent || !(await livesWith(session, parent, child))) return true;
+  refuse(session, 'invalid-reference', pointer, 'owned', `${who} cannot be owned by itself, or by what it owns`);
+  return false;
+}
+
+/** hasOne, hasMany: the children's rows hold the link; what the body names is all there is to be. */
+async function resolveChildren(
+  session: WriteSession,
+  node: Node,
+  relation: RelationLinkedAt<'target'>,
+  current: readonly number[],
+  value: JsonValue,
+  targets: readonly RelatedBody[],
+  place: BodyPlace,
+): Promise<void> {
+  // The one that is named is not there: that is refused, and nobody has to go.
+  if (!relation.toMany && value !== null && targets.length === 0) return;
+  const kept = new Set(targets.map((target) => target.node));
+  for (const target of targets)
+    await adopt(session, node, relation, target.node, target.body, { ...place, pointer: target.pointer });
+  const known = session.existing.get(relation.target);
+  const isKept = (identifier: number): boolean => {
+    const child = known?.get(identifier);
+    return (child !== undefined && kept.has(child)) || isImplied(place, relation, identifier);
+  };
+  letGo(
+    session,
+    relation,
+    current.filter((identifier) => !isKept(identifier)),
+    place,
+  );
+}
+
+/** The record that led here belongs to the inverse set without being listed. */
+const isImplied = ({ via }: BodyPlace, relation: Relation, identifier: number): boolean =>
+  via?.relation.inverse === relation && via.parent.identifier === identifier;
+
+async function childrenOf(
+  session: WriteSession,
+  node: Node,
+  relation: RelationLinkedAt<'target'>,
+  most: number,
+): Promise<readonly number[]> {
+  if (!node.stored || node.identifier === undefined) return [];
+  const { children } = session.tables.of(relation.target);
+  return (await session.writer.column(children(relation.link.reference.column), [
+    node.identifier,
+    most,
+  ])) as readonly number[];
+}
+
+async function adopt(
+  session: WriteSession,
+  parent: Node,
+  relation: RelationLinkedAt<'target'>,
+  child: Node,
+  body: JsonObject,
+  place: BodyPlace,
+): Promise<void> {
+  const { column } = relation.link.reference;
+  const { pointer, writable } = place;
+  const named = identifierPointer(relation, pointer);
+  if (!writable && !child.stored)
+    linkedAs(session, parent, pointer, () => child.assigned.get(column)?.value === idOf(parent));
+  if (!relation.owned || (await mayOwn(session, parent, child, column, named)))
+    assign(session, child, { column, value: idOf(parent), pointer, writable });
+  later(session, relation, parent, child, body, place);
+}
+
+/** Children that the body leaves out: deleted where they are owned, else unlinked. */
+function letGo(
+  session: WriteSession,
+  relation: RelationLinkedAt<'target'>,
+  identifiers: readonly number[],
+  { pointer, writable }: BodyPlace,
+): void {
+  const { target, source, owned, link } = relation;
+  const { column, required } = link.reference;
+  if (identifiers.length === 0) return;
+  if (writable && (owned || !required)) return void session.released.push({ relation, column, identifiers, pointer });
+  const goes = leaving(session, relation);
+  session.checks.push(() => {
+    for (const identifier of identifiers.filter((one) => !goes(one)).slice(0, MAX_NAMED)) {
+      if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
+      else {
+        const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+        refuse(session, 'invalid-reference', pointer, 'required', message);
+      }
+    }
+  });
+}
+
+/** Whether another part of the body lets a child go, or links it elsewhere: asked once all of it is worked out. */
+function leaving(session: WriteSession, { target, link }: RelationLinkedAt<'target'>): (identifier: number) => boolean {
+  const { column } = link.reference;
+  let released: ReadonlySet<number> | undefined;
+  return (identifier) => {
+    released ??= new Set(
+      session.released.flatMap((one) =>
+        one.relation.target === target && one.column === column ? one.identifiers : [],
+      ),
+    );
+    const child = session.existing.get(target)?.get(identifier);
+    const linked = child?.assigned.get(column)?.value;
+    return (
+      released.has(identifier) || (child !== undefined && linked !== undefined && linked !== storedValue(child, column))
+    );
+  };
+}
+
+/** manyToMany: rows of a table of their own hold the links; the array is the whole new set. */
+async function resolvePairs(
+  session: WriteSession,
+  node: Node,
+  relation: RelationLinkedAt<'join'>,
+  targets: readonly RelatedBody[],
+  place: BodyPlace,
+): Promise<void> {
+  const { pointer, writable } = place;
+  const before = new Set(await pairedWith(session, node, relation, targets.length + session.writeRows + 1));
+  for (const { node: other, body, pointer: at } of targets) {
+    const isNew = other.identifier === undefined || !before.delete(other.identifier);
+    if (isNew && !writable)
+      linkedAs(session, node, at, () => session.paired.has(pairKey(session, relation, node, other)));
+    else pair(session, relation, node, other, at, isNew);
+    later(session, relation, node, other, body, { ...place, pointer: at });
+  }
+  for (const identifier of before) {
+    if (isImplied(place, relation, identifier)) continue;
+    if (writable) unpair(session, relation, node, identifier, pointer);
+    else linkedAs(session, node, pointer, () => isUnpaired(session, relation, node, identifier));
+  }
+}
