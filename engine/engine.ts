@@ -1,6 +1,14 @@
 /** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { type Access, clientOf, createEntrances, type Entrance, isGuarded, openAccess, type Reports } from './access/access.ts';
+import {
+  type Access,
+  clientOf,
+  createEntrances,
+  type Entrance,
+  isGuarded,
+  openAccess,
+  type Reports,
+} from './access/access.ts';
 import { refusingLinks, type Restricted } from './access/restrict.ts';
 import { type Budget, createBudget } from './budget.ts';
 import { checkSchema } from './check.ts';

@@ -1,7 +1,15 @@
 /** The Model as a token may see it: for its requests there is nothing else. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type Draft, freezeGraph } from '../model/resolve.ts';
-import { identifierIn, type JoinTable, type Link, type Model, type RecordType, type Reference, type Relation } from '../model/model.ts';
+import {
+  identifierIn,
+  type JoinTable,
+  type Link,
+  type Model,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../model/model.ts';
 import type { Rights, TypeNames } from './tokens.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { type Fault, faultyRequest } from '../problem.ts';

@@ -1,7 +1,13 @@
 /** A record type as far as its file could be understood: the checks across files see faulty files too, without their faults. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { nearest } from '../names.ts';
-import { type Descriptor, type FieldDescriptor, type Operation, OPERATIONS, type RelationDescriptor } from './descriptor.ts';
+import {
+  type Descriptor,
+  type FieldDescriptor,
+  type Operation,
+  OPERATIONS,
+  type RelationDescriptor,
+} from './descriptor.ts';
 import type { Finding } from './report.ts';
 import { grammar } from './grammar.ts';
 import type { Placing, YamlPath } from './source.ts';
@@ -70,7 +76,8 @@ function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
 }
 
 /** A list with a faulty item is given up as a whole: the places of the others would shift. */
-const wholeList = (path: YamlPath): YamlPath => path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
+const wholeList = (path: YamlPath): YamlPath =>
+  path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
 /** The value without its faulty parts. Faulty fields and relations stay, empty, since others may name them. */
 function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {

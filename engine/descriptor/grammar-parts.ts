@@ -99,7 +99,10 @@ const comparable: JsonObject = {
 };
 
 const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntries(
-  types.map((type) => [type.name, { ...commonFieldWords, ...(type.operators.length > 0 ? comparable : {}), ...type.keywords }]),
+  types.map((type) => [
+    type.name,
+    { ...commonFieldWords, ...(type.operators.length > 0 ? comparable : {}), ...type.keywords },
+  ]),
 );
 
 /** Which field types have a word: for those that stand with a type that does not. */
@@ -123,7 +126,10 @@ export const fieldDefinitions: JsonObject = {
   ),
   untypedField: strict(untyped, ['type']),
   ...Object.fromEntries(
-    types.map(({ name, description }) => [`${name}Field`, { ...strict(wordsOfFieldType[name] ?? {}, ['type']), description }]),
+    types.map(({ name, description }) => [
+      `${name}Field`,
+      { ...strict(wordsOfFieldType[name] ?? {}, ['type']), description },
+    ]),
   ),
 };
 
@@ -223,7 +229,12 @@ const ofNoKind: JsonObject = Object.assign({}, ...Object.values(wordsOfKind));
 const relationDefinitionNames = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, `${kind}Relation`]));
 
 export const relationDefinitions: JsonObject = {
-  relation: chosenBy('kind', relationDefinitionNames, 'relationOfNoKind', 'A relation of the record: its name in JSON.'),
+  relation: chosenBy(
+    'kind',
+    relationDefinitionNames,
+    'relationOfNoKind',
+    'A relation of the record: its name in JSON.',
+  ),
   relationOfNoKind: strict(ofNoKind, ['kind', 'type']),
   ...Object.fromEntries(
     Object.entries(wordsOfKind).map(([kind, properties]) => [`${kind}Relation`, strict(properties, ['kind', 'type'])]),

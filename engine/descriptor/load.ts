@@ -12,9 +12,25 @@ import type { Finding } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
 import { toJson } from './to-json.ts';
-import { checkDeletion, checkInverses, checkReachability, checkRequiredCycles, checkTargets } from './checks/relations.ts';
+import {
+  checkDeletion,
+  checkInverses,
+  checkReachability,
+  checkRequiredCycles,
+  checkTargets,
+} from './checks/relations.ts';
 import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
-import { checkColumns, checkDefaultNames, checkMembers, checkNames, checkPaths, checkRenames, checkTables, checkTypeRenames, doubledTypes } from './checks/names.ts';
+import {
+  checkColumns,
+  checkDefaultNames,
+  checkMembers,
+  checkNames,
+  checkPaths,
+  checkRenames,
+  checkTables,
+  checkTypeRenames,
+  doubledTypes,
+} from './checks/names.ts';
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
 /** A descriptor, and how to point into its file. */

@@ -1,5 +1,15 @@
 /** One descriptor file as text and as YAML nodes: where each of its keys and values stands. */
-import { type Document, isAlias, isCollection, isMap, isPair, isScalar, isSeq, type LineCounter, type Node } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+} from 'yaml';
 import { type Diagnostic, type DiagnosticCode, diagnosticCodes } from '../diagnostic.ts';
 
 export type YamlPath = readonly (string | number)[];

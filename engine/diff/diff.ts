@@ -1,7 +1,15 @@
 /** Two models -> what the change from one to the other means for HTTP clients. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Index, Model, RecordType, Relation, Variant } from '../model/model.ts';
-import { type Change, type ChangeKind, changeKinds, isCreated, isWritten, type Report, type TypePair } from './change.ts';
+import {
+  type Change,
+  type ChangeKind,
+  changeKinds,
+  isCreated,
+  isWritten,
+  type Report,
+  type TypePair,
+} from './change.ts';
 import { OPERATIONS } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 

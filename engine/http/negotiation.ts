@@ -1,7 +1,15 @@
 /** Media types: what a client takes (Accept), and what a body is (Content-Type, Content-Encoding). */
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliCompress, type BrotliOptions, constants, createBrotliCompress, createGzip, gzip, type ZlibOptions } from 'node:zlib';
+import {
+  brotliCompress,
+  type BrotliOptions,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  type ZlibOptions,
+} from 'node:zlib';
 import type { Transform } from 'node:stream';
 import { Problem } from '../problem.ts';
 import { JSON_TYPE, MERGE_PATCH_TYPE } from './answer.ts';

@@ -5,7 +5,15 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { pathOf, tableOf } from '../descriptor/texts.ts';
 import { generatedName } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
-import { DEFAULT_MAX_LIMIT, type Field, type Index, type Model, type OrderTerm, type RecordType, type Variant } from './model.ts';
+import {
+  DEFAULT_MAX_LIMIT,
+  type Field,
+  type Index,
+  type Model,
+  type OrderTerm,
+  type RecordType,
+  type Variant,
+} from './model.ts';
 import { connect } from './relations.ts';
 
 /** The descriptors must have passed the descriptor stage: a fault in them throws an Error that no user should see. */

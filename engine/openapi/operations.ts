@@ -106,7 +106,12 @@ export function pathMethods(
   return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
 }
 
-function operationObject(kind: OperationKind, type: RecordType, names: SchemaNames, problems: ProblemResponses): JsonObject {
+function operationObject(
+  kind: OperationKind,
+  type: RecordType,
+  names: SchemaNames,
+  problems: ProblemResponses,
+): JsonObject {
   const own = kind.operation === 'list' ? listParameters(type) : [];
   const body = kind.body?.(type, names);
   return {
@@ -149,7 +154,12 @@ export const EMPTY_RESPONSES: JsonObject = {
   deleted: minimal('The record was deleted.', []),
 };
 
-function recordAnswer(type: RecordType, names: SchemaNames, description: string, headers: readonly HeaderName[]): JsonObject {
+function recordAnswer(
+  type: RecordType,
+  names: SchemaNames,
+  description: string,
+  headers: readonly HeaderName[],
+): JsonObject {
   const schema = ref('schemas', names.record(type));
   return {
     description,

@@ -27,13 +27,19 @@ export const SHARED_PARAMETERS = {
     schema: { type: 'string' },
   }),
   before: query('before', 'The cursor of a `Link` header: the page in front of it.', { schema: { type: 'string' } }),
-  'If-None-Match': headerParameter('If-None-Match', 'An entity tag of this URL: where it is still the same, the answer is 304.'),
+  'If-None-Match': headerParameter(
+    'If-None-Match',
+    'An entity tag of this URL: where it is still the same, the answer is 304.',
+  ),
   'If-Match': headerParameter(
     'If-Match',
     'The entity tag that GET of this URL answered: where it differs now, the answer is 412.',
   ),
   'If-Match-Required': {
-    ...headerParameter('If-Match', 'The entity tag that GET of this URL answered: where it differs now, the answer is 412.'),
+    ...headerParameter(
+      'If-Match',
+      'The entity tag that GET of this URL answered: where it differs now, the answer is 412.',
+    ),
     required: true,
     example: '*',
   },

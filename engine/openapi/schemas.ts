@@ -67,7 +67,9 @@ function inputSchema(type: RecordType, fields: readonly Field[], names: SchemaNa
 export function creationSchema(type: RecordType, names: SchemaNames): JsonObject {
   const required = requiredKeys(type);
   const defaults = allFields(type).flatMap((field) =>
-    field.default === undefined ? [] : [[field.name, { ...fieldValueSchema(field, type), default: field.default }] as const],
+    field.default === undefined
+      ? []
+      : [[field.name, { ...fieldValueSchema(field, type), default: field.default }] as const],
   );
   return {
     type: 'object',

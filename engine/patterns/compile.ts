@@ -135,7 +135,10 @@ export function isPredictable(part: PatternPart, follow: CodePoints = NO_CODE_PO
   );
 }
 
-function isPredictableRepeat({ part, min, max }: Extract<PatternPart, { kind: 'repeat' }>, follow: CodePoints): boolean {
+function isPredictableRepeat(
+  { part, min, max }: Extract<PatternPart, { kind: 'repeat' }>,
+  follow: CodePoints,
+): boolean {
   if (isEmptyable(part)) return false;
   if (max > min && !areDisjoint(startOf(part), follow)) return false;
   return isPredictable(part, max > 1 ? union([startOf(part), follow]) : follow);

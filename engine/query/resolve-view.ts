@@ -73,7 +73,12 @@ interface FieldsPlace {
 }
 
 /** `included` undefined: the relations that are named here are those that are shown. */
-export function resolveFields(names: PathNames, text: string, included: Included | undefined, faults: Fault[]): NamedParts {
+export function resolveFields(
+  names: PathNames,
+  text: string,
+  included: Included | undefined,
+  faults: Fault[],
+): NamedParts {
   const complain = complainAbout(faults, 'fields');
   const naming = nothing();
   const decidedBy = `Variant "${names.variant.name}"`;

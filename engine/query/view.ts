@@ -44,7 +44,13 @@ export function createView(
   return Object.freeze({ ...build(type, variant, variant.fields, included, named), chosenBy });
 }
 
-function build(type: RecordType, variant: Variant, shown: readonly Field[], included?: Included, named?: NamedParts): View {
+function build(
+  type: RecordType,
+  variant: Variant,
+  shown: readonly Field[],
+  included?: Included,
+  named?: NamedParts,
+): View {
   const whole = named?.whole ?? true;
   const fields = whole ? shown : shown.filter((field) => named?.fields.has(field));
   // What a relation restricts to some fields has none of the keys that no field names.

@@ -11,7 +11,16 @@ import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
-import { type AppliedIndex, type AppliedJoin, type AppliedModel, appliedModel, type AppliedReference, type AppliedType, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
+import {
+  type AppliedIndex,
+  type AppliedJoin,
+  type AppliedModel,
+  appliedModel,
+  type AppliedReference,
+  type AppliedType,
+  NO_MODEL,
+  readAppliedModel,
+} from './migrate/applied.ts';
 import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
 
 export interface FittingDriver extends Driver {

@@ -3,7 +3,14 @@ import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
-import { isUnknown, type Mention, type MentionedRecord, type Mentions, mentionsIn, type RelationMention } from './mentions.ts';
+import {
+  isUnknown,
+  type Mention,
+  type MentionedRecord,
+  type Mentions,
+  mentionsIn,
+  type RelationMention,
+} from './mentions.ts';
 
 interface ValueClaim {
   readonly value: JsonValue;
@@ -113,14 +120,23 @@ function claimLink({ links, faults }: Claims, reference: Reference, claim: LinkC
   else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'two links');
 }
 
-function claimSet({ faults }: Claims, known: Map<MentionedRecord, SetClaim>, owner: MentionedRecord, claim: SetClaim): void {
+function claimSet(
+  { faults }: Claims,
+  known: Map<MentionedRecord, SetClaim>,
+  owner: MentionedRecord,
+  claim: SetClaim,
+): void {
   const first = known.get(owner);
   if (!first) known.set(owner, claim);
   else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'two contents');
 }
 
 /** A record that names its parent is in the parent's set; where a parent has one child, no other names it. */
-function compareWithSets({ sets, faults }: Claims, reference: Reference, links: ReadonlyMap<MentionedRecord, LinkClaim>): void {
+function compareWithSets(
+  { sets, faults }: Claims,
+  reference: Reference,
+  links: ReadonlyMap<MentionedRecord, LinkClaim>,
+): void {
   const only = new Map<MentionedRecord, LinkClaim>();
   for (const link of links.values()) {
     const { child, parent } = link;

@@ -105,7 +105,13 @@ function named(
   return subject;
 }
 
-function visit(walk: MentionsWalk, subject: MentionedRecord, body: JsonObject, pointer: string, via: Mention['via']): void {
+function visit(
+  walk: MentionsWalk,
+  subject: MentionedRecord,
+  body: JsonObject,
+  pointer: string,
+  via: Mention['via'],
+): void {
   subject.places += 1;
   if (subject.places > 1) walk.mayDiffer = true;
   const said: RelationMention[] = [];
@@ -121,7 +127,13 @@ function visit(walk: MentionsWalk, subject: MentionedRecord, body: JsonObject, p
   }
 }
 
-function visitRelation(walk: MentionsWalk, parent: Mention, relation: Relation, value: JsonValue, pointer: string): RelationMention {
+function visitRelation(
+  walk: MentionsWalk,
+  parent: Mention,
+  relation: Relation,
+  value: JsonValue,
+  pointer: string,
+): RelationMention {
   const items: MentionItem[] = [];
   const subjects = new Set<MentionedRecord>();
   const bodies = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
@@ -164,7 +176,8 @@ const isStored = (subject: MentionedRecord): subject is MentionedRecord & { read
   subject.mayBeStored && subject.identifier !== undefined;
 
 /** Whether only the database knows which record this is, or whether it is new. */
-export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean => mayBeStored && identifier === undefined;
+export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean =>
+  mayBeStored && identifier === undefined;
 
 /**
  * Whether only the database knows all faults of a body: what a field that is read-only holds, and which child a record

@@ -1,9 +1,29 @@
 /** The names of one type: identifier, fields and relations, and the columns that follow from them. */
 import { grouped, type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
-import { hiddenColumn, joinTable, nameFault, orderField, ownColumn, pathFault, pathOf, tableFault, tableOf, type TextFault } from '../texts.ts';
+import {
+  hiddenColumn,
+  joinTable,
+  nameFault,
+  orderField,
+  ownColumn,
+  pathFault,
+  pathOf,
+  tableFault,
+  tableOf,
+  type TextFault,
+} from '../texts.ts';
 import type { At, YamlPath } from '../source.ts';
-import { folded, type NameClaim, nameConflicts, repeated, type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
+import {
+  folded,
+  type NameClaim,
+  nameConflicts,
+  repeated,
+  type SchemaCheck,
+  type TypeCheck,
+  type TypeFinding,
+  unknownField,
+} from './check.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 
 export const checkNames: SchemaCheck = ({ types }) => types.flatMap(doubledNames);
@@ -103,7 +123,9 @@ export const checkDefaultNames: TypeCheck = ({ draft, lost, name, operations }) 
 const isKnown = (type: TypeDraft, key: string): boolean => type.name !== '' && type.complete && !type.lost.has(key);
 
 export const checkPaths: SchemaCheck = ({ types }) =>
-  nameConflicts(types.filter((type) => isKnown(type, 'path')).map((type) => typeClaim(type, 'path', pathOf(type.draft))));
+  nameConflicts(
+    types.filter((type) => isKnown(type, 'path')).map((type) => typeClaim(type, 'path', pathOf(type.draft))),
+  );
 
 /** The tables of types, and those that keep manyToMany relations. */
 export const checkTables: SchemaCheck = (schema) =>
@@ -179,7 +201,9 @@ export const checkTypeRenames: SchemaCheck = ({ types }) => {
   });
   const all = types.map(renamed);
   const taken = types.map(({ name }) => name);
-  return types.flatMap((type, index) => faults(renamed(type), index, all, taken).map((one): TypeFinding => [type, one]));
+  return types.flatMap((type, index) =>
+    faults(renamed(type), index, all, taken).map((one): TypeFinding => [type, one]),
+  );
 };
 
 function faults(

@@ -148,7 +148,8 @@ function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
   ];
 }
 
-const isAlone = (side: RelationEnd, schema: Schema): boolean => side.relation.inverse === undefined && !schema.inverse(side);
+const isAlone = (side: RelationEnd, schema: Schema): boolean =>
+  side.relation.inverse === undefined && !schema.inverse(side);
 
 /** `column` belongs to the side that has one. */
 function checkOwnColumn(side: RelationEnd, schema: Schema): readonly Finding[] {

@@ -2,7 +2,14 @@
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
-import { ENGINE_PREFIX, type JoinTable, type Model, type RecordType, type Reference, type Relation } from '../../model/model.ts';
+import {
+  ENGINE_PREFIX,
+  type JoinTable,
+  type Model,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import { defineJoinRows, defineTable, indexesOf, joinIndex } from '../define.ts';
 import type { Dialect, Reader, Statement, Writer } from '../driver.ts';

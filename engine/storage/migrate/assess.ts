@@ -120,7 +120,11 @@ export function rowsUnfit(
 }
 
 /** Rows that share their values with another one, null apart. */
-export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[], says: string): StepCheck {
+export function rowsAlike(
+  { before, dialect: { quote } }: TypeChange,
+  values: readonly string[],
+  says: string,
+): StepCheck {
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
   const counted = `select ${quote(before.identifier)} as identifier, count(*) over (partition by ${values.join(', ')}) as alike from ${quote(before.table)} where ${given}`;
   return {

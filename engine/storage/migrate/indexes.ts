@@ -76,7 +76,11 @@ const sqlOf = ({ type, dialect }: TypeChange, index: Index): string =>
   indexesOf(type, dialect).find(({ name }) => name === index.name)?.sql ?? '';
 
 /** Rows that would have the same values afterwards. */
-export function duplicates({ dialect, ...change }: TypeChange, { fields, references }: ChangedMembers, { members }: Index) {
+export function duplicates(
+  { dialect, ...change }: TypeChange,
+  { fields, references }: ChangedMembers,
+  { members }: Index,
+) {
   const values = members.flatMap((member) => {
     const field = fields.find((one) => one.field === member);
     if (field) return columnType(field.field, dialect.name).comparable(`(${field.value})`);

@@ -42,7 +42,11 @@ function stepsBetween(applied: AppliedModel, model: Model, dialect: Dialect): re
 
 const tableOf = (applied: AppliedModel, type: string): string | undefined => applied.types[type]?.table;
 
-function droppedTypeSteps(name: string, before: AppliedType | undefined, { quote, literal }: Dialect): readonly MigrationStep[] {
+function droppedTypeSteps(
+  name: string,
+  before: AppliedType | undefined,
+  { quote, literal }: Dialect,
+): readonly MigrationStep[] {
   if (!before) return [];
   const check: StepCheck = {
     sql: `select ${quote(before.identifier)} as identifier, null as value from ${quote(before.table)}`,
@@ -78,7 +82,10 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
 }
 
 /** The tables that the steps find there, as they should be. */
-function touchedBy(steps: readonly MigrationStep[], { types, joins }: AppliedModel): Readonly<Record<string, TableDefinition>> {
+function touchedBy(
+  steps: readonly MigrationStep[],
+  { types, joins }: AppliedModel,
+): Readonly<Record<string, TableDefinition>> {
   const all = new Map([...Object.values(types), ...joins].map(({ table, definition }) => [table, definition]));
   const touched = new Set(steps.filter(({ sql }) => sql.length > 0).flatMap(({ rowsIn }) => rowsIn ?? []));
   return Object.fromEntries([...all].filter(([table]) => touched.has(table)));

@@ -1,9 +1,24 @@
 /** The steps of manyToMany relations: their rows move as a whole wherever their table is another one. */
 import { ENGINE_PREFIX, type JoinTable, type Model, type Reference, type Relation } from '../../model/model.ts';
-import { type AppliedJoin, type AppliedModel, appliedReference, type AppliedReference, type AppliedSide, otherSide } from './applied.ts';
+import {
+  type AppliedJoin,
+  type AppliedModel,
+  appliedReference,
+  type AppliedReference,
+  type AppliedSide,
+  otherSide,
+} from './applied.ts';
 import { defineJoinRows, defineJoinTable, joinIndex } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import { draft, type DraftStep, finished, type MigrationStep, type ReferenceChange, type StepCheck, type TypeChange } from './step.ts';
+import {
+  draft,
+  type DraftStep,
+  finished,
+  type MigrationStep,
+  type ReferenceChange,
+  type StepCheck,
+  type TypeChange,
+} from './step.ts';
 import { everyRow, rowsAlike, rowsWhere } from './assess.ts';
 
 export interface JoinChange {

@@ -6,14 +6,33 @@ import { type Column, columnsOf, columnType } from '../columns.ts';
 import { defineTable, indexesOf } from '../define.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { rowsWhere } from './assess.ts';
-import { draft, type DraftStep, type FieldChange, finished, type MigrationStep, type ReferenceChange, type TypeChange } from './step.ts';
+import {
+  draft,
+  type DraftStep,
+  type FieldChange,
+  finished,
+  type MigrationStep,
+  type ReferenceChange,
+  type TypeChange,
+} from './step.ts';
 import { claimSteps, droppedFieldSteps, fieldSteps } from './fields.ts';
 import { duplicates, indexSteps } from './indexes.ts';
-import { droppedReferenceSteps, type MatchedJoins, matchReferences, referenceSteps, relationAt, type TypeNames } from './relations.ts';
+import {
+  droppedReferenceSteps,
+  type MatchedJoins,
+  matchReferences,
+  referenceSteps,
+  relationAt,
+  type TypeNames,
+} from './relations.ts';
 import type { AppliedField, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
 import { match } from './match.ts';
 
-export function typeSteps(change: TypeChange, names: TypeNames, knownRelations: ReadonlySet<string>): readonly MigrationStep[] {
+export function typeSteps(
+  change: TypeChange,
+  names: TypeNames,
+  knownRelations: ReadonlySet<string>,
+): readonly MigrationStep[] {
   const fields = changedFields(change);
   const references = changedReferences(change, names);
   const changes: ColumnChanges = { fields, references };

@@ -48,7 +48,12 @@ function checked(column: Column, { quote }: Words): string {
 type ColumnChange = Extract<Edit, { kind: 'changeColumn' }>;
 
 /** `name`: what the column is called at that point. */
-function changed({ column, value, isLimited }: ColumnChange, name: string, table: string, words: Words): readonly string[] {
+function changed(
+  { column, value, isLimited }: ColumnChange,
+  name: string,
+  table: string,
+  words: Words,
+): readonly string[] {
   const { quote, literal } = words;
   const check = checked({ ...column, name }, words);
   const alter = `alter table ${quote(table)} alter column ${quote(name)}`;

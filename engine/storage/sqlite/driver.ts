@@ -4,7 +4,15 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { PATIENT } from '../../caller.ts';
 import { makeOwnerOnly } from '../../files.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED, type Writer } from '../driver.ts';
+import {
+  type Awaitable,
+  type Driver,
+  type DriverOptions,
+  type Reader,
+  type Statement,
+  UNLIMITED,
+  type Writer,
+} from '../driver.ts';
 import { Problem } from '../../problem.ts';
 import { connect, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';

@@ -8,7 +8,15 @@ import { createBoundedCache } from '../../memo.ts';
 import type { Statement, Values } from '../driver.ts';
 import { connect, type SqliteConnection } from './connection.ts';
 import { type Counts, rememberingCounts } from './counts.ts';
-import { LIFELINE, type Question, type ReaderFailure, type ReaderOptions, READY, type Reply, type Verb } from './reader-protocol.ts';
+import {
+  LIFELINE,
+  type Question,
+  type ReaderFailure,
+  type ReaderOptions,
+  READY,
+  type Reply,
+  type Verb,
+} from './reader-protocol.ts';
 
 interface ReaderSession {
   readonly connection: SqliteConnection;

@@ -3,7 +3,17 @@ import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
 import type { Awaitable, Dialect, Driver, Reader, Writer } from '../driver.ts';
-import { type CheckLine, type Faults, FORMAT, type Head, type LineSource, type LineText, type PairLine, type Progress, type RecordLine } from './lines.ts';
+import {
+  type CheckLine,
+  type Faults,
+  FORMAT,
+  type Head,
+  type LineSource,
+  type LineText,
+  type PairLine,
+  type Progress,
+  type RecordLine,
+} from './lines.ts';
 import { createLoader, createRows, type Loader, type RowOf, type Span, typeNamed } from './load.ts';
 import { escapeStep } from '../../json.ts';
 

@@ -215,7 +215,12 @@ function valueOf(column: Column, { fields, references, texts, open }: RecordLine
 // Which line came before the one that the database refused.
 
 /** `values`: the identifier, then those of the table's columns. */
-export async function conflictOf(table: WriteTable, values: Values, dialect: DialectName, reader: Reader): Promise<Fault> {
+export async function conflictOf(
+  table: WriteTable,
+  values: Values,
+  dialect: DialectName,
+  reader: Reader,
+): Promise<Fault> {
   const { type } = table;
   const [identifier = 0] = values;
   if ((await reader.get(table.load, [identifier])) !== undefined)

@@ -99,7 +99,13 @@ export function pair(
   if (!isNew) session.kept.add(key);
 }
 
-export function unpair(session: WriteSession, relation: JoinRelation, node: Node, other: number, pointer: string): void {
+export function unpair(
+  session: WriteSession,
+  relation: JoinRelation,
+  node: Node,
+  other: number,
+  pointer: string,
+): void {
   const unwanted = between(relation, idOf(node), other, pointer);
   session.unpaired.set(keyOf(session, unwanted), unwanted);
 }

@@ -62,7 +62,11 @@ async function askIn(
   }
 }
 
-async function ownChild(session: WriteSession, relation: Relation, owner: number | undefined): Promise<number | undefined> {
+async function ownChild(
+  session: WriteSession,
+  relation: Relation,
+  owner: number | undefined,
+): Promise<number | undefined> {
   const { owned, toMany, link, target } = relation;
   if (owner === undefined || !owned || toMany || link.at !== 'target') return undefined;
   const asked = known(session, relation);

@@ -2,7 +2,17 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
-import { membersOf, type RawMember, type RawMembers, type RawReading, readingOf, readMembers, sameValue, skipValue, takeValue } from '../../raw-json.ts';
+import {
+  membersOf,
+  type RawMember,
+  type RawMembers,
+  type RawReading,
+  readingOf,
+  readMembers,
+  sameValue,
+  skipValue,
+  takeValue,
+} from '../../raw-json.ts';
 import { columnType, encode, encodedDefault } from '../columns.ts';
 import { assign, contradiction, linkedAs } from './members.ts';
 import { resolveRelation } from './relation.ts';

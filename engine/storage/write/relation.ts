@@ -2,7 +2,18 @@
 import { firstPlace } from '../../document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';
-import { assign, contradiction, isUnpaired, linkedAs, linkedOnly, livesWith, pair, pairedWith, pairKey, unpair } from './members.ts';
+import {
+  assign,
+  contradiction,
+  isUnpaired,
+  linkedAs,
+  linkedOnly,
+  livesWith,
+  pair,
+  pairedWith,
+  pairKey,
+  unpair,
+} from './members.ts';
 import { noteOwnChild } from './own-children.ts';
 import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
 
@@ -96,7 +107,14 @@ async function namesParent(
 }
 
 /** What a nested body says of its own record is worked out after what stands beside it. */
-function later(session: WriteSession, relation: Relation, parent: Node, node: Node, body: JsonObject, place: BodyPlace): void {
+function later(
+  session: WriteSession,
+  relation: Relation,
+  parent: Node,
+  node: Node,
+  body: JsonObject,
+  place: BodyPlace,
+): void {
   const writable = place.writable && relation.nested === 'write';
   session.agenda.push({ node, body, place: { pointer: place.pointer, writable, via: { relation, parent } } });
 }
