@@ -1,15 +1,11 @@
 /** A record type as far as its file could be understood: the checks across files see faulty files too, without their faults. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { nearest } from '../names.ts';
-import {
-  type Descriptor,
-  type FieldDescriptor,
-  type Operation,
-  OPERATIONS,
-  type RelationDescriptor,
-} from './descriptor.ts';
+import { type Descriptor, type FieldDescriptor, type Operation, type RelationDescriptor } from './descriptor.ts';
+import { identifierName, operationsOf } from './defaults.ts';
 import type { Finding } from './report.ts';
 import { grammar } from './grammar.ts';
+import { type Pairing, pairUp } from './pairs.ts';
 import type { Placing, YamlPath } from './source.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 
@@ -55,10 +51,10 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
     draft,
     complete: isObject(value) && !harmful.some((one) => hidesNames(one, value)),
     lost,
-    identifier: draft.identifier?.name ?? 'id',
+    identifier: identifierName(draft),
     fields: new Map(Object.entries(draft.fields ?? {})),
     relations: new Map(Object.entries(draft.relations ?? {})),
-    operations: lost.has('operations') ? undefined : new Set(draft.operations ?? OPERATIONS),
+    operations: lost.has('operations') ? undefined : operationsOf(draft),
   };
 }
 
@@ -93,7 +89,7 @@ function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): J
 
 const isMember = (path: YamlPath): boolean => path.length === 2 && (path[0] === 'fields' || path[0] === 'relations');
 
-// All record types of a schema directory, and which of their relations are two sides of one.
+// All record types of a schema directory.
 
 /** A relation as one type's descriptor tells it. */
 export interface RelationEnd {
@@ -104,7 +100,7 @@ export interface RelationEnd {
   readonly target: TypeDraft | undefined;
 }
 
-export interface Schema {
+export interface Schema extends Pairing<RelationEnd> {
   /** One for each name. */
   readonly types: readonly TypeDraft[];
   readonly byName: ReadonlyMap<string, TypeDraft>;
@@ -112,12 +108,6 @@ export interface Schema {
   readonly allNamed: boolean;
   readonly sides: readonly RelationEnd[];
   sidesOf(type: TypeDraft): readonly RelationEnd[];
-  /** The relation that this one names as its inverse, whatever that one says. */
-  named(side: RelationEnd): RelationEnd | undefined;
-  /** The relations that name this one as their inverse, from the type that this one leads to. */
-  claimants(side: RelationEnd): readonly RelationEnd[];
-  /** The other side, whichever of the two names the other. */
-  inverse(side: RelationEnd): RelationEnd | undefined;
   /** Whether a value fits a JSON Schema. */
   accepts(schema: JsonObject, value: JsonValue): boolean;
 }
@@ -126,17 +116,9 @@ export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean)
   const byName = new Map(types.map((type) => [type.name, type]));
   const sidesByType = new Map(types.map((type) => [type, sidesIn(type, byName)]));
   const sides = [...sidesByType.values()].flat();
-  const claims = grouped(
-    sides.filter(({ relation }) => relation.inverse !== undefined),
-    ({ relation }) => `${relation.type ?? ''}.${relation.inverse ?? ''}`,
-  );
   const sidesOf = (type: TypeDraft) => sidesByType.get(type) ?? [];
-  const named = ({ relation, target }: RelationEnd) =>
-    target ? sidesOf(target).find(({ name }) => name === relation.inverse) : undefined;
-  const claimants = (side: RelationEnd) =>
-    (claims.get(`${side.type.name}.${side.name}`) ?? []).filter(({ type }) => type === side.target);
-  const inverse = (side: RelationEnd) => named(side) ?? claimants(side)[0];
-  return { types, byName, allNamed, sides, sidesOf, named, claimants, inverse, accepts: valueChecker() };
+  const pairing = pairUp(sides, ({ type, name, relation }) => ({ type: type.name, name, relation }));
+  return { types, byName, allNamed, sides, sidesOf, ...pairing, accepts: valueChecker() };
 }
 
 function sidesIn(type: TypeDraft, byName: ReadonlyMap<string, TypeDraft>): readonly RelationEnd[] {
@@ -158,15 +140,4 @@ function valueChecker(): Schema['accepts'] {
     compiled.set(key, validate);
     return validate(value) === true;
   };
-}
-
-/** Items by a key of theirs, in the order in which each key came first. */
-export function grouped<K, T>(items: Iterable<T>, key: (item: T) => K): ReadonlyMap<K, readonly T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(key(item));
-    if (group) group.push(item);
-    else groups.set(key(item), [item]);
-  }
-  return groups;
 }

@@ -7,7 +7,7 @@ import { isObject, type JsonValue } from '../json.ts';
 import type { RawValues } from '../raw-json.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
-import { createTypeSchema, draftOf, grouped, type TypeDraft, unreadable } from './draft.ts';
+import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
 import type { Finding } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
@@ -82,7 +82,7 @@ function loadFiles(locations: readonly string[]): Loaded {
   const allNamed = readings.every(
     (reading) => reading.drafts.length > 0 && reading.drafts.every(({ name }) => name !== ''),
   );
-  const across = grouped(checkSchema(drafts, allNamed), ([type]) => type);
+  const across = Map.groupBy(checkSchema(drafts, allNamed), ([type]) => type);
   const diagnostics = readings.flatMap((reading) => {
     const later = reading.drafts.flatMap((draft) => (across.get(draft) ?? []).map(([, finding]) => finding));
     return placed(reading, [...reading.findings, ...later]);
@@ -142,7 +142,7 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
     .slice(0, MAX_SHOWN)
     .map(({ code, path, at, message }) => diagnose(draft.where, code, path, at, message))
     .filter(({ line, column }) => !said.has(`${line}:${column}`));
-  const first = grouped(own, ({ line, column, code }) => `${line}:${column} ${code}`);
+  const first = Map.groupBy(own, ({ line, column, code }) => `${line}:${column} ${code}`);
   const [next] = findings.slice(MAX_SHOWN);
   const hidden = findings.length - MAX_SHOWN;
   const rest = next

@@ -1,7 +1,5 @@
 /** The texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema knows them as formats. */
 import type { DiagnosticCode } from '../diagnostic.ts';
-import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
-import type { DescriptorDraft } from './draft.ts';
 
 export interface TextFault {
   readonly code: DiagnosticCode;
@@ -88,21 +86,6 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
   order: orderFault,
   regex: regexFault,
 };
-
-// The names that follow from others where a descriptor does not give them.
-
-export const pathOf = ({ type = '', path }: DescriptorDraft): string => path ?? defaultPath(type);
-export const tableOf = ({ type = '', table }: DescriptorDraft): string => table ?? defaultTable(type);
-
-/** The column of a belongsTo. */
-export const ownColumn = (relation: string): string => `${relation}_id`;
-
-/** The column that a hasOne or hasMany without inverse keeps on its children. */
-export const hiddenColumn = (parentType: string, relation: string): string =>
-  generatedName(snakeCase(parentType), relation, 'id');
-
-/** The table of a manyToMany, named by the side that comes first. */
-export const joinTable = (table: string, relation: string): string => generatedName(table, relation);
 
 /** What was probably meant by a value of the wrong type. */
 const truths: ReadonlyMap<string, boolean> = new Map([

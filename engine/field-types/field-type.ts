@@ -123,3 +123,13 @@ export function pick<T>(items: readonly T[], seed: number): T {
   if (item === undefined) throw new RangeError('nothing to pick from');
   return item;
 }
+
+/** Null beside what the type allows. */
+export function withNull(schema: JsonObject): JsonObject {
+  const { type, enum: values } = schema;
+  return {
+    ...schema,
+    ...(type === undefined ? {} : { type: [type, 'null'].flat() }),
+    ...(Array.isArray(values) ? { enum: [...(values as JsonValue[]), null] } : {}),
+  };
+}

@@ -146,8 +146,6 @@ export const MAX_DEEP_RECORDS = 10_000;
 /** Levels of relations that `include` may name. */
 export const MAX_INCLUDE_DEPTH = 4;
 
-// How a body names a record.
-
 /** The one child that a record has in an owned relation, as it is stored; null where there is none, undefined where nobody has asked. */
 export type OwnChildOf = (relation: Relation, owner: number) => number | null | undefined;
 

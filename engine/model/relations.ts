@@ -1,6 +1,7 @@
 /** Connects the types: which column or join table keeps each relation, and which relations are two sides of one. */
-import type { Descriptor, OnDelete, RelationDescriptor } from '../descriptor/descriptor.ts';
-import { hiddenColumn, joinTable, ownColumn } from '../descriptor/texts.ts';
+import type { Descriptor, RelationDescriptor } from '../descriptor/descriptor.ts';
+import { pairUp } from '../descriptor/pairs.ts';
+import { deletionOf, hiddenColumn, joinTable, ownColumn } from '../descriptor/defaults.ts';
 import { generatedName, snakeCase } from '../names.ts';
 import type { Draft } from './resolve.ts';
 import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';
@@ -20,11 +21,16 @@ export function connect(descriptors: readonly Descriptor[], types: TypeDrafts): 
   const sides = descriptors.flatMap((descriptor) =>
     Object.entries(descriptor.relations ?? {}).map(([name, relation]) => side(types, descriptor.type, name, relation)),
   );
+  const { inverse } = pairUp(sides, ({ source, name, descriptor }) => ({
+    type: source.name,
+    name,
+    relation: descriptor,
+  }));
   const connected = new Set<DeclaredSide>();
   const joinTables: JoinTable[] = [];
   for (const one of sides) {
     if (connected.has(one)) continue;
-    const other = otherSide(one, sides);
+    const other = inverse(one);
     if (one.descriptor.kind === 'manyToMany') joinTables.push(connectByRows(one, other));
     else if (one.descriptor.kind === 'belongsTo') connectByColumn(one, other);
     else connectByColumn(other, one);
@@ -39,17 +45,6 @@ function side(types: TypeDrafts, source: string, name: string, descriptor: Relat
   const [sourceType, targetType] = [types.get(source), types.get(descriptor.type)];
   if (!sourceType || !targetType) throw new Error(`"${descriptor.type}" was not checked by the descriptor stage`);
   return { source: sourceType, target: targetType, name, descriptor };
-}
-
-/** The inverse, whichever side names it. */
-function otherSide(one: DeclaredSide, sides: readonly DeclaredSide[]): DeclaredSide | undefined {
-  return sides.find(
-    (other) =>
-      other !== one &&
-      other.source === one.target &&
-      other.target === one.source &&
-      (one.descriptor.inverse === other.name || other.descriptor.inverse === one.name),
-  );
 }
 
 function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Link): Draft<Relation> {
@@ -81,7 +76,7 @@ function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide |
   const reference: Draft<Reference> = {
     column: columnOf(child, parent),
     target: parentType,
-    onDelete: onDelete(child, parent),
+    onDelete: deletionOf(child?.descriptor, parent?.descriptor),
     required: child?.descriptor.required ?? false,
     unique: parent?.descriptor.kind === 'hasOne',
     relation: undefined,
@@ -99,9 +94,6 @@ function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefi
   if (!parent) throw new Error('a relation has at least one side');
   return parent.descriptor.column ?? hiddenColumn(parent.source.name, parent.name);
 }
-
-const onDelete = (child: DeclaredSide | undefined, parent: DeclaredSide | undefined): OnDelete =>
-  parent?.descriptor.owned ? 'cascade' : (child?.descriptor.onDelete ?? 'restrict');
 
 /** Rows of two foreign keys. The side whose type and name come first names the table, unless `through` does. */
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {

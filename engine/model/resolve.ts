@@ -1,8 +1,8 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
-import { type Descriptor, FIELD_WORDS, type FieldDescriptor, OPERATIONS } from '../descriptor/descriptor.ts';
+import { identifierName, isNullable, operationsOf, pathOf, shapeOf, tableOf } from '../descriptor/defaults.ts';
+import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { pathOf, tableOf } from '../descriptor/texts.ts';
+import type { JsonObject } from '../json.ts';
 import { generatedName } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
 import {
@@ -33,7 +33,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   const fields = new Map(
     Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field, raw)]),
   );
-  const name = descriptor.identifier?.name ?? 'id';
+  const name = identifierName(descriptor);
   const variants = resolveVariants(descriptor, fields);
   return {
     name: descriptor.type,
@@ -41,7 +41,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     description: descriptor.description ?? '',
     path: pathOf(descriptor),
     table: tableOf(descriptor),
-    operations: new Set(descriptor.operations ?? OPERATIONS),
+    operations: operationsOf(descriptor),
     identifier: {
       name,
       description: descriptor.identifier?.description ?? 'Unique identifier of the record',
@@ -65,21 +65,15 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
 }
 
 function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
-  const words: readonly string[] = FIELD_WORDS;
-  const constraints = Object.entries(descriptor).filter(
-    (entry): entry is [string, JsonValue] => !words.includes(entry[0]) && entry[1] !== undefined,
-  );
-  const required = descriptor.required ?? false;
   return {
     name,
     type: must(fieldTypes.get(descriptor.type), descriptor.type),
     description: descriptor.description ?? '',
-    constraints: Object.fromEntries(constraints),
-    examples: descriptor.examples ?? [],
+    ...shapeOf(descriptor),
     default: descriptor.default,
     defaultText: raw.get(descriptor as JsonObject)?.get('default')?.text,
-    required,
-    nullable: descriptor.nullable ?? (!required && descriptor.default === undefined),
+    required: descriptor.required ?? false,
+    nullable: isNullable(descriptor),
     readOnly: descriptor.readOnly ?? false,
     sensitive: descriptor.sensitive ?? false,
     unique: descriptor.unique ?? false,

@@ -2,7 +2,7 @@
 import { defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { requiredKeys } from '../validation/body-schema.ts';
+import { nestedDemand } from '../model/bodies.ts';
 
 export interface SchemaNames {
   /** A record as lists and requests to one record show it. */
@@ -38,7 +38,7 @@ export function createNames(): SchemaNames {
     input: ({ name }) => nameOf(`input ${name}`, `${name}Input`),
     nestedInput: (relation) => {
       const { target, source, name } = relation;
-      const demand = shared(relation) ? demandOf(relation) : [];
+      const demand = shared(relation) ? nestedDemand(relation) : [];
       if (demand === 'nothing') return nameOf(`input ${target.name}`, `${target.name}Input`);
       if (demand === 'link') return nameOf(`link ${target.name}`, `Linked${target.name}`);
       return nameOf(`input ${source.name}.${name}`, `${owner(relation)}Input`);
@@ -121,16 +121,4 @@ function kept(components: Components, found: ReadonlyMap<string, ReadonlySet<str
     return [section, Object.fromEntries(entries)] as const;
   });
   return Object.fromEntries(sections.filter(([, entries]) => Object.keys(entries).length > 0));
-}
-
-// What the body of a related record must have: an identifier, or what makes a record, or nothing in particular.
-
-/** `link`: the identifier. Keys: these, or the identifier. */
-export type NestedDemand = 'link' | 'nothing' | readonly string[];
-
-export function demandOf({ target, nested, owned, toMany, inverse }: Relation): NestedDemand {
-  if (nested === 'link') return 'link';
-  const required = requiredKeys(target).filter((name) => name !== inverse?.name);
-  // An owned child that is there is updated: whether this one is, only the database knows.
-  return required.length === 0 || (owned && !toMany) ? 'nothing' : required;
 }

@@ -1,8 +1,9 @@
 /** The schemas of answers: each type with its relations, one level deep, and each type as other records show it. */
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
-import { demandOf, ref, type SchemaNames } from './names.ts';
-import { requiredKeys } from '../validation/body-schema.ts';
+import { ref, type SchemaNames } from './names.ts';
+import { nestedDemand, requiredKeys } from '../model/bodies.ts';
+import { withNull } from '../field-types/field-type.ts';
 
 /** By name. A record refers to those that its relations lead to, and these to none. */
 export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
@@ -113,7 +114,7 @@ function usage({ target, toMany, nested, owned, required }: Relation): string {
 /** A related record: with an identifier it is linked, without one it is made, or must not be. */
 function nestedSchema(relation: Relation, names: SchemaNames): JsonObject {
   const { target, fields } = relation;
-  const demand = demandOf(relation);
+  const demand = nestedDemand(relation);
   const schema = inputSchema(target, fields, names);
   if (demand === 'nothing') return schema;
   const { name } = target.identifier;
@@ -141,16 +142,6 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
 
 const withoutNull = (schema: JsonObject): JsonObject =>
   schema['type'] === undefined ? { ...ANYTHING, ...schema } : schema;
-
-/** Null beside what the type allows. */
-export function withNull(schema: JsonObject): JsonObject {
-  const { type, enum: values } = schema;
-  return {
-    ...schema,
-    ...(type === undefined ? {} : { type: [type, 'null'].flat() }),
-    ...(Array.isArray(values) ? { enum: [...(values as JsonValue[]), null] } : {}),
-  };
-}
 
 function fieldDescription(field: Field, type: RecordType): string {
   const { description, name, unique, readOnly, sensitive } = field;

@@ -1,5 +1,7 @@
 /** Model -> JSON Schemas of request bodies (draft 2020-12). Each type has one; relations refer to it, to any depth. */
-import type { JsonObject, JsonValue } from '../json.ts';
+import { withNull } from '../field-types/field-type.ts';
+import type { JsonObject } from '../json.ts';
+import { nestedDemand, requiredKeys } from '../model/bodies.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation, type Variant } from '../model/model.ts';
 
 /** What a value must be: read when a fault is put into words. */
@@ -82,15 +84,6 @@ function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
   return { ...schema, if: { maxLength }, then: { ...then, [EXPECTED]: schema[EXPECTED] ?? null } };
 }
 
-function withNull(schema: JsonObject): JsonObject {
-  const { type, enum: values } = schema;
-  return {
-    ...schema,
-    ...(type === undefined ? {} : { type: [type, 'null'].flat() }),
-    ...(Array.isArray(values) ? { enum: [...(values as JsonValue[]), null] } : {}),
-  };
-}
-
 function relationSchema(relation: Relation): JsonObject {
   const { toMany, required } = relation;
   const record = nestedSchema(relation);
@@ -101,26 +94,18 @@ function relationSchema(relation: Relation): JsonObject {
 
 /** A related record: with an identifier it is linked, without one it is made, or must not be. */
 function nestedSchema(relation: Relation): JsonObject {
-  const { target, nested, owned, toMany, inverse } = relation;
+  const { target } = relation;
   const { identifier } = target;
+  const demand = nestedDemand(relation);
   const shared = isRestricted(relation) ? shownId(relation) : typeId(target);
   const record = { type: 'object', [RECORD]: shared, [EXPECTED]: hint(relation) };
   const linked = {
     required: [identifier.name],
     properties: { [identifier.name]: { type: 'integer', [EXPECTED]: IDENTIFIER_TEXT } },
   };
-  if (nested === 'link') return { ...record, ...linked };
-  const required = requiredKeys(target).filter((name) => name !== inverse?.name);
-  // An owned child that is there is updated: whether this one is, only the database knows.
-  if (required.length === 0 || (owned && !toMany)) return record;
-  return { ...record, if: linked, else: { required } };
+  if (demand === 'link') return { ...record, ...linked };
+  return demand === 'nothing' ? record : { ...record, if: linked, else: { required: demand } };
 }
 
 const hint = ({ target: { name, identifier } }: Relation): string =>
   `an object such as {"${identifier.name}": 1} that links a ${name}`;
-
-export function requiredKeys(type: RecordType): readonly string[] {
-  return [...type.fields.values(), ...type.relations.values()]
-    .filter(({ required }) => required)
-    .map(({ name }) => name);
-}

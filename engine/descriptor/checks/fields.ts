@@ -3,15 +3,13 @@ import type { DiagnosticCode } from '../../diagnostic.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { FIELD_WORDS } from '../descriptor.ts';
+import { isNullable, shapeOf } from '../defaults.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
 import { hint } from '../texts.ts';
 import type { YamlPath } from '../source.ts';
 import { repeated, type TypeCheck, unknownField } from './check.ts';
 import { didYouMean } from '../../names.ts';
-
-const words: ReadonlySet<string> = new Set(FIELD_WORDS);
 
 export const checkFields: TypeCheck = (type, schema) =>
   [...type.fields].flatMap(([name, field]) => [
@@ -22,7 +20,7 @@ export const checkFields: TypeCheck = (type, schema) =>
 /** Whether the field can always have a value that it accepts. */
 function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraft): readonly Finding[] {
   const { required = false, readOnly = false, default: fallback } = field;
-  const nullable = field.nullable ?? (fallback === undefined && !required);
+  const nullable = isNullable(field);
   const faults: readonly (readonly [boolean, DiagnosticCode, keyof FieldDraft, string])[] = [
     [
       fallback === null && !nullable,
@@ -46,13 +44,6 @@ function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraf
   return faults.flatMap(([faulty, code, key, message]) =>
     faulty ? [finding(code, ['fields', name, key], 'value', `${quoted(name)} ${message}`)] : [],
   );
-}
-
-function shapeOf(field: FieldDraft): Shape {
-  const constraints = Object.entries(field).filter(
-    (entry): entry is [string, JsonValue] => !words.has(entry[0]) && entry[1] !== undefined,
-  );
-  return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
 }
 
 function checkValues(schema: Schema, name: string, field: FieldDraft): readonly Finding[] {

@@ -1,18 +1,8 @@
 /** The names of one type: identifier, fields and relations, and the columns that follow from them. */
-import { grouped, type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
+import { type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
-import {
-  hiddenColumn,
-  joinTable,
-  nameFault,
-  orderField,
-  ownColumn,
-  pathFault,
-  pathOf,
-  tableFault,
-  tableOf,
-  type TextFault,
-} from '../texts.ts';
+import { hiddenColumn, joinTable, ownColumn, pathOf, tableOf } from '../defaults.ts';
+import { nameFault, orderField, pathFault, tableFault, type TextFault } from '../texts.ts';
 import type { At, YamlPath } from '../source.ts';
 import {
   folded,
@@ -50,7 +40,7 @@ function doubledNames(type: TypeDraft): readonly TypeFinding[] {
 
 /** The columns of each table: those of identifier and fields, then those that relations of any type bring. */
 export const checkColumns: SchemaCheck = (schema) => {
-  const brought = grouped(
+  const brought = Map.groupBy(
     schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),
     ({ table }) => table,
   );

@@ -1,5 +1,6 @@
 /** Where relations lead to, and what they show of it. */
 import { didYouMean } from '../../names.ts';
+import { deletionOf } from '../defaults.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
@@ -245,9 +246,8 @@ function checkOnDelete(side: RelationEnd, schema: Schema): readonly Finding[] {
 
 function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
   const { type, name, relation, target } = side;
-  const stays = type.operations?.size === 0 && (relation.onDelete ?? 'restrict') === 'restrict';
-  if (!stays || !target?.complete || !target.operations?.has('delete') || schema.inverse(side)?.relation.owned)
-    return [];
+  const blocks = type.operations?.size === 0 && deletionOf(relation, schema.inverse(side)?.relation) === 'restrict';
+  if (!blocks || !target?.complete || !target.operations?.has('delete')) return [];
   const [path, at] =
     relation.onDelete === undefined
       ? [['relations', name], 'key' as const]

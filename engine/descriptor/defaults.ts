@@ -1,0 +1,54 @@
+/** What holds where a descriptor does not say: for its checks, which see faulty descriptors too, and for the Model. */
+import type { Shape } from '../field-types/field-type.ts';
+import type { JsonValue } from '../json.ts';
+import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
+import {
+  type Descriptor,
+  FIELD_WORDS,
+  type FieldDescriptor,
+  type OnDelete,
+  type Operation,
+  OPERATIONS,
+  type RelationDescriptor,
+} from './descriptor.ts';
+
+type Named = Partial<Pick<Descriptor, 'type' | 'path' | 'table'>>;
+
+export const pathOf = ({ type = '', path }: Named): string => path ?? defaultPath(type);
+export const tableOf = ({ type = '', table }: Named): string => table ?? defaultTable(type);
+
+export const identifierName = ({ identifier }: Pick<Descriptor, 'identifier'>): string => identifier?.name ?? 'id';
+
+export const operationsOf = ({ operations }: Pick<Descriptor, 'operations'>): ReadonlySet<Operation> =>
+  new Set(operations ?? OPERATIONS);
+
+export const isNullable = ({ nullable, required = false, default: value }: Partial<FieldDescriptor>): boolean =>
+  nullable ?? (!required && value === undefined);
+
+const words: ReadonlySet<string> = new Set(FIELD_WORDS);
+
+/** The words of a field that belong to its type. */
+export function shapeOf(field: Partial<FieldDescriptor>): Shape {
+  const constraints = Object.entries(field).filter(
+    (entry): entry is [string, JsonValue] => !words.has(entry[0]) && entry[1] !== undefined,
+  );
+  return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
+}
+
+/** What becomes of the records of a belongsTo when the one they refer to is deleted; `parent` is the other side. */
+export function deletionOf(
+  belongsTo: Partial<RelationDescriptor> | undefined,
+  parent: Partial<RelationDescriptor> | undefined,
+): OnDelete {
+  return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? 'restrict');
+}
+
+/** The column of a belongsTo. */
+export const ownColumn = (relation: string): string => `${relation}_id`;
+
+/** The column that a hasOne or hasMany without an inverse keeps in the table of its children. */
+export const hiddenColumn = (parentType: string, relation: string): string =>
+  generatedName(snakeCase(parentType), relation, 'id');
+
+/** The table of a manyToMany, named after the side that comes first. */
+export const joinTable = (table: string, relation: string): string => generatedName(table, relation);
