@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { type Compiled, compile, type Environment, urlOf } from '../support/compiled.ts';
+import { type Compiled, openBuild, type Environment, urlOf } from '../support/compiled.ts';
 import {
   connectTo,
   createDatabase,
@@ -50,7 +50,7 @@ export interface Stage {
 export async function setStage(rows: readonly string[]): Promise<Stage> {
   const directory = mkdtempSync(join(tmpdir(), 'attack-'));
   const database = databaseKind === 'sqlite' ? onDisk({ directory }) : await createDatabase();
-  const compiled = await compile();
+  const compiled = openBuild();
   const environment = { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: asDeployed(database.url), LOG_LEVEL: 'error' };
   const stage: Stage = {
     program: compiled.directory,
@@ -58,7 +58,6 @@ export async function setStage(rows: readonly string[]): Promise<Stage> {
     database,
     start: () => start(compiled, environment),
     remove: async () => {
-      await compiled.remove();
       await database.remove();
       rmSync(directory, { recursive: true });
     },

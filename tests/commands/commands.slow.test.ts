@@ -7,28 +7,17 @@ import { changeKinds } from '../../engine/diff/change.ts';
 import { stepRisks } from '../../engine/storage/migrate/step.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';
-import type { Running } from '../support/compiled.ts';
+import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { readBlocks, readExamples, replay } from '../support/examples.ts';
 import { codeRows, section } from '../support/markdown.ts';
-import { type Files, type Project, runCommand } from '../support/project.ts';
+import { type Files, type Project, runCommand, useProjects } from '../support/project.ts';
 import { fixtureSchemas } from '../support/schemas.ts';
 import { shellCommands } from '../support/shell.ts';
-import { useCompiled, useProjects } from '../support/using.ts';
 
 const manual = readFileSync('schema/README.md', 'utf8');
 
 const compiled = useCompiled();
 const projectOf = useProjects();
-
-/** Where a service says that it serves. */
-async function served(running: Running): Promise<string> {
-  for (let left = 400; left > 0 && running.child.exitCode === null; left--) {
-    const [, url] = /(http:\/\/\S+?)\/api\//.exec(running.out()) ?? [];
-    if (url !== undefined) return url;
-    await sleep(25);
-  }
-  throw new Error(`did not start: ${running.err()}`);
-}
 
 describe('check', () => {
   const FAULTY = {
@@ -415,7 +404,7 @@ describe('dev', () => {
     const project = await projectOf({ 'book.yaml': BOOK });
     const running = compiled.run('engine/cli.js', ['dev'], project.environment);
     try {
-      const url = await served(running);
+      const url = await urlOf(running);
       await ask(url, 'POST /api/books', { title: 'One' });
       await work(project, url, running);
     } finally {

@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { verify } from '../../engine/storage/sqlite/backup.ts';
-import { type Compiled, compile } from '../support/compiled.ts';
 import { watchDatabase } from '../support/database.ts';
 import { createDatabase, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';
+import { useCompiled } from '../support/compiled.ts';
 
 /** Of each command; `npm run test:durability` asks for sixty. */
 const KILLS = Number(process.env['KILLS'] ?? 3) > 10 ? 60 : 3;
@@ -16,7 +16,7 @@ const RECORDS = 20_000;
 const TIME = KILLS * 20_000;
 
 let directory: string;
-let compiled: Compiled;
+const compiled = useCompiled();
 let schema: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'kills-'));
@@ -27,10 +27,8 @@ beforeAll(async () => {
     (_, index) => `{"type":"Note","identifier":${index + 1},"fields":{"text":"note ${index}"},"references":{}}`,
   );
   writeFileSync(at('in'), [`{"format":1,"lines":${RECORDS}}`, ...lines, ''].join('\n'));
-  compiled = await compile();
 });
 afterAll(async () => {
-  await compiled.remove();
   rmSync(directory, { recursive: true });
 });
 const at = (name: string): string => join(directory, name);

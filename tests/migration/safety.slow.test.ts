@@ -3,15 +3,14 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileS
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
-import type { Running } from '../support/compiled.ts';
+import { moduleOf, urlOf, useCompiled } from '../support/compiled.ts';
 import { watchDatabase } from '../support/database.ts';
 import { databaseKind, fileOf } from '../support/databases.ts';
-import type { Files, Project } from '../support/project.ts';
+import { type Files, type Project, useProjects } from '../support/project.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from '../support/schemas.ts';
 import { readBlocks } from '../support/examples.ts';
 import { section } from '../support/markdown.ts';
 import { shellCommands } from '../support/shell.ts';
-import { useCompiled, useProjects } from '../support/using.ts';
 
 const compiled = useCompiled();
 const newProject = useProjects();
@@ -101,16 +100,6 @@ describe('seed', () => {
   });
 });
 
-/** Until it serves, or ends. */
-async function started(running: Running): Promise<string> {
-  for (let left = 200; left > 0 && running.child.exitCode === null; left--) {
-    const [, url] = /(http:\/\/\S+?)\/api\//.exec(running.out()) ?? [];
-    if (url !== undefined) return url;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`did not start: ${running.err()}`);
-}
-
 describe('the start', () => {
   const cli = (project: Project, ...words: readonly string[]) =>
     compiled.run('engine/cli.js', words, project.environment);
@@ -119,7 +108,7 @@ describe('the start', () => {
     const project = await projectOf({ 'book.yaml': BOOKS }, fill);
     project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string, index: true }\n` });
     const running = compiled.run('server.js', [], project.environment);
-    const { body } = await ask(await started(running), 'GET /api/books/2');
+    const { body } = await ask(await urlOf(running), 'GET /api/books/2');
     expect(body).toEqual({ id: expect.anything(), title: expect.any(String), pages: 12, isbn: null });
     running.child.kill('SIGTERM');
     expect(await running.ended).toBe(0);
@@ -142,7 +131,7 @@ describe('the start', () => {
     const again = cli(project, 'apply');
     expect([await again.ended, again.out()]).toEqual([0, expect.stringContaining('Nothing to do')]);
     const running = compiled.run('server.js', [], project.environment);
-    const { body } = await ask(await started(running), 'GET /api/books/1');
+    const { body } = await ask(await urlOf(running), 'GET /api/books/1');
     expect(body).toEqual({ id: 1, pages: '12' });
     running.child.kill('SIGTERM');
     await running.ended;
@@ -152,7 +141,7 @@ describe('the start', () => {
     for (let round = 0; round < 2; round++) {
       const project = await newProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` });
       const all = [1, 2, 3, 4].map(() => compiled.run('server.js', [], project.environment));
-      const urls = await Promise.all(all.map(started));
+      const urls = await Promise.all(all.map(urlOf));
       for (const url of urls) expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ title: 'A' });
       for (const running of all) running.child.kill('SIGTERM');
       expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
@@ -164,7 +153,7 @@ describe('the start', () => {
     project.write({ 'book.yaml': REBUILT });
     const all = [1, 2, 3].map(() => compiled.run('server.js', [], project.environment));
     for (const running of all) {
-      const { body } = await ask(await started(running), 'GET /api/books/1');
+      const { body } = await ask(await urlOf(running), 'GET /api/books/1');
       expect(body).toMatchObject({ pages: '12' });
     }
     for (const running of all) running.child.kill('SIGTERM');
@@ -328,20 +317,20 @@ describe('the backup', () => {
 
 /** Applies the plan, and dies behind the statement of this number; 0 is before the first one. */
 const KILLED = `
-const [directory, at, ...allowed] = process.argv.slice(2);
-const from = (name) => require(directory + '/engine/' + name + '.js');
+const [modules, at, ...allowed] = process.argv.slice(2);
+const [{ readModel }, { databaseAt }, { planFor }, { applyPlan }] = modules.split(',').map(require);
 const die = () => process.kill(process.pid, 'SIGKILL');
 (async () => {
-  const model = from('commands/schema').readModel(process.env.SCHEMA_DIR);
-  const driver = await from('storage/database').databaseAt(process.env.DATABASE_URL).open();
-  const plan = await from('storage/prepare').planFor(model, driver);
+  const model = readModel(process.env.SCHEMA_DIR);
+  const driver = await databaseAt(process.env.DATABASE_URL).open();
+  const plan = await planFor(model, driver);
   const migrate = (migration) => driver.migrate({
     ...migration,
     statements: migration.statements.flat().map((sql) => [sql]),
     before: async (reader) => { await migration.before(reader); if (at === '0') die(); },
     made: (index) => { if (String(index + 1) === at) die(); },
   });
-  await from('storage/plan/apply').applyPlan(plan, { ...driver, migrate }, { allowed: new Set(allowed) });
+  await applyPlan(plan, { ...driver, migrate }, { allowed: new Set(allowed) });
   die();
 })();
 `;
@@ -390,11 +379,13 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }
     const statements = planned.flatMap(({ sql }) => sql).length;
     expect(statements).toBeGreaterThan(12);
 
-    writeFileSync(join(compiled.directory, 'killed.js'), KILLED);
+    const program = join(dirname(file), 'killed.js');
+    writeFileSync(program, KILLED);
+    const modules = ['readModel', 'databaseAt', 'planFor', 'applyPlan'].map((name) => moduleOf(name, compiled));
     for (let at = 0; at <= statements + 1; at++) {
       for (const name of ['-wal', '-shm']) rmSync(file + name, { force: true });
       copyFileSync(kept, file);
-      const running = compiled.run('killed.js', [compiled.directory, String(at), ...allowed], project.environment);
+      const running = compiled.run(program, [modules.join(','), String(at), ...allowed], project.environment);
       await running.ended;
       expect([at, running.child.signalCode, running.err()]).toEqual([at, 'SIGKILL', '']);
       if (at <= statements) expect([at, await contents(project)]).toEqual([at, old]);

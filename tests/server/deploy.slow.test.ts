@@ -2,10 +2,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { readSettings, settingsTable } from '../../engine/settings.ts';
-import { type Compiled, compile, urlOf } from '../support/compiled.ts';
+import { urlOf, useCompiled } from '../support/compiled.ts';
 
 const dockerfile = readFileSync('deploy/Dockerfile', 'utf8');
 const [, building = '', running = ''] = dockerfile.split(/^FROM .*$/m);
@@ -27,19 +27,21 @@ const environment: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 let app: string;
-let compiled: Compiled;
+const compiled = useCompiled();
 beforeAll(async () => {
-  compiled = await compile();
   app = mkdtempSync(join(tmpdir(), 'image-'));
   for (const { from, to } of copies) {
     const source = from === 'dist' ? compiled.directory : resolve(from);
     mkdirSync(dirname(join(app, to)), { recursive: true });
     if (from === 'node_modules') symlinkSync(source, join(app, to));
-    else cpSync(source, join(app, to), { recursive: true, filter: (file) => !file.includes('node_modules') });
+    else
+      cpSync(source, join(app, to), {
+        recursive: true,
+        filter: (file) => !relative(source, file).includes('node_modules'),
+      });
   }
 });
 afterAll(async () => {
-  await compiled.remove();
   rmSync(app, { recursive: true });
 });
 

@@ -7,7 +7,7 @@ import { describeError } from '../../engine/log.ts';
 import { Problem } from '../../engine/problem.ts';
 import { translate as translatePostgres } from '../../engine/storage/postgres/errors.ts';
 import { translate } from '../../engine/storage/sqlite/connection.ts';
-import { compile, type Compiled, type Environment, type Running, urlOf } from '../support/compiled.ts';
+import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { fileOf } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
@@ -18,13 +18,11 @@ const SCHEMA = 'tests/fixtures/access';
 const HEADERS = { 'content-type': 'application/json' };
 
 let directory: string;
-let compiled: Compiled;
+const compiled = useCompiled();
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'operation-'));
-  compiled = await compile();
 });
 afterAll(async () => {
-  await compiled.remove();
   rmSync(directory, { recursive: true });
 });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { errorText } from '../../engine/log.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
-import { type Compiled, compile, type Running, urlOf } from '../support/compiled.ts';
+import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 
@@ -31,17 +31,15 @@ const HEADERS = { 'content-type': 'application/json' };
 
 let directory: string;
 let schema: string;
-let compiled: Compiled;
+const compiled = useCompiled();
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'sensitive-'));
   schema = join(directory, 'schema');
   mkdirSync(schema);
   writeFileSync(join(schema, 'patient.yaml'), PATIENT);
   writeFileSync(join(schema, 'visit.yaml'), VISIT);
-  compiled = await compile();
 });
 afterAll(async () => {
-  await compiled.remove();
   rmSync(directory, { recursive: true });
 });
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closed } from '../support/closed.ts';
-import { type Compiled, compile, type Environment, type Running } from '../support/compiled.ts';
+import { type Environment, type Running, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -14,14 +14,12 @@ const SCHEMA = 'tests/fixtures/http';
 const JSON_BODY = { 'content-type': 'application/json' };
 
 let directory: string;
-let compiled: Compiled;
+const compiled = useCompiled();
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'records-'));
-  compiled = await compile();
 });
 afterAll(async () => {
   await rm(directory, { recursive: true });
-  await compiled.remove();
 });
 
 /** A connection on which a test writes what it likes. `received` is all that has come back. */

@@ -3,19 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Compiled, compile, urlOf } from '../support/compiled.ts';
+import { urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 
 const STARTS = Number(process.env['STARTS'] ?? 20);
 
-let compiled: Compiled;
+const compiled = useCompiled();
 let directory: string;
 beforeAll(async () => {
-  compiled = await compile();
   directory = mkdtempSync(join(tmpdir(), 'starts-'));
 });
 afterAll(async () => {
-  await compiled.remove();
   rmSync(directory, { recursive: true });
 });
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
+import { moduleOf, openBuild } from '../support/compiled.ts';
 import { leaving, settled, until } from '../support/leaving.ts';
 
 /** Would run for hours. */
@@ -146,8 +147,7 @@ describe('a list', () => {
 it('a service that is killed leaves no process behind, whatever runs', async () => {
   driver = open(1000);
   const program = `
-    require('esbuild-register');
-    const { openSqlite } = require(${JSON.stringify(join(process.cwd(), 'engine/storage/sqlite/driver.ts'))});
+    const { openSqlite } = require(${JSON.stringify(moduleOf('openSqlite', openBuild()))});
     const driver = openSqlite(${JSON.stringify(join(directory, 'other.db'))});
     const client = { isGone: false, origin: '', onGone: () => () => undefined };
     for (const _ of [1, 2]) void driver.scan((reader) => reader.value(${JSON.stringify(HOURS)}, []), client).catch(() => undefined);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { isObject, type JsonValue } from '../../engine/json.ts';
-import { type Compiled, compile, type Environment } from '../support/compiled.ts';
+import { type Environment, useCompiled } from '../support/compiled.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -15,12 +15,11 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 const model = loadModel('schema');
 const JUNIT = join(tmpdir(), `suite-${process.pid}.xml`);
 
-let compiled: Compiled;
+const compiled = useCompiled();
 let server: TestServer;
 let observer: Observer;
 
 beforeAll(async () => {
-  compiled = await compile();
   server = await startTestServer({ kind: 'sqlite' });
   observer = await createObserver(server.database, model);
 });
@@ -28,7 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await observer?.close();
   await server?.close();
-  await compiled?.remove();
   rmSync(JUNIT, { force: true });
 });
 

@@ -1,11 +1,9 @@
-/** The project as `npm run build` compiles it, in a folder of its own: what users run, run by tests. */
-import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+/** The project as `npm run build` compiles it: what users run, run by tests. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -20,40 +18,67 @@ export interface Running {
 
 export interface Compiled {
   readonly directory: string;
-  /** `run('server.js', [], { PORT: '0' })`, in the working directory of the tests. */
+  /** `run('server.js', [], { PORT: '0' })`, in the working directory of the tests. The file may lie elsewhere. */
   run(file: string, options: readonly string[], environment: Environment): Running;
-  remove(): Promise<void>;
+  /** Ends what still runs: where a test failed, it would keep the others from ending. */
+  stop(): Promise<void>;
 }
 
-const TSC = 'node_modules/typescript/bin/tsc';
-
-export async function compile(): Promise<Compiled> {
-  const directory = await mkdtemp(join(tmpdir(), 'records-'));
-  for (const name of ['node_modules', 'package.json']) await symlink(resolve(name), join(directory, name));
-  await promisify(execFile)(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', directory]);
+/** What tests/support/build.setup.ts has built. */
+export function openBuild(): Compiled {
+  const { TEST_BUILD: built, TEST_BUILD_FAULT: fault } = process.env;
+  if (built === undefined) throw new Error(fault ?? 'nothing is built: this test runs without `globalSetup`');
+  const directory = resolve(built);
   const all: Running[] = [];
   return {
     directory,
     run: (file, options, environment) => {
-      const running = run([join(directory, file), ...options], environment);
+      const running = run([resolve(directory, file), ...options], environment);
       all.push(running);
       return running;
     },
-    remove: async () => {
-      // Where a test failed, what it started would keep the others from ending.
+    stop: async () => {
       for (const { child } of all) child.kill('SIGKILL');
       await Promise.all(all.map(({ ended }) => ended));
-      await rm(directory, { recursive: true });
     },
   };
 }
 
+/** The same for a whole test file. */
+export function useCompiled(): Pick<Compiled, 'directory' | 'run'> {
+  const opened: Compiled[] = [];
+  const ready = (): Compiled => {
+    const compiled = opened[0] ?? openBuild();
+    opened[0] = compiled;
+    return compiled;
+  };
+  afterAll(() => Promise.all(opened.map((compiled) => compiled.stop())));
+  return {
+    get directory() {
+      return ready().directory;
+    },
+    run: (...words) => ready().run(...words),
+  };
+}
+
+/** The compiled module that exports this function, wherever its source is. */
+export function moduleOf(name: string, { directory }: Pick<Compiled, 'directory'>): string {
+  const files = readdirSync(join(directory, 'engine'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => join(directory, 'engine', file))
+    .filter((file) => new RegExp(`^exports\\.${name} = (?!void 0)`, 'm').test(readFileSync(file, 'utf8')));
+  if (files[0] === undefined || files.length > 1) throw new Error(`${files.length} modules export ${name}`);
+  return files[0];
+}
+
 /** Where a service says that it listens, once it does. */
-export async function urlOf({ child, out, err }: Running): Promise<string> {
-  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
-  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
-  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
-  return url;
+export async function urlOf({ child, out, err, ended }: Running): Promise<string> {
+  const closed = ended.then(() => 'closed');
+  for (let last: unknown; last !== 'closed'; last = await Promise.race([once(child.stdout, 'data'), closed])) {
+    const url = /http:\/\/[\d.]+:\d+(?=\D)/.exec(out())?.[0];
+    if (url !== undefined) return url;
+  }
+  throw new Error(`the service did not start: ${out()}${err()}`);
 }
 
 function run(words: readonly string[], environment: Environment): Running {

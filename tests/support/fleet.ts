@@ -1,6 +1,5 @@
 /** Instances of the compiled service, each a process of its own, on one database; requests go to one after the other. */
-import { compile, type Running } from './compiled.ts';
-import { pause } from './postgres.ts';
+import { openBuild, urlOf } from './compiled.ts';
 
 export interface Fleet {
   readonly urls: readonly string[];
@@ -12,34 +11,20 @@ export interface Fleet {
 }
 
 export async function startFleet(count: number, databaseUrl: string): Promise<Fleet> {
-  const compiled = await compile();
+  const compiled = openBuild();
   const environment = { PORT: '0', DATABASE_URL: databaseUrl };
   const running = Array.from({ length: count }, () => compiled.run('server.js', [], environment));
-  const remove = async (): Promise<void> => {
-    for (const { child } of running) child.kill('SIGKILL');
-    await Promise.all(running.map(({ ended }) => ended));
-    await compiled.remove();
-  };
   let turn = 0;
   try {
-    const urls = await Promise.all(running.map(listening));
+    const urls = await Promise.all(running.map(urlOf));
     return {
       urls,
       next: () => urls[(turn += 1) % count] ?? '',
       kill: (index) => void running[index]?.child.kill('SIGKILL'),
-      remove,
+      remove: () => compiled.stop(),
     };
   } catch (error) {
-    await remove();
+    await compiled.stop();
     throw error;
   }
-}
-
-async function listening({ out, err }: Running): Promise<string> {
-  for (let wait = 0; wait < 600; wait += 1) {
-    const [, url] = /(http:\/\/\S+?)\/api\//.exec(out()) ?? [];
-    if (url !== undefined) return url;
-    await pause(50);
-  }
-  throw new Error(`did not start: ${out()} ${err()}`);
 }

@@ -58,6 +58,19 @@ export async function createProject(files: Files, shown?: string, kind?: Databas
   };
 }
 
+/** Makes projects, each for one test. */
+export function useProjects(): (files: Files, shown?: string) => Promise<Project> {
+  const projects: Project[] = [];
+  afterEach(async () => {
+    for (const project of projects.splice(0)) await project.remove();
+  });
+  return async (files, shown) => {
+    const project = await createProject(files, shown);
+    projects.push(project);
+    return project;
+  };
+}
+
 function writeOne(file: string, text: string | null): void {
   if (text === null) return rmSync(file);
   mkdirSync(dirname(file), { recursive: true });

@@ -1,0 +1,11 @@
+/** @jest-config-loader esbuild-register */
+import base from '../jest.config.ts';
+
+const { globalSetup: _, ...withoutBuild } = base;
+
+/** `npm run test:quick`: what needs no build and no process of its own, and does not replay for long. */
+export default {
+  ...withoutBuild,
+  rootDir: '..',
+  testPathIgnorePatterns: [...(base.testPathIgnorePatterns ?? []), '\\.slow\\.test\\.ts$'],
+};
