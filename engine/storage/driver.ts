@@ -159,6 +159,8 @@ export interface Dialect extends Alterations {
   readonly nullable: (json: string) => string;
   /** What follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
+  /** Whether the columns of rows that an offset skips are not computed. */
+  readonly skipsUnbuilt: boolean;
   /** The LIMIT that is none. */
   readonly unlimited: SqlValue;
   /** Null comes before every value ascending and after it descending. `present`: it is never null. */

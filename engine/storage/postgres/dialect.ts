@@ -87,6 +87,7 @@ export const postgresDialect: Dialect = {
   bytes: (column, sqlType) => `octet_length(${column}${sqlType === 'json' ? '::text' : ''})`,
   ...postgresAlterations({ quote, literal }),
   limit: 'limit ? offset ?',
+  skipsUnbuilt: false,
   unlimited: null,
   orderBy: (expression, descending, present) => {
     const nulls = present ? '' : descending ? ' nulls last' : ' nulls first';

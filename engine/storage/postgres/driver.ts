@@ -27,6 +27,8 @@ const MAX_IDLE = 60_000;
 const MAX_SLOW = 3_600_000;
 /** Milliseconds that a search may wait for its turn: half of the connections are for them. */
 const MAX_WAIT = 5000;
+/** Bytes of a page that the server puts together in a few milliseconds. */
+const PAGE_AT_ONCE = 1024 * 1024;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const place = parsePlace(url);
@@ -56,7 +58,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
         leave();
       }
     },
-    pageAtOnce: Infinity,
+    pageAtOnce: PAGE_AT_ONCE,
     isHeavy: ({ isIndexed, deep }) => !isIndexed || deep.length > 0,
     isLarge: (tables) => tables.length > 0,
     isSmall: () => false,

@@ -26,14 +26,26 @@ const SHORT = 256 * 1024;
 const TOO_LONG = '\u0002';
 const guards = new WeakMap<Statement, Statement>();
 
-/** The same, or how many bytes it has instead, altogether and without the longest text. */
-function guarded(statement: Statement): Statement {
+/**
+ * The same, or how many bytes it has instead, altogether and without the longest text. It takes one more value: how many it
+ * may have. Records beyond that are not put together.
+ */
+function guarded(statement: Statement, { length }: Values): Statement {
   const known = guards.get(statement);
   if (known) return known;
-  const bytes = 'octet_length(text)';
-  const figures = `concat('${TOO_LONG}', sum(${bytes}) over (), ' ', sum(${bytes}) over () - max(${bytes}) over ())`;
+  const figures = (total: string, longest: string): string =>
+    `concat('${TOO_LONG}', ${total}, ' ', ${total} - ${longest})`;
+  const whole = (column: string): string => `(select max(${column}) from running)`;
   const guard = {
-    sql: `with page(text) as materialized (${statement.sql}) select case when sum(${bytes}) over () > ${SHORT} then ${figures} else text end from page`,
+    sql: [
+      `with page(text) as materialized (${statement.sql}),`,
+      'running as materialized (select sum(octet_length(text)) over sofar as total, max(octet_length(text)) over sofar as longest',
+      'from page window sofar as (rows unbounded preceding)),',
+      `beyond as materialized (select total, longest from running where total - longest > $${length + 1} limit 1)`,
+      `select ${figures('total', 'longest')} from beyond union all`,
+      `select case when ${whole('total')} > ${SHORT} then ${figures(whole('total'), whole('longest'))} else text end`,
+      'from page where not exists (select from beyond)',
+    ].join(' '),
   };
   guards.set(statement, guard);
   return guard;
@@ -50,7 +62,7 @@ export function readerOf(ask: Query): Reader {
     all: async (statement, values) => (await ask(statement, values)).rows,
     value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
     page: async (statement, values, caller, most = caller.most) => {
-      const { rows } = await ask(guarded(statement), values);
+      const { rows } = await ask(guarded(statement, values), [...values, Math.min(most, Number.MAX_SAFE_INTEGER)]);
       const [total = 0, beyond = 0] = tooLongIn(rows[0]?.[0]);
       if (beyond > most) throw pageTooLong(most);
       // What is drawn before it is read is drawn for the copy in the answer as well.

@@ -29,7 +29,7 @@ export interface CompiledList {
 }
 
 /** Queries of the same shape have the same statements. */
-export function shapeOf({ view, filters, order, cursor }: ListQuery): string {
+export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
   const filterShape = filters.map(
     ({ path, operator, value }) => `${path.name} ${operator} ${operators[operator].count(value)}`,
   );
@@ -37,7 +37,8 @@ export function shapeOf({ view, filters, order, cursor }: ListQuery): string {
   const cursorShape = cursor
     ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
-  return `${view.type.name}|${view.key}|${filterShape.join(',')}|${orderShape.join(',')}|${cursorShape}`;
+  const skips = offset > 0 ? 'skips' : '';
+  return `${view.type.name}|${view.key}|${skips}|${filterShape.join(',')}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
@@ -64,8 +65,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
       `${orderedBy((_, { comparable }) => comparable)} ${dialect.limit}`,
       [1, 1],
     );
-  // Where the database has to sort, it sorts identifiers, and builds the JSON of the page alone.
-  const direct = servedByIndex(query);
+  // Where the database has to sort, or to skip, it does that with identifiers, and builds the JSON of the page alone.
+  const direct = servedByIndex(query) && (query.offset === 0 || dialect.skipsUnbuilt);
 
   function late(columns: string, resorted: boolean): Knex.QueryBuilder {
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);

@@ -21,6 +21,7 @@ export const sqliteDialect: Dialect = {
   ...sqliteAlterations({ quote, literal }),
   // Where a limit or a pattern is nothing but a parameter, SQLite plans, and parses, the statement anew for each value.
   limit: 'limit ? + 0 offset ? + 0',
+  skipsUnbuilt: true,
   unlimited: -1,
   // The identifier ends every index of its own accord, and null comes first in it.
   indexed: (expressions) => expressions,
