@@ -4,7 +4,7 @@ import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
-import { type Complain, complainAbout, groupParameters, type Parameter, quote } from './parameters.ts';
+import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { Filter, Path, QueryLimits } from './list-query.ts';
 import { type Operator, operators, operatorsByName } from './operators.ts';
 import { type PathNames, resolvePath } from './paths.ts';
@@ -22,7 +22,7 @@ export function resolveFilters(
 ): readonly Filter[] {
   const [first] = parameters;
   if (!first) return NO_FILTERS;
-  const groups = [...groupParameters(parameters, ({ steps = [] }) => steps.slice(0, 2).join(']['))];
+  const groups = [...Map.groupBy(parameters, ({ steps = [] }) => steps.slice(0, 2).join(']['))];
   if (groups.length > maxFilters)
     complainAbout(faults, first.key)('too-many', `A list has at most ${maxFilters} filters`);
   return groups.slice(0, maxFilters).flatMap(([, group]) => resolveFilter(group, names, faults) ?? []);

@@ -1,7 +1,7 @@
 /** `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties. */
 import type { RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import { type Complain, complainAbout, groupParameters, type Parameter, quote } from './parameters.ts';
+import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { OrderBy } from './list-query.ts';
 import { ownPath, type PathNames, resolvePath } from './paths.ts';
 import { wireArray } from './filters.ts';
@@ -98,7 +98,7 @@ const isInPair = ({ steps = [] }: Parameter): boolean => steps.length === 3;
 
 function inPairs(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
   if (!parameters.every(isInPair)) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`);
-  const pairs = groupParameters(parameters, ({ steps = [] }) => steps[1] ?? '');
+  const pairs = Map.groupBy(parameters, ({ steps = [] }) => steps[1] ?? '');
   const places = [...pairs].map(([place, [first]]) => ({
     key: first?.key ?? place,
     steps: ['orderBy', place],

@@ -71,20 +71,6 @@ function undecodable(piece: string, key: string | undefined): Fault {
   return { parameter, code: 'malformed', message };
 }
 
-/** Parameters that belong together, in the order in which each group begins. */
-export function groupParameters(
-  all: readonly Parameter[],
-  keyOf: (parameter: Parameter) => string,
-): ReadonlyMap<string, readonly Parameter[]> {
-  const groups = new Map<string, Parameter[]>();
-  for (const parameter of all) {
-    const group = groups.get(keyOf(parameter));
-    if (group) group.push(parameter);
-    else groups.set(keyOf(parameter), [parameter]);
-  }
-  return groups;
-}
-
 // The query strings of neighbouring pages, for the links of a list.
 
 /** The query string of the page at a cursor, or of the first page. */

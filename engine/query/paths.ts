@@ -27,48 +27,85 @@ export const ownPath = (type: RecordType, field: Field | undefined): Path => pat
 
 /** `others`: what else a misspelt name could have been. */
 export function resolvePath(
-  names: PathNames,
+  { type, variant, fields }: PathNames,
   text: string,
   complain: Complain,
   others: readonly string[] = [],
 ): Path | undefined {
-  const { type, variant, fields } = names;
-  return walk({ type, variant, fields, relations: [], others }, text.split('.'), complain);
+  return followPath({ type, variant, fields, relations: [], others }, text, ONE_VALUE, complain);
 }
 
-function walk(place: PathPlace, [step = '', ...rest]: readonly string[], complain: Complain): Path | undefined {
-  const relation = place.type.relations.get(step);
-  if (relation) {
-    const next = through(place, relation, complain);
-    return next && (rest.length === 0 ? pathTo(next, undefined) : walk(next, rest, complain));
-  }
-  if (rest.length > 0) return unknownRelation(place, step, complain);
-  if (step === place.type.identifier.name) return pathTo(place, undefined);
-  const field = place.fields.get(step);
-  return field ? pathTo(place, field) : unknownField(place, step, complain);
+/** What a dotted path means to the parameter that it stands in. `P` is a place on the way, `R` what the path comes to. */
+export interface Way<P, R> {
+  /** The place that a relation leads to. Complains and answers undefined where it may not be followed. */
+  through(place: P, relation: Relation, path: string, complain: Complain): P | undefined;
+  /** The path ends at a related record. */
+  atRecord(place: P): R | undefined;
+  /** The path ends in a name that is not a relation's. */
+  atName(place: P, name: string, complain: Complain): R | undefined;
+  /** The relations that a misspelt one may have been. */
+  relationsOf(type: RecordType): readonly string[];
 }
+
+/** Follows `author.country.name` from record to record; the parameters differ in what they allow on the way. */
+export function followPath<P extends { readonly type: RecordType }, R>(
+  start: P,
+  path: string,
+  way: Way<P, R>,
+  complain: Complain,
+): R | undefined {
+  const steps = path.split('.');
+  let place = start;
+  for (const [index, step] of steps.entries()) {
+    const relation = place.type.relations.get(step);
+    if (relation === undefined)
+      return index === steps.length - 1
+        ? way.atName(place, step, complain)
+        : unknownRelation(place.type, step, way, complain);
+    const next = way.through(place, relation, path, complain);
+    if (next === undefined) return undefined;
+    place = next;
+  }
+  return way.atRecord(place);
+}
+
+export function unknownRelation(
+  type: RecordType,
+  name: string,
+  { relationsOf }: Pick<Way<never, never>, 'relationsOf'>,
+  complain: Complain,
+): undefined {
+  const isValue = type.fields.has(name) || name === type.identifier.name;
+  const message = isValue
+    ? `"${name}" of ${type.name} is not a relation`
+    : `${type.name} has no relation ${quote(name)}`;
+  return complain('unknown-relation', message, () => (isValue ? '' : didYouMean(name, relationsOf(type))));
+}
+
+/** Of filters and orders: a record has one such value at most. A related record is found by any of its fields, whatever is shown of it. */
+const ONE_VALUE: Way<PathPlace, Path> = {
+  through: ({ type, relations }, relation, _, complain) => {
+    const { name, target, toMany } = relation;
+    if (toMany) return complain('to-many', `"${name}" of ${type.name} holds many records; a path leads through one`);
+    if (relations.length === MAX_INCLUDE_DEPTH) return complain('too-deep', TOO_DEEP);
+    const { defaultVariant: variant, fields } = target;
+    return { type: target, variant, fields, relations: [...relations, relation], others: [] };
+  },
+  atRecord: (place) => pathTo(place, undefined),
+  atName: (place, name, complain) => {
+    if (name === place.type.identifier.name) return pathTo(place, undefined);
+    const field = place.fields.get(name);
+    return field ? pathTo(place, field) : unknownField(place, name, complain);
+  },
+  relationsOf: toOneNames,
+};
+
+const TOO_DEEP = `A path leads through at most ${MAX_INCLUDE_DEPTH} relations`;
 
 function pathTo({ type, relations }: Pick<PathPlace, 'type' | 'relations'>, field: Field | undefined): Path {
   const last = field?.name ?? type.identifier.name;
   const name = relations.length === 0 ? last : `${relations.map((relation) => relation.name).join('.')}.${last}`;
   return { name, relations, type, field };
-}
-
-/** A related record is found by any of its fields, whatever is shown of it. */
-function through({ type, relations }: PathPlace, relation: Relation, complain: Complain): PathPlace | undefined {
-  const { name, target, toMany } = relation;
-  if (toMany) return complain('to-many', `"${name}" of ${type.name} holds many records; a path leads through one`);
-  if (relations.length === MAX_INCLUDE_DEPTH) return complain('too-deep', TOO_DEEP);
-  const { defaultVariant: variant, fields } = target;
-  return { type: target, variant, fields, relations: [...relations, relation], others: [] };
-}
-
-const TOO_DEEP = `A path leads through at most ${MAX_INCLUDE_DEPTH} relations`;
-
-function unknownRelation({ type, fields }: PathPlace, name: string, complain: Complain): undefined {
-  const isValue = fields.has(name) || name === type.identifier.name;
-  const message = isValue ? `"${name}" of ${type.name} is no relation` : `${type.name} has no relation ${quote(name)}`;
-  return complain('unknown-relation', message, () => (isValue ? '' : didYouMean(name, toOneNames(type))));
 }
 
 function unknownField({ type, variant, fields, others }: PathPlace, name: string, complain: Complain): undefined {
@@ -78,8 +115,9 @@ function unknownField({ type, variant, fields, others }: PathPlace, name: string
   return complain('unknown-field', `${type.name} has no field ${quote(name)}`, () => didYouMean(name, known()));
 }
 
-const toOneNames = ({ relations }: RecordType): readonly string[] =>
-  [...relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);
+function toOneNames({ relations }: RecordType): readonly string[] {
+  return [...relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);
+}
 
 // Bounds how many related records the filters and the order of one list lead to.
 

@@ -17,8 +17,9 @@ export interface PreparedType {
   readonly order: readonly OrderBy[];
   /** That of a list request without parameters. */
   readonly query: ListQuery;
-  /** Those that were asked for lately, by their query string: clients repeat themselves. */
+  /** What lists, and requests for one record, asked for lately, by their query string: clients repeat themselves. */
   readonly queries: BoundedCache<ListQuery>;
+  readonly views: BoundedCache<View>;
   readonly accepted: AcceptedParameters;
   readonly limits: QueryLimits;
 }
@@ -48,7 +49,8 @@ export function prepareType(type: RecordType, limits: QueryLimits): PreparedType
     cursor: undefined,
   });
   const queries = createBoundedCache<ListQuery>(MAX_KEPT, MAX_TEXT);
-  return { type, variants, defaultVariant, order, query, queries, accepted: acceptedByLists(type), limits };
+  const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
+  return { type, variants, defaultVariant, order, query, queries, views, accepted: acceptedByLists(type), limits };
 }
 
 export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {

@@ -6,7 +6,7 @@ import { type PreparedType, type PreparedVariant, prepareVariant } from './prepa
 import { countRelations, createView, type Included, type NamedParts } from './view.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import type { PathNames } from './paths.ts';
+import { followPath, type PathNames, unknownRelation, type Way } from './paths.ts';
 
 export function resolveVariant(prepared: PreparedType, name: string | undefined, faults: Fault[]): PreparedVariant {
   const { type, variants, defaultVariant, limits } = prepared;
@@ -83,47 +83,28 @@ export function resolveFields(
   const naming = nothing();
   const decidedBy = `Variant "${names.variant.name}"`;
   const root = { type: names.type, fields: names.variant.fields, decidedBy, included, naming, depth: 0 };
-  for (const path of splitPaths(text)) namePath(root, path, complain);
+  for (const path of splitPaths(text)) followPath(root, path, NAMED, complain);
   return naming;
 }
 
 const nothing = (): NamingParts => ({ whole: false, fields: new Set(), relations: new Map() });
 
-function namePath(root: FieldsPlace, path: string, complain: Complain): void {
-  const steps = path.split('.');
-  let place: FieldsPlace | undefined = root;
-  for (const [index, step] of steps.entries()) {
-    const relation: Relation | undefined = place.type.relations.get(step);
-    if (!relation)
-      return index === steps.length - 1 ? nameField(place, step, complain) : unknownRelation(place, step, complain);
-    place = through(place, relation, path, complain);
-    if (!place) return;
-  }
-  place.naming.whole = true;
-}
-
-function through(
-  { included, naming, depth }: FieldsPlace,
-  relation: Relation,
-  path: string,
-  complain: Complain,
-): FieldsPlace | undefined {
-  if (depth === MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
-  const shown = included?.relations.get(relation);
-  if (included && !shown)
-    return complain('not-included', `${quote(path)} leads through "${relation.name}", which include does not show`);
-  const next = naming.relations.get(relation) ?? nothing();
-  naming.relations.set(relation, next);
-  const { target: type, fields } = relation;
-  return {
-    type,
-    fields,
-    decidedBy: `The relation "${relation.name}"`,
-    included: shown,
-    naming: next,
-    depth: depth + 1,
-  };
-}
+const NAMED: Way<FieldsPlace, void> = {
+  through: ({ included, naming, depth }, relation, path, complain) => {
+    if (depth === MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
+    const shown = included?.relations.get(relation);
+    if (included && !shown)
+      return complain('not-included', `${quote(path)} leads through "${relation.name}", which include does not show`);
+    const next = naming.relations.get(relation) ?? nothing();
+    naming.relations.set(relation, next);
+    const { target: type, fields } = relation;
+    const decidedBy = `The relation "${relation.name}"`;
+    return { type, fields, decidedBy, included: shown, naming: next, depth: depth + 1 };
+  },
+  atRecord: ({ naming }) => void (naming.whole = true),
+  atName: nameField,
+  relationsOf: relationNames,
+};
 
 function nameField({ type, fields, decidedBy, naming }: FieldsPlace, name: string, complain: Complain): void {
   if (type.identifier.inRecord && name === type.identifier.name) return;
@@ -134,12 +115,6 @@ function nameField({ type, fields, decidedBy, naming }: FieldsPlace, name: strin
     complain('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
       didYouMean(name, knownNames(type, fields)),
     );
-}
-
-function unknownRelation({ type }: FieldsPlace, name: string, complain: Complain): void {
-  complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
-    didYouMean(name, type.relations.keys()),
-  );
 }
 
 const knownNames = ({ identifier, relations }: RecordType, fields: readonly Field[]): readonly string[] => [
@@ -154,42 +129,44 @@ interface Including extends Included {
   readonly relations: Map<Relation, Including>;
 }
 
+interface IncludePlace {
+  readonly type: RecordType;
+  readonly into: Including;
+  readonly depth: number;
+}
+
 export function resolveInclude(type: RecordType, text: string, faults: Fault[]): Included {
   const complain = complainAbout(faults, 'include');
-  const root: Including = { relations: new Map() };
-  for (const path of splitPaths(text)) includePath(type, root, path, complain);
-  return root;
+  const into: Including = { relations: new Map() };
+  for (const path of splitPaths(text)) followPath({ type, into, depth: 0 }, path, INCLUDED, complain);
+  return into;
 }
+
+const INCLUDED: Way<IncludePlace, void> = {
+  through: ({ into, depth }, relation, path, complain) => {
+    if (depth === MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
+    const next = into.relations.get(relation) ?? { relations: new Map() };
+    into.relations.set(relation, next);
+    return { type: relation.target, into: next, depth: depth + 1 };
+  },
+  atRecord: () => undefined,
+  atName: ({ type }, name, complain) =>
+    type.fields.has(name)
+      ? complain(
+          'unknown-relation',
+          `"${name}" of ${type.name} is a field, not a relation; fields are chosen with fields=`,
+        )
+      : unknownRelation(type, name, INCLUDED, complain),
+  relationsOf: relationNames,
+};
 
 /** The empty text names nothing. */
 export const splitPaths = (text: string): readonly string[] => (text === '' ? [] : text.split(','));
 
-function includePath(root: RecordType, into: Including, path: string, complain: Complain): void {
-  let [type, at, depth] = [root, into, 0];
-  for (const step of path.split('.')) {
-    const relation = relationOf(type, step, complain);
-    if (!relation) return;
-    depth += 1;
-    if (depth > MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
-    const next = at.relations.get(relation) ?? { relations: new Map() };
-    at.relations.set(relation, next);
-    [type, at] = [relation.target, next];
-  }
+function relationNames({ relations }: RecordType): readonly string[] {
+  return [...relations.keys()];
 }
 
-export function tooDeep(path: string, complain: Complain): undefined {
+function tooDeep(path: string, complain: Complain): undefined {
   return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
-}
-
-function relationOf(type: RecordType, name: string, complain: Complain): Relation | undefined {
-  const relation = type.relations.get(name);
-  if (relation) return relation;
-  if (type.fields.has(name))
-    return complain(
-      'unknown-relation',
-      `"${name}" of ${type.name} is a field, not a relation; fields are chosen with fields=`,
-    );
-  return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
-    didYouMean(name, type.relations.keys()),
-  );
 }

@@ -27,7 +27,8 @@ function queriesOf(type: RecordType, limits: QueryLimits): TypeQueries {
   const prepared = prepareType(type, limits);
   return {
     list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
-    view: (search) => (search === '' ? prepared.defaultVariant.view : readView(prepared, search)),
+    view: (search) =>
+      search === '' ? prepared.defaultVariant.view : (prepared.views.get(search) ?? readView(prepared, search)),
   };
 }
 
@@ -51,7 +52,9 @@ function readView(prepared: PreparedType, search: string): View {
   const faults: Fault[] = [];
   const { plain } = sortParameters(search, ACCEPTED_BY_VIEWS, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
-  return withoutFaults(resolveView(names, plain, faults), faults);
+  const view = withoutFaults(resolveView(names, plain, faults), faults);
+  prepared.views.set(search, view);
+  return view;
 }
 
 function withoutFaults<T>(wanted: T, faults: readonly Fault[]): T {
