@@ -81,16 +81,24 @@ const table: ReadonlyMap<string, CommandEntry> = new Map(Object.entries(commands
 
 async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
   const entry = table.get(name);
-  if (entry !== undefined) return (await entry.load()).run(options);
-  const asked = ['help', '--help', '-h'].includes(name);
+  if (entry !== undefined) return runCommand(await entry.load(), options);
+  const asked = HELP.has(name);
   if (asked) print(help());
   else printError(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
   return asked ? 0 : 2;
 }
 
+const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h']);
+
+async function runCommand(command: Command, options: readonly string[]): Promise<number> {
+  if (!options.some((option) => option === '--help' || option === '-h')) return command.run(options);
+  print(`Usage: ${command.usage}`);
+  return 0;
+}
+
 function help(): string {
   const lines = [...table].map(([name, { description }]) => `  ${name.padEnd(10)}${description}`);
-  return ['Usage: records <command>', '', ...lines].join('\n');
+  return ['Usage: records <command>', '', ...lines, '', 'records <command> --help shows its options.'].join('\n');
 }
 
 if (require.main === module) runProcess(() => main(process.argv.slice(2)));

@@ -14,6 +14,7 @@ import { type Command, readModel, readOptions } from './command.ts';
 const USAGE = 'records apply [--allow STEP]... [--json]: the steps and their names are shown by "records plan"';
 
 export const apply: Command = {
+  usage: USAGE,
   run: async (args) => {
     const known = { allow: { type: 'string', multiple: true }, json: { type: 'boolean' } } as const;
     const { allow = [], json = false } = readOptions(args, known, 0, USAGE).values;

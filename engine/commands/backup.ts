@@ -9,6 +9,7 @@ const USAGE =
   'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force over a file that is there';
 
 export const backup: Command = {
+  usage: USAGE,
   run: async (args) => {
     const { values, positionals } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
     const [to] = positionals;

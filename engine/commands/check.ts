@@ -3,11 +3,14 @@ import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
 import { print } from '../terminal.ts';
-import { type Command, readFlags } from './command.ts';
+import { type Command, readOptions } from './command.ts';
+
+const USAGE = 'records check [--json]: exit code 0 without errors, 1 with';
 
 export const check: Command = {
+  usage: USAGE,
   run: async (options) => {
-    const { json } = readFlags(options, ['json']);
+    const { json = false } = readOptions(options, { json: { type: 'boolean' } }, 0, USAGE).values;
     const { schemaDirectory } = readSettings(process.env);
     const { schema, diagnostics } = checkSchema(schemaDirectory);
     if (json) print(JSON.stringify(diagnostics, null, 2));

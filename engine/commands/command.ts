@@ -10,22 +10,10 @@ import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model } from '../model/model.ts';
 
 export interface Command {
+  /** What `--help` prints, and what a wrong command line is answered with. */
+  readonly usage: string;
   /** Resolves with the exit code. A StartError that it throws is printed, with exit code 1. */
   run(options: readonly string[]): Promise<number>;
-}
-
-type Flags<Name extends string> = Readonly<Record<Name, boolean>>;
-
-/** Options without a value, such as `--json`; any other is an error. */
-export function readFlags<Name extends string>(options: readonly string[], names: readonly Name[]): Flags<Name> {
-  const known: ParseArgsConfig['options'] = Object.fromEntries(names.map((name) => [name, { type: 'boolean' }]));
-  try {
-    const { values } = parseArgs({ args: [...options], options: known });
-    return Object.fromEntries(names.map((name) => [name, values[name] === true])) as Flags<Name>;
-  } catch (error) {
-    const hint = names.length === 0 ? 'it takes none' : `it takes ${names.map((name) => `--${name}`).join(', ')}`;
-    throw new StartError(`Options of this command: ${hint}, not "${options.join(' ')}"`, { cause: error });
-  }
 }
 
 /** SIGTERM or SIGINT, whichever comes first. Any further one finds no listener, and ends the process at once. */
@@ -62,11 +50,9 @@ async function exitCode(run: () => Promise<number>): Promise<number> {
   }
 }
 
-// Options with values and words without: parsed, or refused with the command's usage.
-
 type Known = NonNullable<ParseArgsConfig['options']>;
 
-/** `usage` is what a wrong command line is answered with; `words` is how many may stand without an option. */
+/** `words`: how many may stand without an option. Throws a StartError with the usage where the command line is wrong. */
 export function readOptions<O extends Known>(args: readonly string[], options: O, words: number, usage: string) {
   const parsed = parse(args, options, usage);
   if (parsed.positionals.length <= words) return parsed;
@@ -81,9 +67,7 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   }
 }
 
-// The model of a schema directory, for commands that need a faultless one.
-
-/** Throws a StartError with every diagnostic. */
+/** The model of a schema directory. Throws a StartError with every diagnostic. */
 export function readModel(directory: string): Model {
   const { schema, diagnostics } = checkSchema(directory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));

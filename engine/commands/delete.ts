@@ -15,6 +15,7 @@ const USAGE =
 const INTERVAL = 1000;
 
 export const remove: Command = {
+  usage: USAGE,
   run: async (args) => {
     const { values, positionals } = readOptions(args, { chunked: { type: 'boolean' } }, 2, USAGE);
     const [name = '', text = ''] = positionals;

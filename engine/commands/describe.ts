@@ -11,6 +11,7 @@ import { type Command, readModel, readOptions } from './command.ts';
 const USAGE = 'records describe [TYPE] [--json | --diagram]';
 
 export const describe: Command = {
+  usage: USAGE,
   run: async (args) => {
     const known = { json: { type: 'boolean' }, diagram: { type: 'boolean' } } as const;
     const { values, positionals } = readOptions(args, known, 1, USAGE);

@@ -8,7 +8,7 @@ import { readSettings, type Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
-import { type Command, messageOf, readFlags, stopSignal } from './command.ts';
+import { type Command, messageOf, readOptions, stopSignal } from './command.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { drain, listen, urlOf } from '../server/listener.ts';
 import { answering, forHost } from '../server/serve.ts';
@@ -16,9 +16,12 @@ import { answering, forHost } from '../server/serve.ts';
 /** Milliseconds between two looks at the descriptors. */
 const LOOK_MS = 120;
 
+const USAGE = 'records dev: serves, and reloads the descriptors whenever they are saved';
+
 export const dev: Command = {
+  usage: USAGE,
   run: async (options) => {
-    readFlags(options, []);
+    readOptions(options, {}, 0, USAGE);
     const settings = readSettings(process.env);
     const before = stateOf(settings.schemaDirectory);
     const serving = await serveReloading(settings);

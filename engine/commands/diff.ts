@@ -9,6 +9,7 @@ const USAGE = 'records diff OLD_DIR NEW_DIR [--json]: exit code 0 nothing breaks
 const BREAKING = 3;
 
 export const diff: Command = {
+  usage: USAGE,
   run: async (args) => {
     const { values, positionals } = readOptions(args, { json: { type: 'boolean' } }, 2, USAGE);
     const [before, after] = positionals;

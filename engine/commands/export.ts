@@ -16,6 +16,7 @@ const USAGE =
   'records export FILE [--force]: writes all records of the database, as NDJSON; --force over a file that is there';
 
 export const exportRecords: Command = {
+  usage: USAGE,
   run: async (args) => {
     const { values, positionals } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
     const [name] = positionals;

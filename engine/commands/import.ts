@@ -22,6 +22,7 @@ const USAGE =
   'records import FILE [--report FILE] [--force]: reads the records that `records export` wrote, into an empty database; --report writes all faults as NDJSON, --force over a report that is there';
 
 export const importRecords: Command = {
+  usage: USAGE,
   run: async (args) => {
     const known = { report: { type: 'string' }, force: { type: 'boolean' } } as const;
     const { values, positionals } = readOptions(args, known, 1, USAGE);

@@ -17,6 +17,7 @@ const USAGE = 'records new TYPE, such as "records new GiftCard"';
 const GRAMMAR = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
 export const create: Command = {
+  usage: USAGE,
   run: async (args) => {
     const [type] = readOptions(args, {}, 1, USAGE).positionals;
     if (type === undefined) throw new StartError(USAGE);

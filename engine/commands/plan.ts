@@ -21,6 +21,7 @@ interface Looked {
 }
 
 export const plan: Command = {
+  usage: USAGE,
   run: async (args) => {
     const { values } = readOptions(args, { sql: { type: 'boolean' }, json: { type: 'boolean' } }, 0, USAGE);
     const { sql = false, json = false } = values;

@@ -15,6 +15,7 @@ const USAGE =
   'records restore FILE [--force]: verifies FILE, and puts a copy of it in the place of the database; --force if it does not fit the descriptors, or holds what the engine did not make';
 
 export const restoreBackup: Command = {
+  usage: USAGE,
   run: async (args) => {
     if (args.includes('--anyway')) throw new StartError(`--anyway is called --force\n${USAGE}`);
     const { positionals, values } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);

@@ -3,14 +3,17 @@ import { formatDiagnostics } from '../descriptor/report.ts';
 import { serve } from '../server/serve.ts';
 import { readSettings } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
-import { type Command, readFlags, stopSignal } from './command.ts';
+import { type Command, readOptions, stopSignal } from './command.ts';
 
 /** Milliseconds after which the process ends, even if something keeps it. */
 const EXIT_DELAY = 100;
 
+const USAGE = 'records start: serves the records; settings come from the environment';
+
 export const start: Command = {
+  usage: USAGE,
   run: async (options) => {
-    readFlags(options, []);
+    readOptions(options, {}, 0, USAGE);
     const serving = await serve(readSettings(process.env));
     const { warnings } = serving.engine;
     if (warnings.length > 0) printError(formatDiagnostics(warnings));

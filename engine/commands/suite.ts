@@ -1,20 +1,17 @@
 /** `suite`: replays the requests that the descriptors promise something about, against any deployment. */
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { parseArgs } from 'node:util';
-import { checkSchema } from '../check.ts';
-import { formatDiagnostics } from '../descriptor/report.ts';
 import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { readSettings, type Settings } from '../settings.ts';
-import { reasonOf, StartError } from '../start-error.ts';
+import { StartError } from '../start-error.ts';
 import { type Case, conditionsOf, onlyReads } from '../suite/case.ts';
 import { junitXml } from '../suite/junit.ts';
 import { progressLine } from '../suite/progress.ts';
 import { replay, type Result } from '../suite/replay.ts';
 import { formatFailures, formatSummary } from '../suite/report.ts';
 import { print, printable, printError } from '../terminal.ts';
-import type { Command } from './command.ts';
+import { type Command, readModel, readOptions } from './command.ts';
 import { databaseFile } from './transfer.ts';
 import { didYouMean } from '../names.ts';
 import { ANYWHERE, type Deployment, deploymentOf } from '../suite/deployment.ts';
@@ -39,27 +36,13 @@ const USAGE = [
   'with --settings also what follows from the settings of this environment, which are taken to be those of the service',
 ].join('\n');
 
-type Options = ReturnType<typeof readOptions>;
-
-function readOptions(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS }).values;
-  } catch (error) {
-    throw new StartError(`${reasonOf(error)}\n${USAGE}`, { cause: error });
-  }
-}
+type Options = ReturnType<typeof readOptions<typeof OPTIONS>>['values'];
 
 function urlOf({ url }: Options): string {
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url;
   throw new StartError(
     `--url must be the address of a service, such as http://127.0.0.1:3000, not "${url ?? ''}"\n${USAGE}`,
   );
-}
-
-function loadModel({ schemaDirectory }: Settings): Model {
-  const { schema, diagnostics } = checkSchema(schemaDirectory);
-  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
-  return schema.model;
 }
 
 async function confirmed(question: string): Promise<boolean> {
@@ -95,11 +78,12 @@ function report(results: readonly Result[], json: boolean): void {
 }
 
 export const suite: Command = {
+  usage: USAGE,
   run: async (args) => {
-    const options = readOptions(args);
+    const options = readOptions(args, OPTIONS, 0, USAGE).values;
     const url = urlOf(options);
     const settings = readSettings(process.env);
-    const { cases, leftOut } = chooseCases(loadModel(settings), settings, options);
+    const { cases, leftOut } = chooseCases(readModel(settings.schemaDirectory), settings, options);
     await requireAnswer(url);
     const junit = junitFile(options);
     try {

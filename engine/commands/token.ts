@@ -10,6 +10,7 @@ import { type Command, readModel, readOptions } from './command.ts';
 const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; --read '*' where none is given`;
 
 export const token: Command = {
+  usage: USAGE,
   run: async (args) => {
     const known = { read: { type: 'string' }, write: { type: 'string' }, json: { type: 'boolean' } } as const;
     const { values, positionals } = readOptions(args, known, 1, USAGE);

@@ -10,6 +10,7 @@ import {
   type Report,
   type TypePair,
 } from './change.ts';
+import { match, type Renamed } from '../model/renames.ts';
 import { OPERATIONS } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 
@@ -76,7 +77,7 @@ function reporter({ after, wasWritten, wasCreated }: TypePair, changes: Change[]
 
 // What changed types mean for clients, their fields and relations apart.
 
-export function compareType(pair: TypePair, report: Report): void {
+function compareType(pair: TypePair, report: Report): void {
   const { before, after } = pair;
   comparePlace(before, after, report);
   compareIdentifier(before, after, report);
@@ -174,7 +175,7 @@ function compareVariant(was: Variant, is: Variant, before: RecordType, after: Re
 
 // What changed fields mean for clients.
 
-export function compareFields(pair: TypePair, report: Report): void {
+function compareFields(pair: TypePair, report: Report): void {
   const { kept, added, removed } = pairUp(pair.before.fields, pair.after.fields);
   for (const { before, after } of kept) compareField(before, after, report);
   for (const { name, required } of added) {
@@ -209,7 +210,7 @@ function compareShape(before: Field, after: Field, report: Report): void {
 
 // What changed relations mean for clients.
 
-export function compareRelations({ before, after }: TypePair, report: Report, sameType: SameType): void {
+function compareRelations({ before, after }: TypePair, report: Report, sameType: SameType): void {
   const { kept, added, removed } = pairUp(before.relations, after.relations);
   for (const one of kept) compareRelation(one.before, one.after, report, sameType);
   for (const { name, required } of added) {
@@ -220,7 +221,7 @@ export function compareRelations({ before, after }: TypePair, report: Report, sa
 }
 
 /** Whether the type that a name stood for is the one that another name stands for now. */
-export type SameType = (before: string, after: string) => boolean;
+type SameType = (before: string, after: string) => boolean;
 
 function compareRelation(before: Relation, after: Relation, report: Report, sameType: SameType): void {
   const { name } = after;
@@ -269,29 +270,19 @@ function compareDeletion(before: Relation, after: Relation, report: Report): voi
 const deletionOf = ({ link }: Relation): string | undefined =>
   link.at === 'source' ? link.reference.onDelete : undefined;
 
-/** Fields and relations by name: what stayed, what was renamed, what came and went. */
-interface Renamable {
-  readonly name: string;
-  readonly renamedFrom: string | undefined;
-}
-
-export interface Pairs<T> {
+/** Fields and relations: what stayed, under whichever name, what came and what went. */
+interface Pairs<T> {
   readonly kept: readonly { readonly before: T; readonly after: T }[];
   readonly added: readonly T[];
   readonly removed: readonly T[];
 }
 
-export function pairUp<T extends Renamable>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Pairs<T> {
-  const former = ({ name, renamedFrom }: T): T | undefined =>
-    before.get(name) ?? (renamedFrom === undefined || after.has(renamedFrom) ? undefined : before.get(renamedFrom));
-  const kept = [...after.values()].flatMap((one) => {
-    const was = former(one);
-    return was ? [{ before: was, after: one }] : [];
-  });
-  const known = new Set(kept.flatMap((pair) => [pair.before, pair.after]));
+function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Pairs<T> {
+  const { kept, added, dropped } = match(after.values(), before.keys());
+  const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
   return {
-    kept,
-    added: [...after.values()].filter((one) => !known.has(one)),
-    removed: [...before.values()].filter((one) => !known.has(one)),
+    kept: kept.flatMap(({ wanted, former }) => were([former]).map((was) => ({ before: was, after: wanted }))),
+    added,
+    removed: were(dropped),
   };
 }

@@ -8,7 +8,7 @@ import type { AppliedField } from './applied.ts';
 import { columnType } from '../columns.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
 import { draft, type DraftStep, type FieldChange, type TypeChange } from './step.ts';
-import { match } from './match.ts';
+import { match } from '../../model/renames.ts';
 
 export const fieldSteps = (change: TypeChange, fields: readonly FieldChange[]): readonly DraftStep[] =>
   fields.flatMap((field) => (field.before ? keptSteps(change, field, field.before) : addedSteps(change, field)));

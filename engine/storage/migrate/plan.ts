@@ -7,7 +7,7 @@ import type { Dialect } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { draft, finished, type MigrationStep, type Plan, type StepCheck, type TypeChange } from './step.ts';
 import { addedJoinSteps, droppedJoinSteps, matchJoins, movedJoinSteps, type TypeNames } from './relations.ts';
-import { match } from './match.ts';
+import { match } from '../../model/renames.ts';
 import { typeSteps, unclearJoins, unclearTypes } from './types.ts';
 import { StartError } from '../../start-error.ts';
 

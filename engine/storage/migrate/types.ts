@@ -26,7 +26,7 @@ import {
   type TypeNames,
 } from './relations.ts';
 import type { AppliedField, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
-import { match } from './match.ts';
+import { match } from '../../model/renames.ts';
 
 export function typeSteps(
   change: TypeChange,

@@ -1,4 +1,4 @@
-/** What is there by name, what has another name now, what is new and what is gone. */
+/** Types, fields and relations before and after a change: what stayed, what was renamed, what is new and what is gone. */
 export interface Renamed {
   readonly name: string;
   readonly renamedFrom: string | undefined;
@@ -22,7 +22,10 @@ export function match<W extends Renamed>(wanted: Iterable<W>, known: Iterable<st
   for (const one of all) claim(one, one.name);
   for (const one of all) claim(one, one.renamedFrom);
   return {
-    kept: [...former].map(([one, name]) => ({ wanted: one, former: name })),
+    kept: all.flatMap((one) => {
+      const name = former.get(one);
+      return name === undefined ? [] : [{ wanted: one, former: name }];
+    }),
     added: all.filter((one) => !former.has(one)),
     dropped: [...left],
   };

@@ -1,0 +1,8 @@
+/** The help of the command line: of all commands, and of each. */
+import { expect, test } from '@jest/globals';
+import { commands } from '../../engine/cli.ts';
+
+test.each(Object.entries(commands))('%s has its usage', async (name, { load }) => {
+  const { usage } = await load();
+  expect(usage.startsWith(`records ${name}`)).toBe(true);
+});
