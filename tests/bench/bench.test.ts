@@ -1,6 +1,5 @@
 /** What the benchmarks refuse, and what the gate makes of its figures. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
 import { holds } from '../../bench/checks.ts';
 import { limits } from '../../bench/gate/limits.ts';
@@ -136,13 +135,5 @@ describe('the README', () => {
   it('has each command, and no other', () => {
     const named = [...readme.matchAll(/`npm run bench(?: -- ([a-z]+))?`/g)].map(([, name]) => name ?? DEFAULT_COMMAND);
     expect([...new Set(named)].toSorted()).toEqual(Object.keys(usages).toSorted());
-  });
-
-  it('leads to files that are there', () => {
-    const targets = [...readme.matchAll(/\]\(([^)]+)\)/g)].flatMap(([, target = '']) =>
-      target.startsWith('http') ? [] : target,
-    );
-    expect(targets.length).toBeGreaterThan(3);
-    expect(targets.filter((target) => !existsSync(join('bench', target)))).toEqual([]);
   });
 });
