@@ -2,4 +2,4 @@
 import base from '../../jest.config.ts';
 
 /** `npm run test:mutants`: plants faults in a copy of the engine and expects the generated suites to find each of them. */
-export default { ...base, rootDir: '../..', testMatch: ['<rootDir>/tests/mutants/*.mutants.ts'], testTimeout: 120_000 };
+export default { ...base, rootDir: '../..', testMatch: ['<rootDir>/tests/mutants/*.mutants.ts'], testTimeout: 300_000 };

@@ -20,7 +20,7 @@ export interface Service {
 
 const MAIN = `
 const { readSettings } = require('./engine/settings.js');
-const { serve } = require('./engine/serve.js');
+const { serve } = require('./engine/server/serve.js');
 serve(readSettings(process.env)).then(({ url }) => console.log(url));
 `;
 

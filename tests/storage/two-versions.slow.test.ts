@@ -249,5 +249,4 @@ test.each(SEEDS)(
     });
     await project.remove();
   },
-  120_000,
 );
