@@ -34,10 +34,11 @@ const REQUESTS: readonly (readonly [request: string, body: unknown, statuses: re
   ['GET /api/shelves', undefined, [400, 503]],
   ['GET /api/shelves?_cnd[limit]=0&_cnd[limit]=2', undefined, [400, 503]],
   ['GET /api/shelves/1?include=memos.shelf.memos', undefined, [400]],
-  ['PATCH /api/shelves/1', { name: 'renamed' }, [400]],
-  ['PUT /api/shelves/1?include=', { memos: [] }, [422]],
-  ['PUT /api/shelves/1?include=', { items: [] }, [422]],
-  ['DELETE /api/shelves/1?include=', undefined, [422]],
+  // On PostgreSQL, writes to one record wait for each other, and on a busy machine for too long.
+  ['PATCH /api/shelves/1', { name: 'renamed' }, [400, 503]],
+  ['PUT /api/shelves/1?include=', { memos: [] }, [422, 503]],
+  ['PUT /api/shelves/1?include=', { items: [] }, [422, 503]],
+  ['DELETE /api/shelves/1?include=', undefined, [422, 503]],
 ];
 
 function report(what: string, victim: Victim, idle: Waits, waits: Waits): void {

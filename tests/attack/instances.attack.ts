@@ -1,0 +1,76 @@
+/** Three instances of the service on one PostgreSQL server, all attacked at once: none ends, and no write that one has acknowledged is lost. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange } from '../support/exchange.ts';
+import { onServer } from '../support/postgres.ts';
+import { isLong } from './tools.ts';
+import { attack, setStage, type Stage, type Victim } from './victim.ts';
+
+const LIMIT = 1024;
+const SCALE = isLong ? 3 : 1;
+const JSON_BODY = { 'content-type': 'application/json' };
+
+/** A client whose connection was cut does not know whether its request was carried out. */
+const CUT = 0;
+
+const statusAndText = (url: string, title: string, body?: string) =>
+  exchange(url, title, body === undefined ? {} : { headers: JSON_BODY, body }).catch(() => ({ status: CUT, text: '' }));
+
+interface Written {
+  /** The titles by their identifiers. */
+  readonly acknowledged: ReadonlyMap<number, string>;
+  readonly statuses: ReadonlySet<number>;
+}
+
+/** Another client writes by each of them in turn until the work is done. */
+async function writesDuring(victims: readonly Victim[], work: Promise<unknown>): Promise<Written> {
+  const state = { over: false };
+  void work.finally(() => (state.over = true));
+  const acknowledged = new Map<number, string>();
+  const statuses = new Set<number>();
+  for (let count = 0; !state.over; count += 1) {
+    const { url } = victims[count % victims.length] as Victim;
+    const title = `written ${count}`;
+    const { status, text } = await statusAndText(url, 'POST /api/notes', JSON.stringify({ title }));
+    statuses.add(status);
+    if (status === 201) acknowledged.set(JSON.parse(text).id, title);
+    await sleep(20);
+  }
+  return { acknowledged, statuses };
+}
+
+onServer('on PostgreSQL', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await setStage([
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 60)
+        insert into notes (title, text, "rank") select 'note', repeat('x', 1000000), i from n`,
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
+        insert into notes (title, text, "rank") select 'small', md5(cast(i as text)), i from n`,
+    ]);
+  }, 300_000);
+  afterAll(() => stage.remove());
+
+  test('three instances, all attacks at once', async () => {
+    const victims = await Promise.all([stage.start(), stage.start(), stage.start()]);
+    try {
+      const attacks = Promise.all(victims.map((victim) => attack(victim, 'mix', SCALE)));
+      const { acknowledged, statuses } = await writesDuring(victims, attacks);
+      console.info(
+        `peaks ${victims.map((victim) => victim.peak()).join(', ')} MiB; ${acknowledged.size} acknowledged writes; statuses ${[...statuses].join(', ')}`,
+      );
+      expect(victims.map((victim) => victim.isAlive())).toEqual([true, true, true]);
+      for (const victim of victims) expect(victim.peak()).toBeLessThan(LIMIT);
+      expect([...statuses].filter((status) => ![CUT, 201, 503].includes(status))).toEqual([]);
+      expect(acknowledged.size).toBeGreaterThan(0);
+      const found = new Map<number, unknown>();
+      for (const [index, identifier] of [...acknowledged.keys()].entries()) {
+        const { url } = victims[index % victims.length] as Victim;
+        const { text } = await exchange(url, `GET /api/notes/${identifier}?fields=title`);
+        found.set(identifier, JSON.parse(text).title);
+      }
+      expect(found).toEqual(acknowledged);
+    } finally {
+      await Promise.all(victims.map((victim) => victim.stop()));
+    }
+  });
+});
