@@ -1,4 +1,4 @@
-/** Random requests over random schemas: the service answers what the reference model answers, one request after the other, on each database. */
+/** Random requests over random schemas: the service answers what the oracle says, one request after the other, on each database. */
 import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,66 +1,155 @@
-/** Bodies that a type accepts: with as little as it allows, with every field, with records nested in it. */
+/** Records that a case needs: bodies from the samples of the field types, made by whatever request makes one. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
+import { linkTo } from './call.ts';
 import { raw } from './json-tree.ts';
+import { adopt, isAdoptable, post, type Scene, Unreachable } from './scene.ts';
+import { type Id, related, rowOf, rowsOf } from './world.ts';
 
-/** Gives another number each time, so that no two records have a value in common by chance. */
-export interface Seeds {
-  next: number;
+/** A key that no descriptor names. */
+export const OPEN_KEY = 'keyOfTheSuite';
+
+/** Levels of nested records. */
+const MAX_DEPTH = 4;
+
+export const fresh = ({ seeds }: Pick<Scene, 'seeds'>, field: Field): JsonValue =>
+  field.type.good(field, (seeds.next += 1));
+
+const valuesOf = (scene: Scene, fields: readonly Field[]): JsonObject =>
+  Object.fromEntries(fields.map((field) => [field.name, fresh(scene, field)]));
+
+/** Fields that a body may hold; `via` is the relation that it is nested in. */
+const writable = (type: RecordType, via?: Relation): readonly Field[] =>
+  (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly);
+
+/** The relations that a record needs, its parent apart: nested where they may be written, else links. */
+function required(scene: Scene, type: RecordType, via?: Relation): JsonObject {
+  const relations = [...type.relations.values()].filter((one) => one.required && one !== via?.inverse);
+  const bodyOf = (one: Relation): JsonObject =>
+    one.nested === 'write' ? smallest(scene, one.target, one) : linkToNew(scene, one.target);
+  return Object.fromEntries(relations.map((relation) => [relation.name, bodyOf(relation)]));
 }
-
-export const freshValue = (field: Field, seeds: Seeds): JsonValue => field.type.good(field, (seeds.next += 1));
-
-/** The key of a child that names its parent is left out: the parent's body says it. */
-type Parent = Relation | undefined;
-
-/** Where each required record of a body comes from: nested in it, or linked after it was made. */
-export type LinkMaker = (relation: Relation) => JsonObject;
-
-const writable = (type: RecordType, parent: Parent): readonly Field[] =>
-  (parent?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly);
-
-function requiredRelations(type: RecordType, parent: Parent): Relation[] {
-  return [...type.relations.values()].filter((relation) => relation.required && relation !== parent?.inverse);
-}
-
-/** The record of a required relation: nested where that may be written, else a link. */
-function requiredBody(relation: Relation, seeds: Seeds, link: LinkMaker): JsonObject {
-  return relation.nested === 'write' ? smallest(relation.target, seeds, link, relation) : link(relation);
-}
-
-function relationBodies(relations: readonly Relation[], seeds: Seeds, link: LinkMaker): JsonObject {
-  return Object.fromEntries(relations.map((relation) => [relation.name, requiredBody(relation, seeds, link)]));
-}
-
-const valuesOf = (fields: readonly Field[], seeds: Seeds): JsonObject =>
-  Object.fromEntries(fields.map((field) => [field.name, freshValue(field, seeds)]));
 
 /** Only what is required. */
-export function smallest(type: RecordType, seeds: Seeds, link: LinkMaker, parent?: Parent): JsonObject {
-  const fields = writable(type, parent).filter((field) => field.required);
-  return { ...valuesOf(fields, seeds), ...relationBodies(requiredRelations(type, parent), seeds, link) };
-}
+export const smallest = (scene: Scene, type: RecordType = scene.type, via?: Relation): JsonObject => ({
+  ...valuesOf(
+    scene,
+    writable(type, via).filter((field) => field.required),
+  ),
+  ...required(scene, type, via),
+});
 
 /** Every field, and the relations that are required. */
-export function fullest(type: RecordType, seeds: Seeds, link: LinkMaker, parent?: Parent): JsonObject {
-  const open = type.open && openHere(type, parent) ? openKeys(seeds) : {};
-  return {
-    ...valuesOf(writable(type, parent), seeds),
-    ...open,
-    ...relationBodies(requiredRelations(type, parent), seeds, link),
-  };
+export function fullest(scene: Scene, type: RecordType = scene.type, via?: Relation): JsonObject {
+  const isWhole = via === undefined || via.fields.length === type.defaultVariant.fields.length;
+  const open = type.open && isWhole ? openKeys(scene) : {};
+  return { ...valuesOf(scene, writable(type, via)), ...open, ...required(scene, type, via) };
 }
 
 /** Keys out of their order in JavaScript, and a value as JSON.stringify does not write it. */
-const openKeys = (seeds: Seeds): JsonObject => ({
+const openKeys = ({ seeds }: Scene): JsonObject => ({
   [OPEN_KEY]: raw(`{"2":[${seeds.next}.0,null],"1":"\\u00e9","b":12345678901234567890,"a":1e2}`),
   '30': [],
   '4': null,
   $keys: ['30', OPEN_KEY, '4'],
 });
 
-const openHere = (type: RecordType, parent: Parent): boolean =>
-  parent === undefined || parent.fields.length === type.defaultVariant.fields.length;
+/** A type whose create may nest a new record of the type. */
+function nestedIn(scene: Scene, type: RecordType): Id {
+  const ways = [...scene.model.types.values()]
+    .filter((source) => source.operations.has('create'))
+    .flatMap((source) => [...source.relations.values()])
+    .filter((relation) => relation.target === type && relation.nested === 'write');
+  const [way] = type.identifier.inRecord ? ways : [];
+  if (way === undefined) throw new Unreachable(`no request makes a ${type.name}`);
+  const child = fullest(scene, type, way);
+  const before = new Set(rowsOf(scene.world, type).keys());
+  post(scene, { ...smallest(scene, way.source), [way.name]: way.toMany ? [child] : child }, { type: way.source });
+  const made = [...rowsOf(scene.world, type).keys()].find((id) => !before.has(id));
+  if (made === undefined) throw new Unreachable(`${way.name} of ${way.source.name} made no ${type.name}`);
+  return made;
+}
 
-/** A key that no descriptor names. */
-export const OPEN_KEY = 'keyOfTheSuite';
+/** A record of the type: made by its own create or by one of a type that nests it, or one that is there already. */
+export function obtain(scene: Scene, type: RecordType = scene.type, body?: JsonObject): Id {
+  if (type.operations.has('create')) return post(scene, body ?? fullest(scene, type), { type });
+  return isAdoptable(type) ? adopt(scene, type) : nestedIn(scene, type);
+}
+
+const beingLinked = new WeakMap<Scene, Set<RecordType>>();
+
+/** A link to a record that is made for it. A circle of required links leads nowhere. */
+function linkToNew(scene: Scene, type: RecordType): JsonObject {
+  const open = beingLinked.get(scene) ?? new Set();
+  beingLinked.set(scene, open);
+  if (open.has(type)) throw new Unreachable(`${type.name} needs itself`);
+  open.add(type);
+  const id = obtain(scene, type);
+  open.delete(type);
+  return linkTo(type, id);
+}
+
+/** A body for one related record: new where the relation writes, with its own relations as deep as it goes; else a link. */
+export const childBody = (
+  scene: Scene,
+  relation: Relation,
+  above: readonly RecordType[] = [relation.source],
+): JsonObject =>
+  relation.nested === 'write'
+    ? {
+        ...fullest(scene, relation.target, relation),
+        ...relationBodies(scene, relation.target, [...above, relation.target], relation.inverse),
+      }
+    : linkTo(relation.target, obtain(scene, relation.target));
+
+/** undefined where no request makes what the relation needs. */
+function tryChild(scene: Scene, relation: Relation, above: readonly RecordType[]): JsonObject | undefined {
+  try {
+    return childBody(scene, relation, above);
+  } catch (error) {
+    if (error instanceof Unreachable && relation.nested === 'link') return undefined;
+    throw error;
+  }
+}
+
+/** What a body says of every relation that a request can fill: two records where it is a set. */
+function relationBodies(scene: Scene, type: RecordType, above: readonly RecordType[], inverse?: Relation): JsonObject {
+  const relations = [...type.relations.values()].filter(
+    (relation) => relation !== inverse && !above.includes(relation.target) && above.length < MAX_DEPTH,
+  );
+  const entries = relations.flatMap((relation) => {
+    const count = relation.toMany ? 2 : 1;
+    const bodies = Array.from({ length: count }, () => tryChild(scene, relation, above)).filter(
+      (body) => body !== undefined,
+    );
+    const value = relation.toMany ? bodies : bodies[0];
+    return value === undefined ? [] : [[relation.name, value] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The type's fullest record with records nested in it, as deep as the relations may write and no type repeats. */
+export const nestedBody = (scene: Scene): JsonObject => ({
+  ...fullest(scene),
+  ...relationBodies(scene, scene.type, [scene.type]),
+});
+
+/** What a relation's key holds for these records. */
+export const inRelation = ({ toMany }: Relation, ...bodies: readonly JsonObject[]): JsonValue =>
+  toMany ? bodies : (bodies[0] ?? null);
+
+/** The identifiers that a record has in a relation. */
+export function targetsOf({ world }: Scene, relation: Relation, id: Id): readonly Id[] {
+  const row = rowOf(world, relation.source, id);
+  return row === undefined ? [] : related(world, relation, row).map((target) => target.id);
+}
+
+/** A field that clients may change to another value. */
+export const isChangeable = (field: Field): boolean =>
+  !field.readOnly && !field.unique && field.type.good(field, 1) !== field.type.good(field, 2);
+
+/** A value that is not the one that is stored; undefined where the field has only one. */
+export const otherThan = (field: Field, stored: JsonValue): JsonValue | undefined =>
+  [1, 2, 3, 4]
+    .map((seed) => field.type.good(field, seed))
+    .find((value) => stored === null || !field.type.equal(value, stored));

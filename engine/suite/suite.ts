@@ -2,66 +2,29 @@
 import type { Model, RecordType } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { type Case, conditionsOf } from './case.ts';
-import { access } from './cases/access.ts';
-import { adopted } from './cases/adopted.ts';
-import { breadth } from './cases/breadth.ts';
-import { compression } from './cases/compression.ts';
-import { conflicts } from './cases/conflicts.ts';
-import { cors } from './cases/cors.ts';
-import { errors } from './cases/errors.ts';
-import { fields } from './cases/fields.ts';
-import { filters } from './cases/filters.ts';
-import { formats } from './cases/formats.ts';
-import { requestIds } from './cases/request-ids.ts';
-import { health } from './cases/health.ts';
-import { identifiers } from './cases/identifiers.ts';
-import { limits } from './cases/limits.ts';
-import { lists } from './cases/lists.ts';
-import { mediaTypes } from './cases/media-types.ts';
-import { operations } from './cases/operations.ts';
-import { paging } from './cases/paging.ts';
-import { patches } from './cases/patches.ts';
-import { preconditions } from './cases/preconditions.ts';
-import { preferences } from './cases/preferences.ts';
-import { RATES, rates } from './cases/rates.ts';
-import { reads } from './cases/reads.ts';
-import { relations } from './cases/relations.ts';
-import { storage } from './cases/storage.ts';
-import { variants } from './cases/variants.ts';
-import { views } from './cases/views.ts';
-import { wire } from './cases/wire.ts';
-import type { Context, Generator } from './context.ts';
-import { asEveryAnswer } from './every-answer.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
+import { fieldRules } from './rules/fields.ts';
+import { filterRules } from './rules/filters.ts';
+import { headerRules } from './rules/headers.ts';
+import { listRules } from './rules/lists.ts';
+import { refusalRules } from './rules/refusals.ts';
+import { relationRules } from './rules/relations.ts';
+import { RATES, serviceRules, settingRules } from './rules/service.ts';
+import { viewRules } from './rules/views.ts';
+import { writeRules } from './rules/writes.ts';
+import type { Context } from './scene.ts';
 
-const generators: readonly Generator[] = [
-  operations,
-  adopted,
-  identifiers,
-  fields,
-  patches,
-  reads,
-  lists,
-  paging,
-  filters,
-  views,
-  variants,
-  relations,
-  conflicts,
-  errors,
-  mediaTypes,
-  requestIds,
-  preconditions,
-  preferences,
-  formats,
-  compression,
-  limits,
-  cors,
-  access,
+const RULES = [
+  ...writeRules,
+  ...fieldRules,
+  ...listRules,
+  ...filterRules,
+  ...viewRules,
+  ...relationRules,
+  ...refusalRules,
+  ...headerRules,
+  ...settingRules,
 ];
-
-/** Rules that have nothing to do with types: they show at the first one that can show them. */
-const ofService: readonly Generator[] = [breadth, wire, health, storage, rates];
 
 /** Where the values of samples start: two replays on one database must not share any. */
 const DEFAULT_SEED = 1000;
@@ -91,8 +54,8 @@ const served = (model: Model): readonly RecordType[] =>
 function shownHere(context: Context, contextOf: ContextOf): readonly Case[] {
   const all = served(context.model);
   const before = all.slice(0, all.indexOf(context.type));
-  return ofService.flatMap((generate) =>
-    before.some((other) => generate(contextOf(other)).length > 0) ? [] : generate(context),
+  return serviceRules.flatMap((rule) =>
+    before.some((other) => rule(contextOf(other)).length > 0) ? [] : rule(context),
   );
 }
 
@@ -104,8 +67,7 @@ export function suiteOf(model: Model, type: RecordType, options: SuiteOptions = 
   if (type.operations.size === 0) return [];
   const contextOf = contextsOf(model, options);
   const context = contextOf(type);
-  const cases = [...generators.flatMap((generate) => generate(context)), ...shownHere(context, contextOf)];
-  return cases.map(asEveryAnswer);
+  return [...RULES.flatMap((rule) => rule(context)), ...shownHere(context, contextOf)];
 }
 
 export function suiteOfAll(model: Model, options: SuiteOptions = {}): readonly Case[] {

@@ -4,7 +4,7 @@ import type { Descriptor } from '../../engine/descriptor/descriptor.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { resolveModel } from '../../engine/model/resolve.ts';
 import { createClient } from '../../engine/suite/client.ts';
-import { collectionPath } from '../../engine/suite/addresses.ts';
+import { collectionPath } from '../../engine/suite/call.ts';
 import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
 import { type DatabaseKind, databaseKinds } from '../support/databases.ts';

@@ -11,7 +11,7 @@ import {
   takeValue,
 } from '../../engine/raw-json.ts';
 import { mergePatch } from '../../engine/storage/write/record.ts';
-import { mergePatch as expectedPatch } from '../../engine/suite/reference/merge-patch.ts';
+import { mergePatch as expectedPatch } from '../../engine/suite/values.ts';
 import { isObject, type JsonValue } from '../../engine/json.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';
 
@@ -123,7 +123,7 @@ test.each([
   expect(mergePatch(target, patch)).toBe(expected);
 });
 
-test('a patched text is that of the reference model', () => {
+test('a patched text is that of the oracle', () => {
   const property = fc.property(rawJson, rawJson, (target, patch) => {
     expect(mergePatch(target, patch)).toBe(expectedPatch(target, patch));
     expect(mergePatch(target, '{}')).toBe(target.startsWith('{') ? target : '{}');

@@ -18,7 +18,13 @@ import {
 import { loadModel } from '../support/model.ts';
 
 /** A service of which everything is known, and which has everything that can be set up. */
-const settings = { ...readSettings({}), corsOrigins: ['https://a.example'], rateLimit: 20, requestTimeout: 600 };
+const settings = {
+  ...readSettings({}),
+  corsOrigins: ['https://a.example'],
+  rateLimit: 20,
+  requestTimeout: 600,
+  writeRows: 20,
+};
 const deployment = { ...deploymentOf(settings), guarded: true, hasReader: true };
 
 function contractOf(directory: string) {
@@ -33,10 +39,9 @@ const guarded = contractOf('tests/fixtures/schemas/preconditions-required');
 const all = [...shipped.cases, ...guarded.cases];
 
 /**
- * No input causes the one; the others need a database that is slow, which tests/storage/readers and tests/postgres/time bring about,
- * and more rows than a suite makes, which tests/storage/sets does.
+ * No input causes the one; the other needs a database that is slow, which tests/storage/readers and tests/postgres/time bring about.
  */
-const NEVER: readonly string[] = ['internal-error', 'statement-timeout', 'too-many-rows'];
+const NEVER: readonly string[] = ['internal-error', 'statement-timeout'];
 /** They have nothing to do with what is asked: any operation shows them. */
 const OF_SERVICE: ReadonlySet<string> = new Set(['429', '503', '507']);
 

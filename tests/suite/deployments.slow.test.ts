@@ -3,7 +3,7 @@ import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import type { Case } from '../../engine/suite/case.ts';
 import { type Deployment, deploymentOf } from '../../engine/suite/deployment.ts';
-import type { Tokens } from '../../engine/suite/send-step.ts';
+import type { Tokens } from '../../engine/suite/replay.ts';
 import { suiteOfAll } from '../../engine/suite/suite.ts';
 import { loadModel } from '../support/model.ts';
 import { type Bench, openBench, replayAll } from '../support/replaying.ts';
@@ -41,6 +41,7 @@ const SETUPS: readonly Setup[] = [
     tokens,
     groups: ['access', 'cors', 'request ids', 'operations'],
   },
+  { name: 'few rows for one write', settings: { writeRows: 20 }, groups: ['limits', 'relations'] },
   { name: 'a rate limit', settings: { rateLimit: 20 }, groups: ['rates'] },
 ];
 

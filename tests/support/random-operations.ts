@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { isObject, pointer } from '../../engine/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { raw } from '../../engine/suite/json-tree.ts';
-import { represent, type Shown, shownBy } from '../../engine/suite/reference/views.ts';
-import { type Id, idValue, type Row, rowOf, rowsOf, type World } from '../../engine/suite/reference/world.ts';
+import { represent, type Shown, shownBy } from '../../engine/suite/reads.ts';
+import { type Id, idValue, type Row, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
 
 export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
 

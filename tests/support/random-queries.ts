@@ -1,10 +1,8 @@
 /** Random views and lists of whatever type there is, drawn from a stream of numbers. */
 import type { JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
-import type { FilterRequest } from '../../engine/suite/reference/lists.ts';
-import type { ListRequest } from '../../engine/suite/reference/reference.ts';
-import type { ViewRequest } from '../../engine/suite/reference/views.ts';
-import { rowsOf, type World } from '../../engine/suite/reference/world.ts';
+import type { FilterRequest, ListRequest, ViewRequest } from '../../engine/suite/reads.ts';
+import { rowsOf, type World } from '../../engine/suite/world.ts';
 import type { Draw } from './random-operations.ts';
 
 const MAX_DEPTH = 4;
@@ -61,10 +59,14 @@ function drawFilter(draw: Draw, type: RecordType): FilterRequest[] {
   ];
 }
 
-export function drawList(world: World, draw: Draw, type: RecordType): ListRequest {
+export function drawList(
+  world: World,
+  draw: Draw,
+  type: RecordType,
+): { readonly list: ListRequest; readonly view: ViewRequest } {
   const filters = draw(2) === 1 ? drawFilter(draw, type) : [];
   const [path = type.identifier.name] = drawField(draw, type) ?? [];
   const order = draw(3) === 0 ? undefined : [{ path, descending: draw(2) === 1 }];
   const page = draw(3) === 0 ? {} : { offset: draw(3), limit: draw(1 + Math.min(6, rowsOf(world, type).size)) };
-  return { filters, ...(order ? { order } : {}), ...page, view: drawView(draw, type) };
+  return { list: { filters, ...(order ? { order } : {}), ...page }, view: drawView(draw, type) };
 }

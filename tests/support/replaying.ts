@@ -5,7 +5,7 @@ import type { Case } from '../../engine/suite/case.ts';
 import { formatFailures } from '../../engine/suite/report.ts';
 import { type Client, createClient } from '../../engine/suite/client.ts';
 import { createReplayer, type Replayer } from '../../engine/suite/replay.ts';
-import type { Tokens } from '../../engine/suite/send-step.ts';
+import type { Tokens } from '../../engine/suite/replay.ts';
 import { conditionsFor } from './conditions.ts';
 import { type DatabaseKind, onDisk } from './databases.ts';
 import { createObserver, type Observer } from './observer.ts';

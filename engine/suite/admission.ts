@@ -1,0 +1,159 @@
+/** What the oracle refuses before any record is looked at: who asks, where, how, how much, and what the query says. */
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { allowedMethods, type Call, collectionPath, METHODS, pathOf, takesBody } from './call.ts';
+import type { Condition } from './case.ts';
+import type { Deployment } from './deployment.ts';
+import { type RefusalCode, refuse } from './refusal.ts';
+import type { World } from './world.ts';
+
+export const JSON_TYPE = 'application/json';
+export const NDJSON = 'application/x-ndjson';
+export const CSV = 'text/csv';
+export const PATCHES = ['application/merge-patch+json', JSON_TYPE] as const;
+
+const CHALLENGES: Readonly<Record<string, string>> = { nobody: 'Bearer', stranger: 'Bearer error="invalid_token"' };
+
+/** Of those on offer, the one that a header such as Accept likes best; undefined where it takes none of them. */
+export function preferred(header: string, offers: readonly string[]): string | undefined {
+  const ranges = header.split(',').map((part) => {
+    const [range = '', ...parameters] = part.split(';').map((word) => word.trim());
+    const weight = parameters.find((one) => one.startsWith('q='));
+    return { range, quality: weight === undefined ? 1 : Number(weight.slice(2)) };
+  });
+  const fits = (offer: string): number =>
+    [offer, `${offer.split('/')[0]}/*`, '*/*', '*'].flatMap(
+      (name) => ranges.find(({ range }) => range === name) ?? [],
+    )[0]?.quality ?? 0;
+  return offers.filter((offer) => fits(offer) > 0).toSorted((a, b) => fits(b) - fits(a))[0];
+}
+
+const offersOf = ({ method, id, path }: Call): readonly string[] =>
+  (method === 'GET' || method === 'HEAD') && id === undefined && (path === undefined || path.startsWith('{+'))
+    ? [JSON_TYPE, NDJSON, CSV]
+    : [JSON_TYPE];
+
+/** What a path addresses: the collection, one record, or nothing. */
+export function addressed({ type, id, path }: Call): 'collection' | 'item' | undefined {
+  if (path === undefined) return id === undefined ? 'collection' : 'item';
+  const plain = path.split('?')[0] ?? '';
+  if (plain.startsWith('{+') || plain === collectionPath(type)) return 'collection';
+  const [, rest = ''] = plain.split(`${collectionPath(type)}/`);
+  return rest === '' || rest.includes('/') ? undefined : 'item';
+}
+
+export interface Setting {
+  readonly world: World;
+  readonly call: Call;
+  readonly deployment: Deployment;
+  readonly given: Condition | undefined;
+}
+
+/** What a service does not write, and why. */
+const FAILURES: Partial<Record<Condition, RefusalCode>> = {
+  'database held': 'storage-busy',
+  'database full': 'storage-full',
+  'memory used up': 'overloaded',
+};
+
+export function failWhere({ given, call }: Setting): void {
+  const code = given && FAILURES[given];
+  if (code === undefined || READING.includes(call.method)) return;
+  refuse(code, code === 'storage-full' ? {} : { answered: { 'retry-after': '{wait:seconds}' } });
+}
+
+export const header = ({ headers = {} }: Call, name: string): string | undefined => headers[name];
+
+export const isPreflight = (call: Call): boolean =>
+  call.method === 'OPTIONS' && header(call, 'access-control-request-method') !== undefined;
+
+/** Who asks, where, and how: everything that is refused before body and query are looked at. */
+export function admit({ call, deployment }: Setting): void {
+  const { type, method, as } = call;
+  const { urlLimit = Infinity } = deployment;
+  if (as === 'nobody' || as === 'stranger')
+    refuse('unauthorized', {
+      headers: ['Authorization'],
+      answered: { 'www-authenticate': CHALLENGES[as] ?? '', vary: 'Authorization' },
+    });
+  if (pathOf(call).length > urlLimit) refuse('uri-too-long');
+  const place = addressed(call);
+  if (place === undefined) refuse('path-not-found');
+  const allowed = allowedMethods(type, place === 'item');
+  if (!allowed.includes(method)) refuse('method-not-allowed', { answered: { allow: allowed.join(', ') } });
+  if (as === 'reader' && !READING.includes(method))
+    refuse('forbidden', { answered: { 'www-authenticate': 'Bearer error="insufficient_scope"' } });
+  if (preferred(header(call, 'accept') ?? '*/*', offersOf(call)) === undefined)
+    refuse('not-acceptable', { headers: ['Accept'] });
+  if (takesBody(call)) admitContent(call, deployment);
+}
+
+export const READING: readonly string[] = [...METHODS.list, 'OPTIONS'];
+
+function admitContent(
+  call: Call,
+  { bodyLimit = Infinity, bodyKeys = Infinity, bodyItems = Infinity, bodyDepth = Infinity }: Deployment,
+): void {
+  const takes = call.method === 'PATCH' ? PATCHES : [JSON_TYPE];
+  if (!takes.some((one) => one === (header(call, 'content-type') ?? JSON_TYPE)))
+    refuse('unsupported-media-type', {
+      headers: ['Content-Type'],
+      answered: { [call.method === 'PATCH' ? 'accept-patch' : 'accept']: takes.join(', ') },
+    });
+  if (header(call, 'content-encoding') !== undefined)
+    refuse('unsupported-media-type', { headers: ['Content-Encoding'], answered: { 'accept-encoding': 'identity' } });
+  const { text = '', padTo = 0 } = call;
+  const { keys, items, levels } = sizeOf(parsed(text) ?? null);
+  const tooMuch = levels <= bodyDepth && (keys > bodyKeys || items > bodyItems);
+  if (Math.max(text.length, padTo) > bodyLimit || tooMuch) refuse('content-too-large');
+}
+
+/** Keys in all objects, items of the longest array, and levels. */
+function sizeOf(value: JsonValue): { readonly keys: number; readonly items: number; readonly levels: number } {
+  if (typeof value !== 'object' || value === null) return { keys: 0, items: 0, levels: 0 };
+  const own: readonly JsonValue[] = Object.values(value);
+  const inner = own.map(sizeOf);
+  return {
+    keys: inner.reduce((sum, { keys }) => sum + keys, Array.isArray(value) ? 0 : own.length),
+    items: inner.reduce((most, { items }) => Math.max(most, items), Array.isArray(value) ? own.length : 0),
+    levels: inner.reduce((most, { levels }) => Math.max(most, levels), 0) + 1,
+  };
+}
+
+const isIdentifier = (text: string): boolean =>
+  /^([1-9]\d*|\{[^+].*\})$/.test(text) && !(Number(text) > Number.MAX_SAFE_INTEGER);
+
+/** What the query string, the path and the headers say. */
+export function admitQuery({ call }: Setting): void {
+  const { type, path, wrong = [], list = {}, view = {} } = call;
+  const text = path?.split('?')[0]?.split('/').at(-1) ?? '';
+  if (addressed(call) === 'item' && path !== undefined && !isIdentifier(text))
+    refuse('invalid-identifier', { parameters: ['id'] });
+  const named = wrong.map((part) => /^(\w+)=/.exec(part)?.[1]);
+  const known = named.flatMap((name) => (name === undefined || name.startsWith('_cnd') ? [] : name));
+  // Of two cursors, only the first is told.
+  const told = known[0] === 'after' ? ['after'] : known;
+  if (wrong.length > 0) refuse('invalid-query', known.length === wrong.length ? { parameters: told } : {});
+  if ((list.limit ?? 0) > type.maxLimit) refuse('invalid-query');
+  if (mediaType(call) === CSV && view.include?.length) refuse('invalid-query', { parameters: ['include'] });
+  const key = header(call, 'idempotency-key');
+  if (key !== undefined && !/^[!-~]{1,255}$/.test(key)) refuse('invalid-header', { headers: ['Idempotency-Key'] });
+}
+
+export const mediaType = (call: Call): string =>
+  preferred(header(call, 'accept') ?? '*/*', offersOf(call)) ?? JSON_TYPE;
+
+/** The body as it is read. */
+export function readBody({ call, deployment: { bodyDepth = Infinity } }: Setting): JsonObject {
+  const body = call.text === undefined ? call.body : parsed(call.text);
+  if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth)) refuse('invalid-json');
+  if (!isObject(body)) refuse('invalid-body', { pointers: [''] });
+  return body;
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,152 @@
+/** A request in the words of the rules, and as it goes over the wire. */
+import type { Operation } from '../descriptor/descriptor.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../model/model.ts';
+import { reference } from './bindings.ts';
+import type { Request, Sender } from './case.ts';
+import type { FilterRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
+import { type Id, idValue } from './world.ts';
+
+/** Parts of a query string: `key=value`, already encoded. */
+export type Query = readonly string[];
+
+export interface Call {
+  readonly type: RecordType;
+  readonly method: string;
+  /** The record that is addressed; undefined for the collection. */
+  readonly id?: Id | undefined;
+  /** The address, where type and identifier do not say it: a link of an earlier answer, a malformed path. */
+  readonly path?: string;
+  readonly view?: ViewRequest;
+  readonly list?: ListRequest;
+  /** How page and order of `list` are written, where it is not the usual way. */
+  readonly form?: Query;
+  /** Parts of the query string that are refused. */
+  readonly wrong?: Query;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Leaves out the If-Match that types with `preconditions: required` need. */
+  readonly unguarded?: true;
+  readonly body?: JsonValue;
+  /** What is sent in place of `body`, which says what it means. */
+  readonly text?: string;
+  readonly padTo?: number;
+  /** The variable that an answer is bound to, or that is sent in place of `body`. */
+  readonly bound?: string;
+  readonly as?: Sender;
+  /** The variable that is bound to the entity tag of the answer. */
+  readonly tag?: string;
+  /** The variable that is bound to the length of the answer. */
+  readonly length?: string;
+  /** The variables that are bound to the addresses in `Link`; null where a relation must be absent. */
+  readonly links?: Readonly<Record<string, string | null>>;
+}
+
+/** An identifier that no record has: clients cannot choose it. */
+export const MISSING_ID = MAX_GIVEN_IDENTIFIER + 1;
+
+/** The variable as a path holds it. */
+export const idText = (id: Id): string => (typeof id === 'string' ? `{${id}}` : String(id));
+
+export const linkTo = (type: RecordType, id: Id): JsonObject => ({ [type.identifier.name]: idValue(id) });
+
+export const parameter = (key: string, value: string): string => `${key}=${encodeURIComponent(value)}`;
+
+/** `_cnd[limit]` with each step encoded but the brackets raw, as most clients send it. */
+export const cnd = (...steps: readonly string[]): string =>
+  `_cnd${steps.map((step) => `[${encodeURIComponent(step)}]`).join('')}`;
+
+export const search = (query: Query): string => (query.length === 0 ? '' : `?${query.join('&')}`);
+
+export const collectionPath = (type: RecordType, query: Query = []): string =>
+  `/api/${encodeURIComponent(type.path)}${search(query)}`;
+
+export const itemPath = (type: RecordType, id: Id, query: Query = []): string =>
+  `${collectionPath(type)}/${idText(id)}${search(query)}`;
+
+const viewQuery = ({ include, fields, variant }: ViewRequest): Query => [
+  ...(include === undefined ? [] : [parameter('include', include.join(','))]),
+  ...(fields === undefined ? [] : [parameter('fields', fields.join(','))]),
+  ...(variant === undefined ? [] : [parameter('variant', variant)]),
+];
+
+function filterQuery({ path, operator, value, ids }: FilterRequest): Query {
+  const key = operator === 'eq' ? cnd(path) : cnd(path, operator);
+  if (ids) return ids.map((id) => `${key}=${idText(id)}`);
+  return [value].flat().map((one) => parameter(key, String(one)));
+}
+
+const orderQuery = (order: readonly OrderRequest[]): Query =>
+  order.flatMap(({ path, descending }) => [
+    parameter(cnd('orderBy'), path),
+    ...(descending ? [parameter(cnd('orderBy'), 'desc')] : []),
+  ]);
+
+const pageQuery = ({ offset, limit }: ListRequest): Query => [
+  ...(offset === undefined ? [] : [parameter(cnd('limit', '0'), String(offset))]),
+  ...(limit === undefined ? [] : [parameter(cnd('limit', '1'), String(limit))]),
+];
+
+const listQuery = (list: ListRequest, form: Query | undefined): Query => [
+  ...(list.filters ?? []).flatMap(filterQuery),
+  ...(form ?? [...orderQuery(list.order ?? []), ...pageQuery(list)]),
+];
+
+const CHANGING: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE']);
+
+export const takesBody = ({ method }: Pick<Call, 'method'>): boolean => method.startsWith('P');
+
+export const pathOf = ({ type, id, path, view = {}, list = {}, form, wrong = [] }: Call): string => {
+  if (path !== undefined)
+    return wrong.length === 0 ? path : `${path}${/^\{|\?/.test(path) ? '&' : '?'}${wrong.join('&')}`;
+  const query = [...listQuery(list, form), ...viewQuery(view), ...wrong];
+  return id === undefined ? collectionPath(type, query) : itemPath(type, id, query);
+};
+
+/** What a write to a type with `preconditions: required` needs; any record that is there will do. */
+const isGuarded = ({ type, method, headers, unguarded }: Call): boolean =>
+  type.preconditions === 'required' && CHANGING.has(method) && !unguarded && headers?.['if-match'] === undefined;
+
+export function requestOf(call: Call): Request {
+  const { method, text, padTo, as, bound } = call;
+  const body = bound !== undefined && takesBody(call) ? reference(bound) : call.body;
+  const headers = { ...call.headers, ...(isGuarded(call) ? { 'if-match': '*' } : {}) };
+  return {
+    method,
+    path: pathOf(call),
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(text === undefined ? {} : { text }),
+    ...(text !== undefined || body === undefined ? {} : { body }),
+    ...(padTo === undefined ? {} : { padTo }),
+    ...(as === undefined ? {} : { as }),
+  };
+}
+
+/** The methods of each operation. */
+export const METHODS = {
+  list: ['GET', 'HEAD'],
+  create: ['POST'],
+  get: ['GET', 'HEAD'],
+  update: ['PUT', 'PATCH'],
+  delete: ['DELETE'],
+} as const satisfies Record<Operation, readonly string[]>;
+
+const COLLECTION: ReadonlySet<Operation> = new Set(['list', 'create']);
+
+/** What a path of the type allows, OPTIONS included. */
+export function allowedMethods(type: RecordType, onItem: boolean): readonly string[] {
+  const operations = [...type.operations].filter((one) => COLLECTION.has(one) !== onItem);
+  return [...operations.flatMap((one) => METHODS[one]), 'OPTIONS'];
+}
+
+/** One request for each operation and method, HEAD apart: it gets past the router, and finds no record. */
+export const endpoints = (type: RecordType): readonly Call[] =>
+  [...type.operations].flatMap((operation) =>
+    METHODS[operation]
+      .filter((method) => method !== 'HEAD')
+      .map((method) => ({
+        type,
+        method,
+        ...(COLLECTION.has(operation) ? {} : { id: MISSING_ID }),
+        ...(method.startsWith('P') ? { body: {} } : {}),
+      })),
+  );

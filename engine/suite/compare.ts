@@ -1,0 +1,215 @@
+/** An answer against what a case expects of it: status, headers, body place by place, and for refusals the shape of RFC 9457. */
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { bind, type Bindings, fill, reference, referenceName } from './bindings.ts';
+import type { ExpectedProblem, Expectation } from './case.ts';
+import type { Answer } from './client.ts';
+import { keysOf, rawText, readJson, type Tree, valueOf } from './json-tree.ts';
+
+export interface Difference {
+  /** Where: `status`, `header location`, `body/zone/zone_id`. */
+  readonly place: string;
+  readonly expected: string;
+  readonly got: string;
+}
+
+const SHOWN = 400;
+
+/** A value as a report shows it. */
+export function shown(value: JsonValue | undefined): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text;
+}
+
+export const difference = (place: string, expected: JsonValue | undefined, got: JsonValue | undefined): Difference => ({
+  place,
+  expected: shown(expected),
+  got: shown(got),
+});
+
+const differs = (place: string, expected: JsonValue | undefined, got: Tree | undefined): Difference =>
+  difference(place, expected, got && (JSON.parse(got.text) as JsonValue));
+
+function matchReference(name: string, got: Tree | undefined, place: string, bindings: Bindings): Difference[] {
+  const known = bindings.get(name);
+  if (known !== undefined) return match(known, got, place, bindings);
+  const refusal = got === undefined ? 'a value' : bind(name, valueOf(got), bindings);
+  return refusal === undefined ? [] : [{ place, expected: `${refusal} (${name})`, got: got?.text ?? 'nothing' }];
+}
+
+function matchArray(expected: readonly JsonValue[], got: Tree | undefined, place: string, bindings: Bindings) {
+  const found = got?.items;
+  if (!found) return [differs(place, expected, got)];
+  const items = expected.flatMap((item, index) => match(item, found[index], `${place}/${index}`, bindings));
+  const surplus = found
+    .slice(expected.length)
+    .map((item, index) => differs(`${place}/${expected.length + index}`, undefined, item));
+  return [...items, ...surplus];
+}
+
+function matchObject(expected: JsonObject, got: Tree | undefined, place: string, bindings: Bindings) {
+  const found = got?.members;
+  if (!found) return [differs(place, expected, got)];
+  const keys = new Set([...Object.keys(expected).filter((key) => key !== '$keys'), ...found.keys()]);
+  return [
+    ...[...keys].flatMap((key) => matchKey(expected, found, key, `${place}/${escapeStep(key)}`, bindings)),
+    ...matchOrder(keysOf(expected), found, place),
+  ];
+}
+
+type Members = ReadonlyMap<string, Tree>;
+
+function matchKey(expected: JsonObject, got: Members, key: string, place: string, bindings: Bindings): Difference[] {
+  const wanted = Object.hasOwn(expected, key) ? expected[key] : undefined;
+  const found = got.get(key);
+  return wanted === undefined ? [differs(place, undefined, found)] : match(wanted, found, place, bindings);
+}
+
+function matchOrder(expected: readonly string[], got: Members, place: string): Difference[] {
+  const found = [...got.keys()].filter((key) => expected.includes(key));
+  return JSON.stringify(expected) === JSON.stringify(found) ? [] : [difference(`${place} keys`, expected, found)];
+}
+
+/** Every place where `got` is not what the template `expected` says. */
+export function match(expected: JsonValue, got: Tree | undefined, place: string, bindings: Bindings): Difference[] {
+  if (Array.isArray(expected)) return matchArray(expected, got, place, bindings);
+  if (!isObject(expected))
+    return got !== undefined && JSON.parse(got.text) === expected ? [] : [differs(place, expected, got)];
+  const name = referenceName(expected);
+  if (name !== undefined) return matchReference(name, got, place, bindings);
+  const text = rawText(expected);
+  if (text !== undefined) return text === got?.text ? [] : [{ place, expected: text, got: got?.text ?? 'nothing' }];
+  if (expected['$merge'] !== undefined) return match(fill(expected, bindings), got, place, bindings);
+  return matchObject(expected, got, place, bindings);
+}
+
+/** The variable that stands for any word, and is not bound. */
+const ANYTHING = '*';
+const WORD = /^[\w.:/+=-]{1,128}$/;
+const VARIABLE = /\{([^{}]+)\}/;
+const PROBLEM_TYPE = 'application/problem+json';
+
+const itemsOf = (text: string): readonly string[] => text.split(',').map((item) => item.trim().toLowerCase());
+
+const holds = (expected: string, got: string): boolean =>
+  itemsOf(expected).every((item) => itemsOf(got).includes(item));
+const same = (expected: string, got: string): boolean => holds(expected, got) && holds(got, expected);
+
+/** Headers whose items stand in any order; of the last ones there may be more than a case knows of. */
+const LISTS: ReadonlyMap<string, (expected: string, got: string) => boolean> = new Map([
+  ['allow', same],
+  ['accept-patch', same],
+  ['vary', holds],
+  ['access-control-allow-headers', holds],
+  ['access-control-allow-methods', holds],
+  ['access-control-expose-headers', holds],
+]);
+
+function matchText(name: string, expected: string | null, got: string | undefined): Difference[] {
+  const compare = LISTS.get(name);
+  const equal = compare && expected !== null && got !== undefined ? compare(expected, got) : expected === (got ?? null);
+  return equal ? [] : [difference(`header ${name}`, expected ?? undefined, got)];
+}
+
+/** A header may hold one variable: `/api/orders/{Order:1}`. That of an identifier stands for digits. */
+function matchHeader(name: string, expected: string | null, got: string | undefined, bindings: Bindings): Difference[] {
+  const [place, variable] = VARIABLE.exec(expected ?? '') ?? [];
+  if (expected === null || got === undefined || place === undefined || variable === undefined)
+    return matchText(name, expected, got);
+  const [head = '', tail = ''] = expected.split(place);
+  const middle = got.slice(head.length, tail === '' ? undefined : -tail.length);
+  if (variable === ANYTHING) return WORD.test(middle) ? [] : [difference(`header ${name}`, expected, got)];
+  const fits = got === head + middle + tail && (!variable.includes(':') || /^\d+$/.test(middle));
+  if (!fits) return [difference(`header ${name}`, expected, got)];
+  return match(reference(variable), tree(variable.includes(':') ? Number(middle) : middle), `header ${name}`, bindings);
+}
+
+/** The addresses in `Link` by their relation (RFC 8288). */
+const linkTargets = (header = ''): ReadonlyMap<string, string> =>
+  new Map(
+    [...header.matchAll(/<([^>]*)>; rel="([^"]*)"/g)].map(([, target = '', relation = '']) => [relation, target]),
+  );
+
+function matchLinks({ links = {} }: Expectation, { headers }: Answer, bindings: Bindings): Difference[] {
+  const targets = linkTargets(headers['link']);
+  return Object.entries(links).flatMap(([relation, variable]) => {
+    const [place, target] = [`link ${relation}`, targets.get(relation)];
+    if (variable === ANYTHING) return target === undefined ? [difference(place, 'an address', undefined)] : [];
+    if (variable !== null)
+      return match(reference(variable), target === undefined ? target : tree(target), place, bindings);
+    return target === undefined ? [] : [difference(place, undefined, target)];
+  });
+}
+
+const tree = (value: string | number): Tree => ({ text: JSON.stringify(value) });
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function matchList(place: string, expected: readonly string[] | undefined, got: readonly JsonValue[]): Difference[] {
+  if (expected === undefined) return [];
+  return JSON.stringify(expected) === JSON.stringify(got) ? [] : [difference(place, expected, got)];
+}
+
+/** One parameter may have several faults; which is told first does not matter. */
+const distinct = (names: readonly JsonValue[]): readonly string[] => [...new Set(names.map(String))].toSorted();
+
+/** What the errors of a problem point at, in one of the three ways. */
+const places = (problem: JsonObject, kind: string): readonly JsonValue[] =>
+  (Array.isArray(problem['errors']) ? problem['errors'] : []).flatMap((one: JsonValue) =>
+    isObject(one) ? (one[kind] ?? []) : [],
+  );
+
+const text = (value: JsonValue | undefined): boolean => typeof value === 'string' && value !== '';
+
+function matchMembers(problem: JsonObject, status: number, { unaddressed }: ExpectedProblem): Difference[] {
+  const wrong: Difference[] = [];
+  if (!text(problem['title'])) wrong.push(difference('problem title', 'a text', problem['title']));
+  if (!text(problem['detail'])) wrong.push(difference('problem detail', 'a text', problem['detail']));
+  if (problem['message'] !== problem['detail'])
+    wrong.push(difference('problem message', problem['detail'], problem['message']));
+  if (!unaddressed && !text(problem['instance']))
+    wrong.push(difference('problem instance', 'a text', problem['instance']));
+  if (problem['status'] !== status) wrong.push(difference('problem status', status, problem['status']));
+  return wrong;
+}
+
+function matchProblem(expected: ExpectedProblem, status: number, { headers, text: body }: Answer): Difference[] {
+  const problem = parsed(body);
+  if (!isObject(problem)) return [difference('body', 'a problem', body)];
+  const mediaType = headers['content-type']?.split(';')[0];
+  const type = `urn:problem:${expected.code ?? String(problem['type']).replace('urn:problem:', '')}`;
+  return [
+    ...(mediaType === PROBLEM_TYPE ? [] : [difference('header content-type', PROBLEM_TYPE, headers['content-type'])]),
+    ...(problem['type'] === type ? [] : [difference('problem type', type, problem['type'])]),
+    ...matchMembers(problem, status, expected),
+    ...matchList('problem pointers', expected.pointers, places(problem, 'pointer')),
+    ...matchList(
+      'problem parameters',
+      expected.parameters && distinct(expected.parameters),
+      distinct(places(problem, 'parameter')),
+    ),
+    ...matchList('problem headers', expected.headers, places(problem, 'header')),
+  ];
+}
+
+function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
+  if (expect.empty) return answer.text === '' ? [] : [difference('body', undefined, answer.text)];
+  if (expect.problem) return matchProblem(expect.problem, expect.status, answer);
+  if (expect.body === undefined) return [];
+  return match(expect.body, readJson(answer.text) ?? tree(answer.text), 'body', bindings);
+}
+
+/** Every point in which the answer differs from what is expected. */
+export function compareAnswer(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
+  const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
+    matchHeader(name, value, answer.headers[name], bindings),
+  );
+  if (answer.status === expect.status)
+    return [...headers, ...matchLinks(expect, answer, bindings), ...matchBody(expect, answer, bindings)];
+  return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];
+}

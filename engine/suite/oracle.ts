@@ -1,0 +1,298 @@
+/** The oracle: a service in memory that says what the real one must answer to a request, whatever it is. */
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { RecordType } from '../model/model.ts';
+import {
+  addressed,
+  admit,
+  admitQuery,
+  CSV,
+  failWhere,
+  header,
+  isPreflight,
+  JSON_TYPE,
+  mediaType,
+  NDJSON,
+  PATCHES,
+  preferred,
+  READING,
+  readBody,
+  type Setting,
+} from './admission.ts';
+import { reference } from './bindings.ts';
+import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.ts';
+import type { Condition, Expectation } from './case.ts';
+import type { Deployment } from './deployment.ts';
+import { writeJson } from './json-tree.ts';
+import { listed, representAll } from './reads.ts';
+import { Refusal, refuse } from './refusal.ts';
+import { changedTables, copyWorld, type Id, removeRow, replaceWorld, rowOf, rowsTouched, type World } from './world.ts';
+import { write } from './writes.ts';
+
+export interface Answered {
+  readonly expect: Expectation;
+  /** The tables that it changes; undefined where that depends on what an adopted record holds. */
+  readonly changes: readonly string[] | undefined;
+  /** The record that it made. */
+  readonly id?: Id;
+}
+
+type Headers = Readonly<Record<string, string | null>>;
+
+/** Of every answer. `Vary` may name more. */
+const ALWAYS: Headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
+const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
+
+/** What scripts of other origins may see of answers, and send, besides what the Fetch standard lets them. */
+const EXPOSED =
+  'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
+const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer';
+
+/** In characters: a service that compresses at all compresses an answer of so many. */
+export const LONG = 4096;
+
+/** A record as the view of a request shows it; undefined where there is none. */
+export const representation = (
+  world: World,
+  { type, view = {} }: Pick<Call, 'type' | 'view'>,
+  id: Id,
+): JsonObject | undefined => {
+  const row = rowOf(world, type, id);
+  return row && representAll(world, type, [row], view)[0];
+};
+
+/** What an entity tag stands for: the same text, the same tag. */
+const tagged = ({ type, list, view }: Call, ...content: readonly unknown[]): string =>
+  JSON.stringify([type.name, list ?? {}, view ?? {}, content]);
+
+/** Whether If-Match or If-None-Match names the tag. Weak ones and those of a coding only do where nothing is written. */
+function names(world: World, value: string, content: string, weakly: boolean): boolean {
+  const listedTags = value.split(',').map((one) => one.trim());
+  return listedTags.some((one) => {
+    const [, weak, name = ''] = /^(W\/)?"\{(.*?)\}(-\w+)?"$/.exec(one) ?? [];
+    return one === '*' || (world.tags.get(name) === content && (weakly || weak === undefined));
+  });
+}
+
+/** `there`: what GET of the same address would answer; undefined where nothing is there. */
+function checkPreconditions({ world, call }: Setting, there: JsonObject | undefined): void {
+  const [match, noneMatch] = [header(call, 'if-match'), header(call, 'if-none-match')];
+  const fail = (name: string): never => refuse('precondition-failed', { headers: [name] });
+  if (match === undefined && call.unguarded && call.type.preconditions === 'required')
+    refuse('precondition-required', { headers: ['If-Match'] });
+  if (match !== undefined && (there === undefined || !names(world, match, tagged(call, there), false)))
+    fail('If-Match');
+  if (noneMatch !== undefined && there !== undefined && names(world, noneMatch, tagged(call, there), true))
+    fail('If-None-Match');
+}
+
+/** An answer with a tag: the whole, or 304 where the client knows it. The same content has the same tag again. */
+function withTag(
+  { world, call }: Setting,
+  content: string,
+  headers: Headers,
+  rest: Omit<Expectation, 'headers' | 'status'>,
+): Expectation {
+  const isTagged = call.type.preconditions !== 'off';
+  if (isTagged && call.tag !== undefined) world.tags.set(call.tag, content);
+  const name = call.tag ?? [...world.tags].find((entry) => entry[1] === content)?.[0] ?? '*';
+  const etag = isTagged ? `"{${name}}${codingOf(call, rest)}"` : null;
+  const noneMatch = header(call, 'if-none-match');
+  if (isTagged && noneMatch !== undefined && names(world, noneMatch, content, true))
+    return { status: 304, headers: { etag }, empty: true };
+  return { status: 200, headers: { ...headers, etag }, ...rest };
+}
+
+/** What the tag of a compressed answer ends in. */
+function codingOf(call: Call, expect: Pick<Expectation, 'body'>): string {
+  const coding = compressed(call, JSON.stringify(expect.body ?? '').length);
+  return coding === null || coding === undefined ? '' : `-${coding}`;
+}
+
+/** null: it must not be compressed; undefined: short ones need not be. */
+function compressed(call: Call, length: number): string | null | undefined {
+  const accepted = header(call, 'accept-encoding');
+  if (accepted === undefined) return undefined;
+  const coding = preferred(accepted, ['br', 'gzip']);
+  return coding === undefined ? null : length < LONG ? undefined : coding;
+}
+
+function getRecord(setting: Setting, id: Id): Expectation {
+  const { world, call } = setting;
+  const body = representation(world, call, id);
+  if (body === undefined) return refuse('record-not-found');
+  return withTag(setting, tagged(call, body), { 'content-type': JSON_TYPE }, { body });
+}
+
+function getList(setting: Setting): Expectation {
+  const { world, call } = setting;
+  const { type, list = {}, view = {}, links } = call;
+  const { rows, total } = listed(world, type, list);
+  const body = representAll(world, type, rows, view);
+  const uncounted = header(call, 'prefer') === 'count=none';
+  const media = mediaType(call);
+  // What else is in the database is not known: only a list of named records has a known total.
+  const known = world.alone || list.filters?.some(({ operator, ids }) => operator === 'in' && ids !== undefined);
+  const headers = {
+    'content-type': media === CSV ? `${CSV}; charset=utf-8; header=present` : media,
+    ...(uncounted ? { 'x-total-count': null, 'preference-applied': 'count=none' } : {}),
+    ...(uncounted ? {} : { 'x-total-count': known ? String(total) : '{total}' }),
+  };
+  const shown = known || list.limit === 0 ? { body: bodyAs(media, type, body) } : {};
+  const page = list.limit === undefined ? {} : { links: links ?? { first: '*' } };
+  if (list.limit === undefined) return { status: 200, headers, ...shown, ...(links ? { links } : {}) };
+  return withTag(setting, tagged(call, body, total), headers, { ...page, ...shown });
+}
+
+function bodyAs(media: string, type: RecordType, records: readonly JsonObject[]): JsonValue {
+  if (media === JSON_TYPE) return records;
+  // One line is JSON by itself.
+  if (media === NDJSON) return records[0] ?? '';
+  const { identifier, defaultVariant } = type;
+  return `${[...(identifier.inRecord ? [identifier.name] : []), ...defaultVariant.fields.map(({ name }) => name)].join(',')}\r\n`;
+}
+
+/** A write is answered with the record, or without, as the client prefers it. */
+function answerWrite({ call }: Setting, status: number, body: JsonObject, headers: Headers): Expectation {
+  const prefer = header(call, 'prefer');
+  const applied = { ...headers, ...(prefer === undefined ? {} : { 'preference-applied': prefer }) };
+  return prefer === 'return=minimal'
+    ? { status: 204, headers: applied, empty: true }
+    : { status, headers: { ...applied, 'content-type': JSON_TYPE }, body };
+}
+
+const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
+
+function putRecord(setting: Setting, id: Id | undefined): readonly [Expectation, Id] {
+  const { world, call } = setting;
+  const { type, method, view = {} } = call;
+  const body = readBody(setting);
+  const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
+  const { writeRows = Infinity } = setting.deployment;
+  const written = { type, body, fields, writeRows, update: id !== undefined, patch: method === 'PATCH' };
+  const key = header(call, 'idempotency-key');
+  const before = key === undefined ? undefined : world.keys.get(key);
+  if (before && before.body !== writeJson(body)) refuse('idempotency-conflict');
+  const there = id === undefined ? undefined : representation(world, call, id);
+  const made = before?.id ?? write(world, id, written, () => checkPreconditions(setting, there));
+  const shown = before?.shown ?? representation(world, call, made) ?? {};
+  if (key !== undefined) world.keys.set(key, { body: writeJson(body), id: made, shown });
+  if (call.tag !== undefined) world.tags.set(call.tag, tagged(call, shown));
+  const location = id === undefined ? { location: itemPath(type, made) } : {};
+  return [answerWrite(setting, id === undefined ? 201 : 200, shown, { ...location, etag: etag(call) }), made];
+}
+
+function deleteRecord(setting: Setting, id: Id): Expectation {
+  const { world, call, deployment } = setting;
+  const there = representation(world, call, id);
+  if (there === undefined) return refuse('record-not-found');
+  checkPreconditions(setting, there);
+  if (rowsTouched(world, call.type, id) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
+  removeRow(world, call.type, id);
+  return answerWrite(setting, 200, there, { etag: null });
+}
+
+function options({ call }: Setting): Expectation {
+  const { type, as } = call;
+  const all = allowedMethods(type, addressed(call) === 'item');
+  const allow = as === 'reader' ? all.filter((method) => READING.includes(method)) : all;
+  const patches = allow.includes('PATCH') ? PATCHES.join(', ') : null;
+  return { status: 204, headers: { allow: allow.join(', '), 'accept-patch': patches }, empty: true };
+}
+
+/** Browsers ask in front whether they may, and send no token with that. */
+function preflight({ call }: Setting, allowed: string | null): Expectation {
+  const methods = [...call.type.operations]
+    .flatMap((operation) => METHODS[operation])
+    .filter((method) => method !== 'HEAD');
+  const permitted = {
+    'access-control-allow-methods': [...new Set(methods)].join(', '),
+    'access-control-allow-headers': SENT,
+    'access-control-max-age': '{age}',
+  };
+  const headers = { 'access-control-allow-origin': allowed, ...(allowed === null ? {} : permitted) };
+  return { status: 204, headers, empty: true };
+}
+
+/** The origin that may see the answer; undefined where nothing says who asks. */
+function allowedOrigin({ call, deployment: { corsOrigins } }: Setting): string | null | undefined {
+  const origin = header(call, 'origin');
+  if (origin === undefined || corsOrigins === undefined) return undefined;
+  return corsOrigins.includes('*') ? '*' : corsOrigins.includes(origin) ? origin : null;
+}
+
+function ofOrigin(setting: Setting): Headers {
+  const allowed = allowedOrigin(setting);
+  if (allowed === undefined || isPreflight(setting.call)) return {};
+  const exposed = allowed === null ? {} : { 'access-control-expose-headers': EXPOSED };
+  return { 'access-control-allow-origin': allowed, ...exposed };
+}
+
+const isName = (text: string): boolean => /^[\w.:/+=-]{1,128}$/.test(text);
+
+/** What every answer has, whatever it is about. */
+function completed(setting: Setting, expect: Expectation): Expectation {
+  const { call } = setting;
+  const { headers = {}, ...rest } = expect;
+  const coding = compressed(
+    call,
+    rest.problem ? (rest.problem.parameters?.length ?? 0) * 150 : JSON.stringify(rest.body ?? '').length,
+  );
+  const id = header(call, 'x-request-id') ?? '';
+  const origin = allowedOrigin(setting);
+  const vary = [
+    ...VARY,
+    ...(headers['vary'] ? [headers['vary']] : []),
+    ...(origin === undefined || origin === null || origin === '*' ? [] : ['Origin']),
+  ];
+  return {
+    ...rest,
+    ...(call.bound !== undefined && !takesBody(call) ? { body: reference(call.bound) } : {}),
+    headers: {
+      ...ALWAYS,
+      'x-request-id': isName(id) ? id : '{*}',
+      ...(coding === undefined ? {} : { 'content-encoding': coding }),
+      ...ofOrigin(setting),
+      ...(setting.given === 'service stopping' ? { connection: 'close' } : {}),
+      ...(call.length === undefined ? {} : { 'content-length': `{${call.length}}` }),
+      ...headers,
+      vary: vary.join(', '),
+    },
+  };
+}
+
+function carryOut(setting: Setting): readonly [Expectation, Id?] {
+  const { call } = setting;
+  if (isPreflight(call)) return [preflight(setting, allowedOrigin(setting) ?? null)];
+  admit(setting);
+  if (call.method === 'OPTIONS') return [options(setting)];
+  admitQuery(setting);
+  failWhere(setting);
+  const { method, id } = call;
+  if (takesBody(call)) return putRecord(setting, id);
+  if (id === undefined) return [getList(setting)];
+  return [method === 'DELETE' ? deleteRecord(setting, id) : getRecord(setting, id)];
+}
+
+/** What an answer to HEAD has is what GET's has, without what follows the headers. */
+function withoutBody(expect: Expectation): Expectation {
+  const { body: _, problem: __, ...rest } = expect;
+  return { ...rest, empty: true };
+}
+
+/** What the service must answer; the world is what it is afterwards. */
+export function answer(world: World, call: Call, deployment: Deployment = {}, given?: Condition): Answered {
+  const copy = copyWorld(world);
+  const setting = { world: copy, call, deployment, given };
+  const finish = (expect: Expectation): Expectation =>
+    completed(setting, call.method === 'HEAD' ? withoutBody(expect) : expect);
+  try {
+    const [expect, id] = carryOut(setting);
+    const changes = changedTables(world, copy);
+    replaceWorld(world, copy);
+    return { expect: finish(expect), changes, ...(id === undefined ? {} : { id }) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status, problem, headers } = error;
+    return { expect: finish({ status, headers, problem }), changes: [] };
+  }
+}

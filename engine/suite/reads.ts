@@ -1,0 +1,233 @@
+/** What reads of the oracle answer: which records, in which order, which fields and relations of them. */
+import type { OperatorName } from '../field-types/field-type.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../model/model.ts';
+import { refuse } from './refusal.ts';
+import { adoptedValue, type Id, idValue, related, type Row, rowsOf, type World } from './world.ts';
+
+/** The view parameters of a request, each as the list of names that it holds. */
+export interface ViewRequest {
+  readonly include?: readonly string[];
+  readonly fields?: readonly string[];
+  readonly variant?: string;
+}
+
+/** A dotted name: through to-one relations to a field, to the identifier, or to a relation for its identifier. */
+export interface FilterRequest {
+  readonly path: string;
+  readonly operator: OperatorName;
+  /** A list for `in`, a boolean for `null`. Identifiers are given as `ids`. */
+  readonly value?: JsonValue;
+  readonly ids?: readonly Id[];
+}
+
+export interface OrderRequest {
+  readonly path: string;
+  readonly descending: boolean;
+}
+
+export interface ListRequest {
+  readonly filters?: readonly FilterRequest[];
+  readonly order?: readonly OrderRequest[];
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+export interface Shown {
+  readonly fields: readonly Field[];
+  readonly openKeys: boolean;
+  readonly relations: ReadonlyMap<Relation, Shown>;
+}
+
+/** The part of dotted names behind `name.`. */
+const below = (paths: readonly string[], name: string): readonly string[] =>
+  paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1));
+
+const isNamed = (names: readonly string[], { name }: Relation): boolean =>
+  names.some((path) => path === name || path.startsWith(`${name}.`));
+
+/** A related record shows the fields that its relation names; open keys only where it names no selection. */
+function included(type: RecordType, paths: readonly string[]): ReadonlyMap<Relation, Shown> {
+  const relations = [...type.relations.values()].filter((relation) => isNamed(paths, relation));
+  const shown = (relation: Relation): Shown => ({
+    fields: relation.fields,
+    openKeys: relation.target.open && relation.fields.length === relation.target.defaultVariant.fields.length,
+    relations: included(relation.target, below(paths, relation.name)),
+  });
+  return new Map(relations.map((relation) => [relation, shown(relation)]));
+}
+
+/** Only what `names` names. A relation that is named itself shows all its fields, and of its relations those behind it. */
+function selected({ fields, relations, openKeys }: Shown, names: readonly string[], whole = false): Shown {
+  const inner = [...relations]
+    .filter(([relation]) => whole || isNamed(names, relation))
+    .map(([relation, view]) => {
+      const [behind, named] = [below(names, relation.name), names.includes(relation.name)];
+      return [relation, whole && !isNamed(names, relation) ? view : selected(view, behind, named)] as const;
+    });
+  return {
+    fields: whole ? fields : fields.filter(({ name }) => names.includes(name)),
+    openKeys: whole && openKeys,
+    relations: new Map(inner),
+  };
+}
+
+/** What a request shows of a record; without parameters the relations that are shown unasked, one level deep. */
+export function shownBy(type: RecordType, { include, fields, variant }: ViewRequest): Shown {
+  const own = type.variants.get(variant ?? '') ?? type.defaultVariant;
+  const unasked = [...type.relations.values()].filter(({ shown }) => shown).map(({ name }) => name);
+  const shown = { fields: own.fields, openKeys: type.open, relations: included(type, include ?? fields ?? unasked) };
+  return fields === undefined ? shown : selected(shown, fields);
+}
+
+const openKeys = ({ open }: Row): JsonObject => ({
+  ...Object.fromEntries(open),
+  ...(open.size > 1 ? { $keys: [...open.keys()] } : {}),
+});
+
+/** A record as an answer shows it, its new identifiers as variables. */
+export function represent(world: World, type: RecordType, row: Row, shown: Shown): JsonObject {
+  const { name, inRecord } = type.identifier;
+  return {
+    ...(inRecord ? { [name]: idValue(row.id) } : {}),
+    ...Object.fromEntries(shown.fields.map((field) => [field.name, row.values.get(field) ?? null])),
+    ...(shown.openKeys ? openKeys(row) : {}),
+    ...Object.fromEntries([...shown.relations].map((entry) => [entry[0].name, representRelated(world, row, ...entry)])),
+  };
+}
+
+function representRelated(world: World, row: Row, relation: Relation, view: Shown): JsonValue {
+  if (row.adopted) return adoptedValue(row.id, `${relation.name} ${shapeOf(view)}`);
+  const order = relation.target.order.map(({ field, descending }) => ({ path: field?.name ?? '', descending }));
+  const records = sorted(world, relation.target, related(world, relation, row), order);
+  const bodies = records.map((record) => represent(world, relation.target, record, view));
+  return relation.toMany ? bodies : (bodies[0] ?? null);
+}
+
+/** Two views that show the same have the same text. */
+const shapeOf = ({ fields, relations }: Shown): string =>
+  [...fields.map(({ name }) => name), ...[...relations].map(([{ name }, view]) => `${name}(${shapeOf(view)})`)].join(
+    ' ',
+  );
+
+/** Records beyond the first level of relations. */
+function deepRecords(world: World, row: Row, { relations }: Shown, level = 1): number {
+  let count = 0;
+  for (const [relation, view] of relations)
+    for (const record of row.adopted ? [] : related(world, relation, row))
+      count += Number(level > 1) + deepRecords(world, record, view, level + 1);
+  return count;
+}
+
+/** The records as one answer shows them, where it may hold so many. */
+export function representAll(
+  world: World,
+  type: RecordType,
+  rows: readonly Row[],
+  view: ViewRequest,
+): readonly JsonObject[] {
+  const shown = shownBy(type, view);
+  const isDeep = [...shown.relations.values()].some(({ relations }) => relations.size > 0);
+  if (isDeep && rows.reduce((sum, row) => sum + deepRecords(world, row, shown), 0) > MAX_DEEP_RECORDS)
+    refuse('too-many-related', { parameters: ['include'] });
+  return rows.map((row) => represent(world, type, row, shown));
+}
+
+/** What a path leads to in one record. */
+type Found = { readonly field: Field; readonly value: JsonValue } | { readonly field: undefined; readonly id?: Id };
+
+function follow(world: World, type: RecordType, row: Row | undefined, [name = '', ...rest]: readonly string[]): Found {
+  const field = type.fields.get(name);
+  if (field) return { field, value: row?.values.get(field) ?? null };
+  const relation = type.relations.get(name);
+  if (!relation) return { field: undefined, ...(row ? { id: row.id } : {}) };
+  return follow(world, relation.target, row && related(world, relation, row)[0], rest);
+}
+
+const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+/** `*` stands for any run; ASCII letters are alike in both cases. */
+function isLike(text: string, pattern: string): boolean {
+  const parts = lower(pattern)
+    .split('*')
+    .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join('.*')}$`, 'su').test(lower(text));
+}
+
+/** Null comes first. */
+function compareValues(field: Field, a: JsonValue, b: JsonValue): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return field.type.compare(a, b);
+}
+
+const compareIds = (world: World, a: Id, b: Id): number => Math.sign(world.rank(a) - world.rank(b));
+
+/** By the sign of the comparison with the operand; `ne` includes null. */
+const HOLDS: Partial<Record<OperatorName, (order: number) => boolean>> = {
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+};
+
+function matches(
+  world: World,
+  type: RecordType,
+  row: Row,
+  { path, operator, value = null, ids = [] }: FilterRequest,
+): boolean {
+  const found = follow(world, type, row, path.split('.'));
+  const isNull = found.field ? found.value === null : found.id === undefined;
+  if (operator === 'null') return isNull === value;
+  if (isNull) return operator === 'ne';
+  const compare = (operand: JsonValue | Id): number =>
+    found.field ? compareValues(found.field, found.value, operand) : compareIds(world, found.id ?? 0, operand as Id);
+  const operands: readonly (JsonValue | Id)[] = found.field ? [value].flat() : ids;
+  if (operator === 'like') return found.field !== undefined && isLike(String(found.value), String(value));
+  if (operator === 'in') return operands.some((operand) => compare(operand) === 0);
+  return HOLDS[operator]?.(compare(operands[0] ?? null)) ?? false;
+}
+
+function compareFound(world: World, a: Found, b: Found): number {
+  if (a.field && b.field) return compareValues(a.field, a.value, b.value);
+  const [first, second] = [a, b].map((one) => (one.field ? undefined : one.id));
+  if (first === undefined || second === undefined) return Number(first !== undefined) - Number(second !== undefined);
+  return compareIds(world, first, second);
+}
+
+/** By the terms, nulls first, then by identifier in the direction of the last term. */
+function sorted(world: World, type: RecordType, rows: readonly Row[], order: readonly OrderRequest[]): readonly Row[] {
+  const all = [...order, { path: '', descending: order.at(-1)?.descending ?? false }];
+  return rows.toSorted((a, b) => {
+    for (const { path, descending } of all) {
+      const steps = path.split('.');
+      const compared = compareFound(world, follow(world, type, a, steps), follow(world, type, b, steps));
+      if (compared !== 0) return descending ? -compared : compared;
+    }
+    return 0;
+  });
+}
+
+export interface Listed {
+  readonly rows: readonly Row[];
+  /** How many records match, whatever the page. */
+  readonly total: number;
+  /** Where the page begins and ends among them. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export function listed(
+  world: World,
+  type: RecordType,
+  { filters = [], order, offset = 0, limit = Infinity }: ListRequest,
+): Listed {
+  const own = type.order.map(({ field, descending }) => ({ path: field?.name ?? '', descending }));
+  const rows = [...rowsOf(world, type).values()].filter((row) =>
+    filters.every((filter) => matches(world, type, row, filter)),
+  );
+  const shown = sorted(world, type, rows, order ?? own).slice(offset, offset + limit);
+  return { rows: shown, total: rows.length, from: offset, to: offset + limit };
+}

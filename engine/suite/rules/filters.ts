@@ -1,0 +1,165 @@
+/** Filters: each operator on each field, each field as the order of a list, and paths through to-one relations. */
+import { COMPARING, type OperatorName } from '../../field-types/field-type.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Field, RecordType, Relation } from '../../model/model.ts';
+import { cnd, linkTo, parameter, type Query } from '../call.ts';
+import type { FilterRequest } from '../reads.ts';
+import { fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
+import { type Context, list, post, type Scene, send } from '../scene.ts';
+import { type Id, rowOf } from '../world.ts';
+import { canMake, comparable, page, several } from './lists.ts';
+import { offers, representative, type Rule, rule, single } from './rule.ts';
+
+const MAX_EDGES = 5;
+
+/** Long texts make long addresses, which services refuse. */
+const isShort = (value: JsonValue): boolean => JSON.stringify(value).length < 200;
+
+/** Null, values at the edges and two others. Unique fields keep away from what other records may have. */
+const samplesOf = (scene: Scene, field: Field): readonly JsonValue[] => [
+  ...(field.nullable ? [null] : []),
+  ...(field.unique ? [] : field.type.edges(field).filter(isShort).slice(0, MAX_EDGES)),
+  fresh(scene, field),
+  fresh(scene, field),
+];
+
+/** Patterns that find a text, and some that must not. */
+function patterns(text: string): readonly string[] {
+  const characters = [
+    ...[...text]
+      .slice(0, 40)
+      .filter((one) => one !== '*')
+      .join('')
+      .toWellFormed(),
+  ];
+  const [whole, head, tail] = [characters.join(''), characters.slice(0, 3).join(''), characters.slice(-3).join('')];
+  return [
+    `${head}*`,
+    `*${tail}`,
+    `*${characters.slice(1, 4).join('')}*`,
+    `${head.toUpperCase()}*`,
+    `${whole.toLowerCase()}*${tail.toUpperCase()}`,
+    `*${whole}*${'x'.repeat(40)}*`,
+    '*',
+    '%',
+    `_${characters.slice(1).join('')}`,
+    `${whole}x`,
+  ];
+}
+
+/** The operators that compare with one value. */
+const SINGLE = COMPARING.filter((name) => name !== 'in' && name !== 'null');
+
+function filtersOf(field: Field, path: string, values: readonly JsonValue[]): readonly FilterRequest[] {
+  const operands = values.filter((value) => value !== null).slice(0, 3);
+  const one = (operator: OperatorName, value: JsonValue): FilterRequest => ({ path, operator, value });
+  const all = [
+    ...SINGLE.flatMap((operator) => operands.map((value) => one(operator, value))),
+    one('in', operands.slice(0, 2)),
+    one('null', true),
+    one('null', false),
+    ...operands.flatMap((value) => patterns(String(value)).map((pattern) => one('like', pattern))),
+  ];
+  return all.filter(({ operator }) => field.type.operators.includes(operator));
+}
+
+/** Values that cannot be one of the field's, operators that its type does not know, the same key twice. */
+function badFilters({ name, type, ...field }: Field): readonly Query[] {
+  const good = parameter(cnd(name), String(type.good(field, 1)));
+  const unparsed = ['', 'x', '1x', '1e', '--1', 'TRUE'].filter((text) => type.parse(text) === undefined);
+  const unknown = [...COMPARING, 'like', 'between', ''].filter(
+    (operator) => !type.operators.some((one) => one === operator),
+  );
+  return [
+    ...unparsed.map((text) => [parameter(cnd(name), text)]),
+    ...unknown.map((operator) => [parameter(cnd(name, operator), 'x')]),
+    [parameter(cnd(name, 'null'), 'perhaps')],
+    [good, good],
+    [parameter(cnd(name, 'eq', 'x'), 'x')],
+  ];
+}
+
+/** Up to two own fields of a related record that is there. */
+function relatedFilters(scene: Scene, relation: Relation, source: Id): readonly FilterRequest[] {
+  const [id] = targetsOf(scene, relation, source);
+  const row = rowOf(scene.world, relation.target, id);
+  const fields = [...relation.target.fields.values()].filter(({ type }) => type.operators.length > 0).slice(0, 2);
+  return fields.flatMap((field) => {
+    const value = row?.values.get(field) ?? null;
+    return value === null || !isShort(value) ? [] : filtersOf(field, `${relation.name}.${field.name}`, [value]);
+  });
+}
+
+const isLinkable = ({ toMany, link, target }: Relation): boolean =>
+  !toMany && link.at === 'source' && target.identifier.inRecord;
+
+const filterable = ({ type }: Context): readonly Field[] =>
+  representative(comparable(type).filter(({ readOnly }) => !readOnly));
+
+const unknownNames = ({ identifier, relations }: RecordType): readonly string[] => [
+  'noSuchField',
+  `${identifier.name}.x`,
+  '__proto__',
+  'constructor',
+  ...[...relations.values()].filter(({ toMany }) => toMany).map(({ name }) => name),
+];
+
+export const filterRules: readonly Rule[] = [
+  rule({
+    group: 'filters',
+    when: canMake,
+    title: (_, { identifier }) => `${cnd(identifier.name)} each operator`,
+    requests: (scene) => {
+      const ids = several(scene, 3);
+      const path = scene.type.identifier.name;
+      for (const operator of SINGLE) list(scene, ids, { filters: [{ path, operator, ids: ids.slice(1, 2) }] });
+      for (const value of [true, false]) list(scene, ids, { filters: [{ path, operator: 'null', value }] });
+    },
+  }),
+  rule<Field>({
+    group: 'filters',
+    when: canMake,
+    each: filterable,
+    title: ({ name }) => `${cnd(name)} each operator, both orders`,
+    requests: (scene, field) => {
+      const values = samplesOf(scene, field);
+      const ids = values.map((value) => post(scene, { ...smallest(scene), [field.name]: value }));
+      for (const filter of filtersOf(field, field.name, values)) list(scene, ids, { filters: [filter] });
+      for (const descending of [false, true]) list(scene, ids, { order: [{ path: field.name, descending }] });
+    },
+  }),
+  rule<Field>({
+    group: 'filters',
+    when: offers('list'),
+    each: ({ type }) => representative(type.defaultVariant.fields),
+    title: ({ name }) => `${cnd(name)} what is refused`,
+    requests: (scene, field) => {
+      for (const wrong of badFilters(field)) send(scene, { method: 'GET', wrong });
+    },
+  }),
+  rule<Relation>({
+    group: 'filters',
+    when: canMake,
+    each: ({ type }) => [...type.relations.values()].filter(isLinkable),
+    title: ({ name }) => `${cnd(name)} and paths through it`,
+    requests: (scene, relation) => {
+      const { name, target, required } = relation;
+      const targets = [obtain(scene, target), obtain(scene, target)];
+      const bodies = [...targets.map((id) => linkTo(target, id)), ...(required ? [] : [null])];
+      const all = bodies.map((body) => post(scene, { ...fullest(scene), [name]: body }));
+      for (const path of [name, `${name}.${target.identifier.name}`]) {
+        for (const operator of ['eq', 'ne'] as const)
+          list(scene, all, { filters: [{ path, operator, ids: targets.slice(0, 1) }] });
+        for (const value of [true, false]) list(scene, all, { filters: [{ path, operator: 'null', value }] });
+        list(scene, all, { filters: [{ path, operator: 'in', ids: targets }] });
+        list(scene, all, { order: [{ path, descending: true }] });
+      }
+      for (const filter of relatedFilters(scene, relation, all[1] ?? '')) list(scene, all, { filters: [filter] });
+    },
+  }),
+  single({
+    group: 'filters',
+    when: offers('list'),
+    calls: (type) => unknownNames(type).map((name) => page(type, [parameter(cnd(name), '1')])),
+  }),
+];

@@ -1,0 +1,278 @@
+/** Nested writes: what each kind of relation accepts and refuses, created, emptied, replaced, updated, shared. */
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { RecordType, Relation } from '../../model/model.ts';
+import { linkTo, MISSING_ID } from '../call.ts';
+import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
+import { get, post, put, remove, type Scene, send, shownAs } from '../scene.ts';
+import { type Id, rowOf } from '../world.ts';
+import { offers, type Rule, rule } from './rule.ts';
+
+/** A rule about each relation of a type whose records can be made; `when` says about which. */
+const about = (
+  title: string,
+  when: (relation: Relation) => boolean,
+  requests: (scene: Scene, relation: Relation) => void,
+  operations: readonly string[] = ['create', 'update'],
+): Rule =>
+  rule<Relation>({
+    group: 'relations',
+    when: offers(...operations),
+    each: ({ type }) => [...type.relations.values()].filter(when),
+    title: ({ name }) => `${name}, ${title}`,
+    requests,
+  });
+
+const always = (): boolean => true;
+const hasId = ({ target }: Relation): boolean => target.identifier.inRecord;
+/** Children that cannot be without a parent. */
+const isObligatory = ({ link, owned }: Relation): boolean => link.at === 'target' && link.reference.required && !owned;
+const isMovable = (relation: Relation): boolean => hasId(relation) && !isObligatory(relation);
+const changeable = ({ fields }: Relation) => fields.find(isChangeable);
+
+/** The fullest record with this in the relation. */
+const bodyWith = (scene: Scene, { name }: Relation, value: JsonValue): JsonObject => ({
+  ...fullest(scene),
+  [name]: value,
+});
+
+/** A record with so many related ones. */
+function parentOf(scene: Scene, relation: Relation, count = 1): Id {
+  const bodies = Array.from({ length: relation.toMany ? count : 1 }, () => childBody(scene, relation));
+  return post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)));
+}
+
+/** What the record has in the relation already, each as a link. */
+const kept = (scene: Scene, relation: Relation, id: Id): readonly JsonObject[] =>
+  targetsOf(scene, relation, id).map((target) => linkTo(relation.target, target));
+
+/** What the record has in a set already, and these bodies. */
+const besides = (scene: Scene, relation: Relation, id: Id, ...bodies: readonly JsonObject[]): JsonValue =>
+  inRelation(relation, ...(relation.toMany ? kept(scene, relation, id) : []), ...bodies);
+
+const stored = ({ world }: Scene, { target }: Relation, id: Id, name: string): JsonValue => {
+  const field = target.fields.get(name);
+  return (field && rowOf(world, target, id)?.values.get(field)) ?? null;
+};
+
+/** The record as its own related record has it, with one key more. */
+function through(type: RecordType, relation: Relation, id: Id, first: Id, key: JsonObject): JsonValue {
+  const { inverse, target } = relation;
+  const back = { ...linkTo(type, id), ...key };
+  return inRelation(relation, {
+    ...linkTo(target, first),
+    ...(inverse ? { [inverse.name]: inRelation(inverse, back) } : {}),
+  });
+}
+
+const accepted: readonly Rule[] = [
+  about(
+    'created with the record, read at each depth, written back, deleted',
+    always,
+    (scene, relation) => {
+      const { name, target } = relation;
+      const include = [name, ...[...target.relations.keys()].map((inner) => `${name}.${inner}`)];
+      const bodies = [childBody(scene, relation), ...(relation.toMany ? [childBody(scene, relation)] : [])];
+      const id = post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)), { view: { include } });
+      get(scene, id);
+      get(scene, id, { view: { include } });
+      put(scene, id, shownAs(scene, id));
+      put(scene, id, {});
+      remove(scene, id);
+    },
+    ['create'],
+  ),
+  // null leaves a to-one relation, [] a set; what is owned is gone with it.
+  about('emptied', always, (scene, relation) => {
+    const id = parentOf(scene, relation);
+    put(scene, id, { [relation.name]: relation.toMany ? [] : null });
+    get(scene, id);
+  }),
+  about('some kept, some left out, some new', isMovable, (scene, relation) => {
+    const id = parentOf(scene, relation, 3);
+    const others = relation.toMany ? kept(scene, relation, id).slice(1) : [];
+    for (const links of [others, others.slice(0, 1)]) {
+      put(scene, id, { [relation.name]: inRelation(relation, ...links, childBody(scene, relation)) });
+      get(scene, id);
+    }
+  }),
+  // Keys beside the identifier: equal ones are no write, others update where the relation writes and are a conflict where it links.
+  about(
+    'a field of the related record',
+    (relation) => hasId(relation) && changeable(relation) !== undefined,
+    (scene, relation) => {
+      const { name, target, owned, toMany } = relation;
+      const field = changeable(relation);
+      const id = parentOf(scene, relation);
+      const [first] = targetsOf(scene, relation, id);
+      if (first === undefined || field === undefined) return;
+      const now = stored(scene, relation, first, field.name);
+      const other = otherThan(field, now);
+      const withValue = (value: JsonValue) => ({
+        [name]: inRelation(relation, { ...linkTo(target, first), [field.name]: value }),
+      });
+      put(scene, id, withValue(now));
+      if (other === undefined) return;
+      for (const method of ['PUT', 'PATCH']) put(scene, id, withValue(other), {}, method);
+      get(scene, id);
+      if (owned && !toMany) put(scene, id, { [name]: { [field.name]: fresh(scene, field) } });
+    },
+  ),
+  // A related record that is written holds links of its own: what they lead to is not changed from here.
+  about(
+    'a change of what the related record links',
+    (relation) => relation.nested === 'write' && hasId(relation),
+    (scene, relation) => {
+      const links = [...relation.target.relations.values()].filter(
+        (link) => link !== relation.inverse && link.nested === 'link' && link.link.at === 'source' && hasId(link),
+      );
+      for (const link of links) {
+        const field = changeable(link);
+        const linked = obtain(scene, link.target);
+        const other = field && otherThan(field, stored(scene, link, linked, field.name));
+        if (field === undefined || other === undefined) continue;
+        const child = {
+          ...childBody(scene, relation),
+          [link.name]: { ...linkTo(link.target, linked), [field.name]: other },
+        };
+        const body = { [relation.name]: inRelation(relation, child) };
+        send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
+        const id = post(scene, fullest(scene));
+        for (const method of ['PUT', 'PATCH']) put(scene, id, body, {}, method);
+        get(scene, id);
+      }
+    },
+  ),
+  // Shared, moved, or refused where it is owned.
+  about('a related record of another', isMovable, (scene, relation) => {
+    const first = parentOf(scene, relation);
+    const second = post(scene, fullest(scene));
+    for (const link of kept(scene, relation, first).slice(0, 1)) {
+      put(scene, second, { [relation.name]: inRelation(relation, link) });
+      get(scene, first);
+      get(scene, second);
+    }
+  }),
+];
+
+const refused: readonly Rule[] = [
+  about(
+    'left out on create, null, or a record that is not there',
+    ({ required }) => required,
+    (scene, relation) => {
+      const { [relation.name]: _, ...body } = fullest(scene);
+      const missing = hasId(relation) ? [{ [relation.name]: linkTo(relation.target, MISSING_ID) }] : [];
+      for (const rest of [{}, { [relation.name]: null }, ...missing])
+        send(scene, { method: 'POST', body: { ...body, ...rest } });
+    },
+    ['create'],
+  ),
+  about('values that fit no relation', always, (scene, relation) => {
+    const { name, target, toMany } = relation;
+    const id = post(scene, fullest(scene));
+    const whole = toMany ? [null, {}, 'x', 1, [1], ['x'], [null], [[]]] : ['x', 1, true, []];
+    for (const value of whole) put(scene, id, { [name]: value });
+    const key = target.identifier.name;
+    const rest = relation.nested === 'write' ? childBody(scene, relation) : {};
+    for (const value of hasId(relation) ? ['x', 0, 1.5, true] : [])
+      put(scene, id, { [name]: inRelation(relation, { ...rest, [key]: value }) });
+    if (hasId(relation)) put(scene, id, { [name]: inRelation(relation, linkTo(target, MISSING_ID)) });
+    if (!target.open) put(scene, id, { [name]: inRelation(relation, { ...childBody(scene, relation), noSuchKey: 1 }) });
+    get(scene, id);
+  }),
+  // Each field of the related record refuses what it refuses at home, and says where.
+  about(
+    'refused values in the related record',
+    ({ nested }) => nested === 'write',
+    (scene, relation) => {
+      const { name, fields, toMany } = relation;
+      const id = post(scene, fullest(scene));
+      for (const field of fields.filter(({ readOnly }) => !readOnly).slice(0, 5)) {
+        const good = toMany ? [childBody(scene, relation)] : [];
+        for (const value of field.type.bad(field).slice(0, 2)) {
+          const bad = { ...childBody(scene, relation), [field.name]: value };
+          put(scene, id, { [name]: inRelation(relation, ...good, bad) });
+        }
+      }
+      get(scene, id);
+    },
+  ),
+  // The last of several related records cannot be used: neither the record nor those before it are written.
+  about(
+    'all or nothing',
+    (relation) => relation.toMany && hasId(relation),
+    (scene, relation) => {
+      const { name, target } = relation;
+      const id = parentOf(scene, relation);
+      const missing = linkTo(target, MISSING_ID);
+      const values = fullest(scene);
+      put(scene, id, { ...values, [name]: besides(scene, relation, id, childBody(scene, relation), missing) });
+      send(scene, { method: 'POST', body: { ...values, [name]: [childBody(scene, relation), missing] } });
+      get(scene, id);
+      for (const link of kept(scene, relation, id).slice(0, 1)) put(scene, id, { [name]: [link, link] });
+    },
+  ),
+  about(
+    'a link that names no record',
+    ({ nested }) => nested === 'link',
+    (scene, relation) => {
+      const id = post(scene, fullest(scene));
+      put(scene, id, { [relation.name]: inRelation(relation, {}) });
+      get(scene, id);
+    },
+  ),
+  // The key that leads back may name the parent and nothing else.
+  about(
+    'the key that leads back',
+    ({ nested, inverse, source }) =>
+      nested === 'write' && inverse !== undefined && !inverse.toMany && source.identifier.inRecord,
+    (scene, relation) => {
+      const { name, inverse } = relation;
+      const id = post(scene, fullest(scene));
+      const child = (value: JsonValue) => ({ ...childBody(scene, relation), [inverse?.name ?? '']: value });
+      put(scene, id, { [name]: inRelation(relation, child(linkTo(scene.type, id))) });
+      for (const value of [linkTo(scene.type, MISSING_ID), null])
+        put(scene, id, { [name]: besides(scene, relation, id, child(value)) });
+      get(scene, id);
+    },
+  ),
+  // A body that reaches one record in two ways says two things of it.
+  about(
+    'given once more through the related record, with another content',
+    (relation) => relation.inverse !== undefined && relation.source.identifier.inRecord && hasId(relation),
+    (scene, relation) => {
+      const { name, inverse, target, toMany, required } = relation;
+      const { type } = scene;
+      const id = parentOf(scene, relation, 2);
+      const [first, second] = targetsOf(scene, relation, id);
+      if (first === undefined || inverse === undefined || (toMany && second === undefined)) return;
+      const others = [first, ...(second === undefined ? [] : [second])].map((one) => linkTo(target, one));
+      const other = inRelation(relation, ...(toMany ? others : []));
+      if (!required) put(scene, id, { [name]: through(type, relation, id, first, { [name]: other }) });
+      const field = inverse.fields.find(isChangeable);
+      if (field) {
+        const [one = null, two = null] = [1, 2].map((seed) => field.type.good(field, seed));
+        put(scene, id, { [field.name]: one, [name]: through(type, relation, id, first, { [field.name]: two }) });
+      }
+      get(scene, id);
+      if (!toMany) put(scene, id, { [name]: through(type, relation, id, first, {}) });
+    },
+  ),
+  // Faults of the body are told together, in its order, before it is asked what is there.
+  about(
+    'a related record twice, and another identifier',
+    (relation) => relation.toMany && relation.source.identifier.inRecord && hasId(relation),
+    (scene, relation) => {
+      const { type } = scene;
+      const id = parentOf(scene, relation, 2);
+      for (const link of kept(scene, relation, id).slice(0, 1)) {
+        const body = { [relation.name]: [link, link], [type.identifier.name]: MISSING_ID - 1 };
+        put(scene, id, body);
+        if (type.preconditions !== 'off') put(scene, id, body, { headers: { 'if-match': '"late"' } });
+        put(scene, MISSING_ID, body);
+      }
+      get(scene, id);
+    },
+  ),
+];
+
+export const relationRules: readonly Rule[] = [...accepted, ...refused];

@@ -1,0 +1,105 @@
+/** The own values of records: which are accepted, what they are after a write, which are the same. */
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Field, RecordType } from '../model/model.ts';
+import { referenceName } from './bindings.ts';
+import { entriesOf, raw, rawText, readJson, type Tree, writeJson } from './json-tree.ts';
+import type { Row } from './world.ts';
+
+const refusedTexts = new WeakMap<Field, ReadonlySet<string>>();
+
+/** The field's own samples say which values are refused: whatever is not among them is accepted. */
+export function isAccepted(field: Field, value: JsonValue): boolean {
+  if (value === null) return field.nullable;
+  const texts = refusedTexts.get(field) ?? new Set(field.type.bad(field).map((bad) => JSON.stringify(bad)));
+  refusedTexts.set(field, texts);
+  return !texts.has(JSON.stringify(value));
+}
+
+/** What a field holds: some keep the text of a value. */
+const kept = (field: Field, value: JsonValue): JsonValue =>
+  field.type.keepsText && value !== null && referenceName(value) === undefined ? raw(writeJson(value)) : value;
+
+/** What a new record holds where the body says nothing. */
+export const defaultOf = (field: Field): JsonValue =>
+  field.type.keepsText && field.defaultText !== undefined ? raw(field.defaultText) : kept(field, field.default ?? null);
+
+/** RFC 7396, written from its pseudocode, on texts: what a patch does not name stays as it is written. */
+export function mergePatch(target: string | undefined, patch: string): string {
+  const read = readJson(patch);
+  if (read === undefined) throw new Error(`not JSON: ${patch}`);
+  return merged(target === undefined ? undefined : readJson(target), read);
+}
+
+function merged(target: Tree | undefined, patch: Tree): string {
+  if (!patch.members) return patch.text;
+  const texts = new Map([...(target?.members ?? [])].map(([key, { name = '', text }]) => [key, [name, text] as const]));
+  for (const [key, member] of patch.members) {
+    if (member.text === 'null') texts.delete(key);
+    else texts.set(key, [texts.get(key)?.[0] ?? member.name ?? '', merged(target?.members?.get(key), member)]);
+  }
+  return `{${[...texts.values()].map(([name, text]) => `${name}:${text}`).join(',')}}`;
+}
+
+/** The value that there is after it was written; merge patches reach into texts. */
+function written(stored: JsonValue, given: JsonValue, patch: boolean): JsonValue {
+  const text = rawText(given);
+  return patch && text !== undefined ? raw(mergePatch(rawText(stored), text)) : given;
+}
+
+/** The same for an open key; undefined where it is to go. */
+function writtenOpen(stored: JsonValue | undefined, given: JsonValue, patch: boolean): JsonValue | undefined {
+  const value = raw(writeJson(given));
+  return patch && rawText(value) === 'null' ? undefined : written(stored ?? null, value, patch);
+}
+
+/** Texts of one value, as far as JSON.parse tells them apart. */
+function sameText(stored: JsonValue | undefined, given: JsonValue | undefined): boolean {
+  if (stored === undefined || given === undefined) return stored === given;
+  const [before, now] = [stored, given].map((value) => JSON.parse(writeJson(value)) as JsonValue);
+  return isDeepStrictEqual(before, now);
+}
+
+function sameValue(field: Field, stored: JsonValue, given: JsonValue): boolean {
+  if (stored === null || given === null) return stored === given;
+  if (isDeepStrictEqual(stored, given)) return true;
+  return field.type.keepsText ? sameText(stored, given) : field.type.equal(stored, given);
+}
+
+/** Whether a body leaves what a key holds as it is. `row`: undefined for a record that is to be made. */
+export function isUnchanged(
+  type: RecordType,
+  row: Row | undefined,
+  key: string,
+  given: JsonValue,
+  patch: boolean,
+): boolean {
+  const field = type.fields.get(key);
+  if (field === undefined) return sameText(row?.open.get(key), writtenOpen(row?.open.get(key), given, patch));
+  const stored = row ? (row.values.get(field) ?? null) : defaultOf(field);
+  return sameValue(field, stored, written(stored, kept(field, given), patch));
+}
+
+/** The own keys of a body: neither relations nor the identifier. */
+export const ownEntries = (type: RecordType, body: JsonObject) =>
+  entriesOf(body).filter(([key]) => !type.relations.has(key) && key !== type.identifier.name);
+
+/** A row with the own values of a body. `before`: what patches change. */
+export function withValues(type: RecordType, row: Row, before: Row, body: JsonObject, patch: boolean): Row {
+  const values = new Map(row.values);
+  const open = new Map(row.open);
+  for (const [key, given] of ownEntries(type, body)) {
+    const field = type.fields.get(key);
+    if (field?.readOnly) continue;
+    const value = field
+      ? written(before.values.get(field) ?? null, kept(field, given), patch)
+      : writtenOpen(before.open.get(key), given, patch);
+    if (field) values.set(field, value ?? null);
+    else if (value === undefined) open.delete(key);
+    else open.set(key, value);
+  }
+  const same =
+    [...values].every(([field, value]) => isDeepStrictEqual(row.values.get(field), value)) &&
+    isDeepStrictEqual([...row.open], [...open]);
+  return same ? row : { ...row, values, open };
+}

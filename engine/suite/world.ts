@@ -1,0 +1,253 @@
+/** The records that the oracle keeps in memory: rows, how they are connected, and what differs between two states. */
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Field, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
+import { reference, referenceName } from './bindings.ts';
+import { refuse } from './refusal.ts';
+
+/** The name of a variable (`Order:1`), or the number where the client chose it. */
+export type Id = string | number;
+
+/** Never changed in place: a row that is written is a new object. */
+export interface Row {
+  readonly id: Id;
+  readonly values: ReadonlyMap<Field, JsonValue>;
+  readonly links: ReadonlyMap<Reference, Id>;
+  /** The keys that no field names, in their order, each with what it holds. */
+  readonly open: ReadonlyMap<string, JsonValue>;
+  /** It was there before: its values are variables, and nothing is known of its relations. */
+  readonly adopted?: true;
+}
+
+type Pair = readonly [left: Id, right: Id];
+type Rows = ReadonlyMap<Id, Row>;
+
+export interface World {
+  /** Each map is replaced when a row of it changes, so that a copy of the world is cheap. */
+  readonly rows: Map<RecordType, Rows>;
+  readonly joins: Map<JoinTable, readonly Pair[]>;
+  /** How many identifiers were given out. */
+  readonly given: { count: number };
+  /** What each variable that stands for an entity tag was the tag of. */
+  readonly tags: Map<string, string>;
+  /** By idempotency key: what was sent with it, and the record that it made. */
+  readonly keys: Map<string, { readonly body: string; readonly id: Id; readonly shown: JsonObject }>;
+  /** What identifiers are ordered by; where it is not known yet, by when they were given out. */
+  readonly rank: (id: Id) => number;
+  /** Nothing else is in the database. */
+  readonly alone: boolean;
+}
+
+export const rankByCreation = (id: Id): number =>
+  typeof id === 'number' ? id : Number(id.slice(id.lastIndexOf(':') + 1));
+
+export const createWorld = ({
+  rank = rankByCreation,
+  alone = false,
+}: Partial<Pick<World, 'rank' | 'alone'>> = {}): World => ({
+  rows: new Map(),
+  joins: new Map(),
+  given: { count: 0 },
+  tags: new Map(),
+  keys: new Map(),
+  rank,
+  alone,
+});
+
+/** Requests work on a copy, so that a refused one leaves no trace. */
+export const copyWorld = (world: World): World => ({
+  ...world,
+  rows: new Map(world.rows),
+  joins: new Map(world.joins),
+});
+
+/** Takes over what a copy holds. */
+export function replaceWorld(world: World, copy: World): void {
+  for (const [type, rows] of copy.rows) world.rows.set(type, rows);
+  for (const [table, pairs] of copy.joins) world.joins.set(table, pairs);
+}
+
+const NO_ROWS: Rows = new Map();
+
+export const rowsOf = (world: World, type: RecordType): Rows => world.rows.get(type) ?? NO_ROWS;
+
+export const rowOf = (world: World, type: RecordType, id: Id | undefined): Row | undefined =>
+  id === undefined ? undefined : rowsOf(world, type).get(id);
+
+export const putRow = (world: World, type: RecordType, row: Row): void =>
+  void world.rows.set(type, new Map(rowsOf(world, type)).set(row.id, row));
+
+export const newId = (world: World, type: RecordType): Id => `${type.name}:${(world.given.count += 1)}`;
+
+/** The variable that stands for what an adopted record held before. */
+export const adoptedValue = (id: Id, name: string): JsonObject => reference(`${id} ${name}`.replace(':', ' '));
+
+/** A record that no request made: each of its values is a variable, bound by the first answer that shows it. */
+export function adoptRow(world: World, type: RecordType): Row {
+  const id = newId(world, type);
+  const values = new Map([...type.fields.values()].map((field) => [field, adoptedValue(id, field.name)]));
+  const row = { id, values, links: new Map(), open: new Map(), adopted: true } as const;
+  putRow(world, type, row);
+  return row;
+}
+
+/** The identifier as bodies hold it. */
+export const idValue = (id: Id): JsonValue => (typeof id === 'string' ? reference(id) : id);
+
+/** The identifier that a body holds; undefined where it has none. */
+export function idIn(body: JsonObject, type: RecordType): Id | undefined {
+  const value = body[type.identifier.name];
+  return typeof value === 'number' ? value : referenceName(value);
+}
+
+/** The two ends of a join row as the relation's source sees them. */
+const oriented = (table: JoinTable, sourceColumn: string, [left, right]: Pair): Pair =>
+  table.left.column === sourceColumn ? [left, right] : [right, left];
+
+/** The related records, in no particular order. */
+export function related(world: World, { link, target }: Relation, row: Row): readonly Row[] {
+  if (link.at === 'source') return [rowOf(world, target, row.links.get(link.reference)) ?? []].flat();
+  if (link.at === 'target')
+    return [...rowsOf(world, target).values()].filter((child) => child.links.get(link.reference) === row.id);
+  const pairs = (world.joins.get(link.table) ?? []).map((pair) => oriented(link.table, link.sourceColumn, pair));
+  return pairs.filter(([source]) => source === row.id).flatMap(([, id]) => rowOf(world, target, id) ?? []);
+}
+
+/** Sets a foreign key of a row; undefined clears it. A row that has it already stays the same object. */
+export function setLink(world: World, type: RecordType, id: Id, key: Reference, value: Id | undefined): void {
+  const row = rowOf(world, type, id);
+  if (row === undefined || row.links.get(key) === value) return;
+  const links = new Map(row.links);
+  if (value === undefined) links.delete(key);
+  else links.set(key, value);
+  putRow(world, type, { ...row, links });
+}
+
+/** Puts a row into a join table, or takes it out. */
+export function setPair(world: World, { link }: Relation, source: Id, target: Id, present: boolean): void {
+  if (link.at !== 'join') return;
+  const pair = oriented(link.table, link.sourceColumn, [source, target]);
+  const others = (world.joins.get(link.table) ?? []).filter((one) => one[0] !== pair[0] || one[1] !== pair[1]);
+  world.joins.set(link.table, present ? [...others, pair] : others);
+}
+
+interface Address {
+  readonly type: RecordType;
+  readonly id: Id;
+}
+
+/** The foreign keys that point at a record, each with the row that holds it. */
+const pointingAt = (world: World, { type, id }: Address) =>
+  type.referrers.flatMap(({ type: child, reference: key }) =>
+    [...rowsOf(world, child).values()].filter((row) => row.links.get(key) === id).map((row) => ({ child, key, row })),
+  );
+
+/** The record and everything that its deletion takes along. */
+function removedWith(world: World, first: Address): readonly Address[] {
+  const removed = [first];
+  for (const one of removed)
+    for (const { child, key, row } of pointingAt(world, one)) {
+      const known = removed.some(({ type, id }) => type === child && id === row.id);
+      if (key.onDelete === 'cascade' && !known) removed.push({ type: child, id: row.id });
+    }
+  return removed;
+}
+
+function unlinkFrom(world: World, { type, id }: Address): void {
+  for (const { child, key, row } of pointingAt(world, { type, id })) {
+    if (key.onDelete === 'restrict')
+      refuse('restrict-conflict', {}, `${child.name} ${row.id} refers to ${type.name} ${id}`);
+    setLink(world, child, row.id, key, undefined);
+  }
+  for (const [table, pairs] of world.joins) {
+    const kept = pairs.filter(
+      ([left, right]) => !(table.left.type === type && left === id) && !(table.right.type === type && right === id),
+    );
+    if (kept.length < pairs.length) world.joins.set(table, kept);
+  }
+}
+
+/** Deletes a record with what goes along: cascades, emptied keys, join rows. */
+export function removeRow(world: World, type: RecordType, id: Id): void {
+  const removed = removedWith(world, { type, id });
+  for (const one of removed) {
+    const rows = new Map(rowsOf(world, one.type));
+    rows.delete(one.id);
+    world.rows.set(one.type, rows);
+  }
+  for (const one of removed) unlinkFrom(world, one);
+}
+
+/** How many rows go or lose a link when a record is deleted, itself included. */
+export function rowsTouched(world: World, type: RecordType, id: Id): number {
+  const removed = removedWith(world, { type, id });
+  const unlinked = removed.flatMap((one) => pointingAt(world, one)).filter(({ key }) => key.onDelete === 'setNull');
+  const isRemoved = (end: RecordType, one: Id): boolean => removed.some((gone) => gone.type === end && gone.id === one);
+  const pairs = [...world.joins].flatMap(([table, all]) =>
+    all.filter(([left, right]) => isRemoved(table.left.type, left) || isRemoved(table.right.type, right)),
+  );
+  return removed.length + unlinked.length + pairs.length;
+}
+
+export const isField = (member: Field | Relation): member is Field => !('link' in member);
+
+/** Null and absent are equal to nothing. */
+function sameMember(member: Field | Relation, a: Row, b: Row): boolean {
+  if (!isField(member)) return member.link.at === 'source' && sameLink(member.link.reference, a, b);
+  const [first, second] = [a.values.get(member) ?? null, b.values.get(member) ?? null];
+  return first !== null && second !== null && member.type.equal(first, second);
+}
+
+const sameLink = (key: Reference, a: Row, b: Row): boolean => {
+  const id = a.links.get(key);
+  return id !== undefined && id === b.links.get(key);
+};
+
+/** Refuses a row that has what another row of its type must have alone. */
+export function refuseDuplicate(world: World, type: RecordType, id: Id | undefined): void {
+  const row = rowOf(world, type, id);
+  if (row === undefined) return;
+  for (const other of rowsOf(world, type).values()) {
+    if (other.id === id) continue;
+    const unique =
+      type.indexes.find((index) => index.unique && index.members.every((member) => sameMember(member, row, other))) ??
+      type.references.find((key) => key.unique && sameLink(key, row, other));
+    if (unique) refuse('unique-conflict', {}, `${type.name} ${other.id} has the same`);
+  }
+}
+
+/** The keys are parts of the Model, which are compared as they are. */
+const sameMap = <K>(before: ReadonlyMap<K, unknown>, after: ReadonlyMap<K, unknown>): boolean =>
+  before.size === after.size && [...after].every(([key, value]) => isDeepStrictEqual(before.get(key), value));
+
+/** Most rows are the same object; one that was changed and changed back is not. */
+const sameRow = (before: Row | undefined, after: Row): boolean =>
+  before === after ||
+  (before !== undefined &&
+    sameMap(before.values, after.values) &&
+    sameMap(before.links, after.links) &&
+    isDeepStrictEqual([...before.open], [...after.open]));
+
+const sameRows = (before: Rows, after: Rows): boolean =>
+  before === after || (before.size === after.size && [...after].every(([id, row]) => sameRow(before.get(id), row)));
+
+function samePairs(before: readonly Pair[], after: readonly Pair[]): boolean {
+  const known = new Set(before.map((pair) => JSON.stringify(pair)));
+  return known.size === after.length && after.every((pair) => known.has(JSON.stringify(pair)));
+}
+
+/** Whether a value takes the place of one that nobody knows, or the other way round. */
+const isUnknown = (before: Row | undefined, after: Row): boolean =>
+  [...after.values].some(([field, value]) => {
+    const [old, now] = [referenceName(before?.values.get(field)), referenceName(value)];
+    return old !== now;
+  });
+
+/** The tables whose rows differ; undefined where that depends on what an adopted record holds. */
+export function changedTables(before: World, after: World): readonly string[] | undefined {
+  const types = [...after.rows].filter(([type, rows]) => !sameRows(rowsOf(before, type), rows));
+  const joins = [...after.joins].filter(([table, pairs]) => !samePairs(before.joins.get(table) ?? [], pairs));
+  for (const [type, rows] of types)
+    for (const [id, row] of rows) if (row.adopted && isUnknown(rowOf(before, type, id), row)) return undefined;
+  return [...types.map(([type]) => type.table), ...joins.map(([table]) => table.name)].toSorted();
+}

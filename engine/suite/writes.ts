@@ -1,0 +1,177 @@
+/** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
+import { pointer } from '../json.ts';
+import type { RecordType, Relation } from '../model/model.ts';
+import { bodyFaults, inOrder, type Written } from './body-faults.ts';
+import {
+  allMentions,
+  type Content,
+  isWayBack,
+  leavingIn,
+  leftOut,
+  membersOf,
+  type Mention,
+  mentionOf,
+} from './mentions.ts';
+import { refuse, refuseAt } from './refusal.ts';
+import { defaultOf, isUnchanged, ownEntries, withValues } from './values.ts';
+import {
+  copyWorld,
+  type Id,
+  newId,
+  putRow,
+  refuseDuplicate,
+  related,
+  removeRow,
+  type Row,
+  rowOf,
+  setLink,
+  setPair,
+  type World,
+} from './world.ts';
+
+/** The identifier that each record of the body has now. */
+type Ids = ReadonlyMap<string, Id>;
+
+const identifierAt = ({ type, path }: Mention): string => pointer([...path, type.identifier.name]);
+
+/** New records with their defaults, in the order of the document. */
+function makeRows(world: World, mentions: readonly Mention[]): Ids {
+  const ids = new Map<string, Id>();
+  for (const { who, type, id, row, lost } of mentions) {
+    if (lost || ids.has(who)) continue;
+    const own = id ?? newId(world, type);
+    ids.set(who, own);
+    const values = new Map([...type.fields.values()].map((field) => [field, defaultOf(field)] as const));
+    if (row === undefined) putRow(world, type, { id: own, values, links: new Map(), open: new Map() });
+  }
+  return ids;
+}
+
+/** Values first, then what leaves a relation, then what is linked: what one place links, no other unlinks. */
+function apply(world: World, before: World, mentions: readonly Mention[], ids: Ids, patch: boolean): void {
+  const writing = mentions.filter(({ writable, lost }) => writable && !lost);
+  for (const { who, type, body, row } of writing) {
+    const current = rowOf(world, type, ids.get(who));
+    if (current) putChanged(world, type, current, withValues(type, current, row ?? current, body, patch));
+  }
+  for (const { relation, row } of leavingIn(before, writing))
+    if (relation.link.at === 'target' && !relation.owned)
+      setLink(world, relation.target, row.id, relation.link.reference, undefined);
+  for (const mention of writing)
+    for (const content of mention.contents)
+      for (const { id } of leftOut(before, mention, content))
+        setPair(world, content.relation, ids.get(mention.who) ?? '', id, false);
+  for (const mention of writing)
+    for (const content of mention.contents)
+      if (!isWayBack(mention, content.relation)) connect(world, content, ids.get(mention.who) ?? '', ids);
+}
+
+function putChanged(world: World, type: RecordType, before: Row, after: Row): void {
+  if (before !== after) putRow(world, type, after);
+}
+
+function connect(world: World, { relation, mentions }: Content, id: Id, ids: Ids): void {
+  const { link, source, target } = relation;
+  const targets = mentions.flatMap(({ who, lost }) => (lost ? [] : (ids.get(who) ?? [])));
+  if (link.at === 'source') {
+    if (targets.length > 0 || mentions.length === 0) setLink(world, source, id, link.reference, targets[0]);
+  } else if (link.at === 'target') for (const other of targets) setLink(world, target, other, link.reference, id);
+  else for (const other of targets) setPair(world, relation, id, other, true);
+}
+
+const holderOf = (child: Row | undefined, { link }: Relation): Id | undefined =>
+  child && link.at !== 'join' ? child.links.get(link.reference) : undefined;
+
+/** An owned child stays with its owner, whichever side speaks of it. */
+function foreign(mention: Mention, { relation, mentions, at }: Content): readonly string[] {
+  if (isWayBack(mention, relation)) return [];
+  if (relation.link.at === 'target' && relation.owned)
+    return mentions
+      .filter(({ row, lost }) => !lost && ![undefined, mention.row?.id].includes(holderOf(row, relation)))
+      .map(identifierAt);
+  if (relation.link.at !== 'source' || !relation.inverse?.owned) return [];
+  const [owner, holder] = [mentions[0], holderOf(mention.row, relation)];
+  if (holder === undefined || (owner && (owner.lost || owner.row?.id === holder))) return [];
+  return [owner ? identifierAt(owner) : at];
+}
+
+/** What a body refers to and cannot: records that are not there, children of others, records that it deletes itself. */
+function referenceFaults(before: World, after: World, mentions: readonly Mention[]): readonly string[] {
+  const present = mentions.filter(({ lost }) => !lost);
+  const absent = mentions.filter(({ named, lost, via }) => named && lost && !via?.parent.lost);
+  const leaving = leavingIn(before, mentions);
+  const deleted = present.filter(
+    ({ named, type, id }) =>
+      named && leaving.some(({ relation, row }) => relation.owned && relation.target === type && row.id === id),
+  );
+  const homeless = leaving.filter(
+    ({ relation: { owned, link, target }, row }) =>
+      !owned &&
+      link.at === 'target' &&
+      link.reference.required &&
+      !rowOf(after, target, row.id)?.links.has(link.reference),
+  );
+  return [
+    ...absent.map(identifierAt),
+    ...present.flatMap((mention) => mention.contents.flatMap((content) => foreign(mention, content))),
+    ...deleted.map(identifierAt),
+    ...homeless.map(({ at }) => at),
+  ];
+}
+
+/** Items that are not in a relation which is only linked, and the relation where it has others. */
+function differingLinks(after: World, mention: Mention, content: Content, row: Row, ids: Ids): readonly string[] {
+  const { relation, mentions, at } = content;
+  if (isWayBack(mention, relation)) return [];
+  const actual = new Set(related(after, relation, row).map(({ id }) => id));
+  const strangers = mentions.filter(({ who, lost }) => !lost && !actual.has(ids.get(who) ?? ''));
+  if (relation.link.at === 'source')
+    return strangers.length > 0 || (mentions.length === 0 && actual.size > 0) ? [at] : [];
+  const members = new Set([...membersOf(mention, content)].map((who) => ids.get(who)));
+  const lost = !relation.toMany && mentions.some((one) => one.lost);
+  const others = lost ? [] : [...actual].filter((id) => !members.has(id));
+  return [...strangers.map((one) => one.at), ...(others.length > 0 ? [at] : [])];
+}
+
+/** What a body says of records that it may only link: nothing but what they are, once the body is carried out. */
+const linkConflicts = (after: World, mentions: readonly Mention[], ids: Ids, patch: boolean): readonly string[] =>
+  mentions
+    .filter(({ writable, lost }) => !writable && !lost)
+    .flatMap((mention) => {
+      const { type, body, path } = mention;
+      const row = rowOf(after, type, ids.get(mention.who));
+      if (row === undefined || (mention.row === undefined && !mention.own)) return [];
+      const differing = ownEntries(type, body).filter(
+        ([key, given]) => !type.fields.get(key)?.readOnly && !isUnchanged(type, row, key, given, patch),
+      );
+      return [
+        ...differing.map(([key]) => pointer([...path, key])),
+        ...mention.contents.flatMap((content) => differingLinks(after, mention, content, row, ids)),
+      ];
+    });
+
+/** `id`: of the record that is addressed; undefined where one is to be made. `ready`: what is asked before records are. */
+export function write(world: World, id: Id | undefined, written: Written, ready: () => void): Id {
+  const { type, body, patch } = written;
+  const before = copyWorld(world);
+  const root = mentionOf(before, type, body, id);
+  const mentions = allMentions(root);
+  refuseAt('invalid-body', bodyFaults(root, written));
+  if (root.lost) refuse('record-not-found');
+  ready();
+  const [tooMany] = mentions.filter(({ row, lost }) => row === undefined && !lost).slice(written.writeRows);
+  if (tooMany?.via)
+    refuse('too-many-rows', { pointers: [pointer([...tooMany.via.parent.path, tooMany.via.relation.name])] });
+  const ids = makeRows(world, mentions);
+  apply(world, before, mentions, ids, patch);
+  refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions)));
+  refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
+  for (const { relation, row } of leavingIn(before, mentions))
+    if (relation.owned) removeRow(world, relation.target, row.id);
+  const gone = mentions.filter(({ named, type: one, who }) => named && !rowOf(world, one, ids.get(who)));
+  refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
+  if (id === undefined && rowOf(before, type, root.id))
+    refuse('identifier-conflict', { pointers: [identifierAt(root)] });
+  for (const { type: one, who } of mentions) refuseDuplicate(world, one, ids.get(who));
+  return ids.get(root.who) ?? '';
+}
