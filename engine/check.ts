@@ -5,12 +5,12 @@ import type { Model, RecordType } from './model/model.ts';
 import { resolveModel } from './model/resolve.ts';
 import { checkSeeds, createValidators, type TypeValidators } from './validation/compile.ts';
 
-export interface CheckedSchema {
+interface CheckedSchema {
   readonly model: Model;
   readonly validatorsOf: (type: RecordType) => TypeValidators;
 }
 
-export interface CheckReport {
+interface CheckReport {
   /** undefined where a diagnostic is an error. */
   readonly schema: CheckedSchema | undefined;
   readonly diagnostics: readonly Diagnostic[];

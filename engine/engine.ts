@@ -175,7 +175,7 @@ function seenBy(request: IncomingMessage, entranceOf: EntranceOf): Model {
 
 // Who is told of requests and statements: nobody, where neither log nor metrics want to know.
 
-export function requestObserver(
+function requestObserver(
   { accessLog }: Pick<Settings, 'accessLog'>,
   log: Log,
   metrics: Metrics | undefined,
@@ -188,7 +188,7 @@ export function requestObserver(
   };
 }
 
-export function statementObserver(
+function statementObserver(
   { slowStatement }: Pick<Settings, 'slowStatement'>,
   log: Log,
   metrics: Metrics | undefined,

@@ -62,7 +62,7 @@ export function makeOwnerOnly(file: string): void {
 }
 
 /** A file, or a folder and with it the names in it, is on the disk. */
-export function synced(path: string): void {
+function synced(path: string): void {
   const handle = openSync(path, 'r');
   try {
     fsyncSync(handle);

@@ -43,7 +43,7 @@ const messageOf = ({ name, message, code }: Error & { readonly code?: unknown })
   return name === 'SyntaxError' ? 'a text has another form than expected' : message;
 };
 
-export interface DescribedError {
+interface DescribedError {
   readonly name?: string;
   readonly message: string;
   readonly code?: unknown;

@@ -45,7 +45,7 @@ export const problemKinds = {
 export type ProblemCode = keyof typeof problemKinds;
 
 /** Where a fault lies: in the body (JSON Pointer, RFC 6901), in a query parameter, in a header, or behind a relation. */
-export type FaultPlace =
+type FaultPlace =
   | { readonly pointer: string }
   | { readonly parameter: string }
   | { readonly header: string }

@@ -3,8 +3,8 @@ import { getHeapStatistics } from 'node:v8';
 import { StartError } from './start-error.ts';
 
 /** How much is logged, from most to least. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 // The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways.
 

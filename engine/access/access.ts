@@ -18,7 +18,7 @@ export interface Access {
   close(): void;
 }
 
-export type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
+type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
   /** The file was read again: these are the tokens that count now. */
@@ -126,7 +126,7 @@ export interface Entrance {
   readonly routes: Routes;
 }
 
-export type OpenEntrance = (restricted: Restricted, scope: string) => Entrance;
+type OpenEntrance = (restricted: Restricted, scope: string) => Entrance;
 
 /** Answers the entrance of each request; throws a Problem where it has none. */
 export function createEntrances(

@@ -163,12 +163,12 @@ function copyJoin(table: JoinTable, copying: Copying): JoinTable {
 
 // Which types a token's rights reach: those that are named, and those that live and die with them.
 
-export interface Covered {
+interface Covered {
   readonly readable: ReadonlySet<RecordType>;
   readonly writable: ReadonlySet<RecordType>;
 }
 
-export function covered(model: Model, { read, write }: Rights): Covered {
+function covered(model: Model, { read, write }: Rights): Covered {
   const writable = withOwned(named(model, write));
   return { writable, readable: new Set([...withOwned(named(model, read)), ...writable]) };
 }

@@ -22,7 +22,7 @@ const NOTHING: TypeNames = new Set();
 
 export const createToken = (): string => `rec_${randomBytes(32).toString('base64url')}`;
 
-export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 export function tokenLine({ name, read, write }: Rights & { readonly name: string }, token: string): string {
   const rights = [
@@ -39,7 +39,7 @@ export const parseTypes = (text: string): TypeNames =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
 
 /** Where token lines come from: the name of a file or of a setting, and its text. */
-export interface TokenSource {
+interface TokenSource {
   readonly name: string;
   readonly text: string;
 }

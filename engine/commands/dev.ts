@@ -77,7 +77,7 @@ function describeFile(file: string): string {
 
 // A service whose engine can be exchanged: requests that have begun end where they began.
 
-export interface Reloading {
+interface Reloading {
   readonly url: string;
   readonly engine: () => Engine;
   /** Throws a StartError where the schema does not let an engine start; the old one goes on then. */

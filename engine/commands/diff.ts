@@ -36,7 +36,7 @@ function format(changes: readonly Change[]): string {
 }
 
 /** Rows of text in columns. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+function formatTable(rows: readonly (readonly string[])[]): string {
   const width = (column: number): number => Math.max(...rows.map((row) => [...(row[column] ?? '')].length));
   const widths = (rows[0] ?? []).map((_, column) => width(column));
   return rows

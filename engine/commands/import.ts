@@ -88,7 +88,7 @@ const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
 /** Characters. In a longer line, nesting alone could fill the memory of the parser. */
 const LONG = 1_000_000;
 
-export function lineChecker(model: Model): CheckLine {
+function lineChecker(model: Model): CheckLine {
   const validate = createLineValidator(model);
   const kept = new Map([...model.types.values()].map((type) => [type.name, keptBy(type)]));
   return (text) => {
@@ -166,7 +166,7 @@ const isNamed = ({ fields, relations, identifier }: RecordType, key: string): bo
 
 // The faults of lines: the first of them for people, and all of them in a file for programs.
 
-export interface LineReport extends Faults {
+interface LineReport extends Faults {
   /** What is wrong with the file, a line for each fault. */
   text(file: string): string;
   /** Gives the file of faults its name. */
@@ -188,7 +188,7 @@ interface Sink {
 }
 
 /** Without a file it ends the import after as many faults as are shown. */
-export function lineReport(file: string | undefined, naming: OutputOptions): LineReport {
+function lineReport(file: string | undefined, naming: OutputOptions): LineReport {
   const sink = file === undefined ? undefined : openSink(newFile(file, naming));
   let shown: string[] = [];
   let count = 0;

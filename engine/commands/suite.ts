@@ -126,7 +126,7 @@ async function run(
 // Which cases `suite` replays, what it leaves out, and what the cases leave behind.
 
 /** What the command line says of it. */
-export interface CaseOptions {
+interface CaseOptions {
   readonly write?: boolean | undefined;
   readonly type?: string | undefined;
   readonly settings?: boolean | undefined;
@@ -134,7 +134,7 @@ export interface CaseOptions {
   readonly 'read-token'?: string | undefined;
 }
 
-export interface Chosen {
+interface Chosen {
   readonly cases: readonly Case[];
   /** Lines about what is left out, and why. */
   readonly leftOut: readonly string[];
@@ -149,7 +149,7 @@ const withTokens = ({ token, 'read-token': readToken }: CaseOptions): Deployment
 /** Another start for each run, so that it does not meet the values that an earlier one left behind. */
 const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
 
-export function chooseCases(model: Model, settings: Settings, wanted: CaseOptions): Chosen {
+function chooseCases(model: Model, settings: Settings, wanted: CaseOptions): Chosen {
   const { type, write } = wanted;
   if (type !== undefined && !model.types.has(type))
     throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
@@ -186,7 +186,7 @@ function leftBehind(cases: readonly Case[]): ReadonlyMap<string, number> {
   return sums;
 }
 
-export function announcement(url: string, cases: readonly Case[]): string {
+function announcement(url: string, cases: readonly Case[]): string {
   const left = [...leftBehind(cases)].map(([type, count]) => `  ${type}: ${count}`);
   const rest =
     left.length === 0

@@ -78,7 +78,7 @@ function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] 
 
 // What an error of Ajv means to somebody who edits a descriptor.
 
-export interface GrammarFinding extends Finding {
+interface GrammarFinding extends Finding {
   /** The key that is not there. */
   readonly missing?: string;
 }
@@ -238,7 +238,7 @@ const sections: readonly GrammarSection[] = [
   },
 ];
 
-export function displaced(value: JsonValue): readonly Finding[] {
+function displaced(value: JsonValue): readonly Finding[] {
   if (!isObject(value)) return [];
   return sections.flatMap(({ name: section, isStrange, message }) => {
     const members = value[section];

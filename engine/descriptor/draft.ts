@@ -10,9 +10,9 @@ import type { Placing, YamlPath } from './source.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 
 export type FieldDraft = Partial<FieldDescriptor>;
-export type RelationDraft = Partial<RelationDescriptor>;
+type RelationDraft = Partial<RelationDescriptor>;
 
-export interface DescriptorDraft extends Partial<Omit<Descriptor, 'fields' | 'relations' | 'variants'>> {
+interface DescriptorDraft extends Partial<Omit<Descriptor, 'fields' | 'relations' | 'variants'>> {
   readonly fields?: Readonly<Record<string, FieldDraft>>;
   readonly relations?: Readonly<Record<string, RelationDraft>>;
   readonly variants?: Partial<NonNullable<Descriptor['variants']>>;

@@ -40,7 +40,7 @@ export interface DescriptorFile extends Placing {
   readonly raw: RawValues;
 }
 
-export interface Loaded {
+interface Loaded {
   /** Those without an error of grammar, sorted by file. */
   readonly files: readonly DescriptorFile[];
   readonly diagnostics: readonly Diagnostic[];

@@ -11,7 +11,7 @@ const MAX_YAML_FAULTS = 10;
 const NEIGHBOURS = 3;
 
 /** `source` is undefined where the file could not be read as YAML at all. */
-export interface ReadResult {
+interface ReadResult {
   readonly source: Source | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -8,7 +8,7 @@ export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
   return [...sortDiagnostics(diagnostics).map(format), summary(diagnostics)].join('\n\n');
 }
 
-export const sortDiagnostics = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] =>
+const sortDiagnostics = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] =>
   diagnostics.toSorted(
     (a, b) => order(a.file, b.file) || a.line - b.line || a.column - b.column || order(a.code, b.code),
   );

@@ -15,7 +15,7 @@ import { type Diagnostic, type DiagnosticCode, diagnosticCodes } from '../diagno
 export type YamlPath = readonly (string | number)[];
 export type At = 'key' | 'value';
 
-export interface SourcePlace {
+interface SourcePlace {
   readonly line: number;
   readonly column: number;
   readonly frame: string;
@@ -40,7 +40,7 @@ export function diagnose(where: Placing, code: DiagnosticCode, path: YamlPath, a
   return { code, severity: diagnosticCodes[code], file: where.file, ...where.place(path, at), message };
 }
 
-export type TextRange = readonly [start: number, end: number];
+type TextRange = readonly [start: number, end: number];
 
 export function diagnoseAt(where: Source, code: DiagnosticCode, [start, end]: TextRange, message: string): Diagnostic {
   return { code, severity: diagnosticCodes[code], file: where.file, ...where.at(start, end), message };

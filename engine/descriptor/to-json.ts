@@ -6,7 +6,7 @@ import type { RawMember, RawValues } from '../raw-json.ts';
 import type { YamlPath } from './source.ts';
 
 /** The node that is at fault, and why. */
-export interface NodeFault {
+interface NodeFault {
   readonly code: DiagnosticCode;
   readonly node: Node;
   readonly message: string;
@@ -14,7 +14,7 @@ export interface NodeFault {
   readonly inexact?: YamlPath;
 }
 
-export interface Converted {
+interface Converted {
   readonly value: JsonValue;
   /** The members whose texts JSON.stringify would write in another way. */
   readonly raw: RawValues;

@@ -3,7 +3,7 @@ import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, 
 import { asText, NOT_STRINGS } from './text.ts';
 
 /** A double keeps this many decimal digits exactly. */
-export const MAX_PRECISION = 15;
+const MAX_PRECISION = 15;
 
 /** Digits before and after the point that the constraints leave. */
 function digits(shape: Shape): { readonly whole: number; readonly fraction: number } {

@@ -40,7 +40,7 @@ export interface ColumnType {
 }
 
 /** Keywords that say only together what is accepted. */
-export interface Together {
+interface Together {
   readonly keywords: readonly string[];
   /** Whether everything that was accepted is accepted. */
   widens(before: Shape, after: Shape): boolean;

@@ -12,7 +12,7 @@ export function requiredKeys(type: RecordType): readonly string[] {
  * What the body of a related record must have. `link`: the identifier. `nothing`: no key in particular. Keys: these, or
  * the identifier.
  */
-export type NestedDemand = 'link' | 'nothing' | readonly string[];
+type NestedDemand = 'link' | 'nothing' | readonly string[];
 
 export function nestedDemand({ target, nested, owned, toMany, inverse }: Relation): NestedDemand {
   if (nested === 'link') return 'link';

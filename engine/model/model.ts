@@ -23,7 +23,7 @@ export interface Field extends Shape {
   readonly column: string;
 }
 
-export interface Identifier {
+interface Identifier {
   readonly name: string;
   readonly description: string;
   /** Whether records show it. Where they do not, bodies may not hold it either. */

@@ -4,7 +4,7 @@ export interface Renamed {
   readonly renamedFrom: string | undefined;
 }
 
-export interface Matched<W> {
+interface Matched<W> {
   /** What was there, under its former name. */
   readonly kept: readonly { readonly wanted: W; readonly former: string }[];
   readonly added: readonly W[];

@@ -85,7 +85,7 @@ export const manyInWords = ({ name }: RecordType): string => defaultPath(name).r
 
 // References inside of the document.
 
-export type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'requestBodies' | 'examples';
+type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'requestBodies' | 'examples';
 
 export type Components = Readonly<Record<ComponentKind, JsonObject>>;
 

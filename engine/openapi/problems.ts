@@ -207,10 +207,10 @@ const writtenWith = (type: RecordType): readonly RecordType[] =>
   closure([type], (one) => relationsOf(one).flatMap(({ nested, target }) => (nested === 'write' ? [target] : [])));
 
 /** Every relation that a body of this type may hold, at any depth. */
-export const relationsWithin = (type: RecordType): readonly Relation[] => writtenWith(type).flatMap(relationsOf);
+const relationsWithin = (type: RecordType): readonly Relation[] => writtenWith(type).flatMap(relationsOf);
 
 /** Whether a body of this type may hold a value, or a link, that must be unique. */
-export const writesUnique = (type: RecordType): boolean =>
+const writesUnique = (type: RecordType): boolean =>
   writtenWith(type).some(
     ({ indexes, references }) => indexes.some(({ unique }) => unique) || references.some(({ unique }) => unique),
   );
@@ -221,8 +221,8 @@ const isRefused = (types: readonly RecordType[]): boolean =>
     referrers.flatMap(({ type, reference }) => (reference.onDelete === 'cascade' ? [type] : [])),
   ).some(({ referrers }) => referrers.some(({ reference }) => reference.onDelete === 'restrict'));
 
-export const restrictsDeletion = (type: RecordType): boolean => isRefused([type]);
+const restrictsDeletion = (type: RecordType): boolean => isRefused([type]);
 
 /** A body deletes owned records that it leaves out. */
-export const restrictsWrites = (type: RecordType): boolean =>
+const restrictsWrites = (type: RecordType): boolean =>
   isRefused(relationsWithin(type).flatMap(({ owned, target }) => (owned ? [target] : [])));

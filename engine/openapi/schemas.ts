@@ -161,7 +161,7 @@ function fieldDescription(field: Field, type: RecordType): string {
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The identifier of a record that is there. */
-export const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
+const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
   type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -170,10 +170,10 @@ export const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
 });
 
 /** In bodies that change a record: null says nothing. */
-export const writtenIdentifier = (type: RecordType): JsonObject => withNull(identifierSchema(type));
+const writtenIdentifier = (type: RecordType): JsonObject => withNull(identifierSchema(type));
 
 /** In bodies that make a record. */
-export const chosenIdentifier = (type: RecordType): JsonObject => ({
+const chosenIdentifier = (type: RecordType): JsonObject => ({
   ...writtenIdentifier(type),
   maximum: MAX_GIVEN_IDENTIFIER,
   description: `${type.identifier.description}. Usually left out; one that is free may be chosen`,

@@ -7,7 +7,7 @@ import { RE2JS } from 're2js';
 import { areDisjoint, type CodePoints, NO_CODE_POINTS, union } from './code-points.ts';
 import { parsePattern, PatternFault, type PatternPart } from './parse.ts';
 
-export interface Matcher {
+interface Matcher {
   test(text: string): boolean;
   /** By which Ajv tells one from another. */
   toString(): string;

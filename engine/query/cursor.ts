@@ -8,7 +8,7 @@ import { perQuery } from '../memo.ts';
 import type { Fault } from '../problem.ts';
 
 /** A longer one would break the header or the URL that carries it. */
-export const MAX_CURSOR_LENGTH = 2048;
+const MAX_CURSOR_LENGTH = 2048;
 const BINDING_LENGTH = 12;
 
 type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
@@ -19,7 +19,7 @@ export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): stri
   return text.length > MAX_CURSOR_LENGTH ? undefined : text;
 }
 
-export function decodeCursor(
+function decodeCursor(
   query: BoundTo,
   direction: Cursor['direction'],
   text: string,

@@ -95,7 +95,7 @@ function parse(path: Path, text: string, complain: Complain): JsonValue | undefi
 
 // Arrays in a query string: a repeated key, `[]` after it, or indices in any order.
 
-export interface WireArray {
+interface WireArray {
   /** Whether the client gave the places itself. */
   readonly indexed: boolean;
   /** Sorted by index. */

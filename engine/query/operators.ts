@@ -4,9 +4,9 @@ import type { JsonValue } from '../json.ts';
 
 export const MAX_IN_VALUES = 100;
 /** `*` in one pattern of `like`. */
-export const MAX_WILDCARDS = 8;
+const MAX_WILDCARDS = 8;
 /** Characters in one pattern of `like`; SQLite refuses patterns above 50,000 bytes. */
-export const MAX_PATTERN_LENGTH = 1000;
+const MAX_PATTERN_LENGTH = 1000;
 /**
  * Databases compare a LIKE pattern anew at every place of a text: that takes the length of the text times that of what
  * stands behind the first `*`. Up to so many characters it is as fast as a search that reads the text once.

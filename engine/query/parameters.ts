@@ -74,7 +74,7 @@ function undecodable(piece: string, key: string | undefined): Fault {
 // The query strings of neighbouring pages, for the links of a list.
 
 /** The query string of the page at a cursor, or of the first page. */
-export type PageSearch = (direction?: Cursor['direction'], cursor?: string) => string;
+type PageSearch = (direction?: Cursor['direction'], cursor?: string) => string;
 
 /** Keeps the client's own parameters. All are encoded anew: what a client may send raw could end a header's value. */
 export function pageSearches(search: string, limit: number): PageSearch {

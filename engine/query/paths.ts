@@ -122,7 +122,7 @@ function toOneNames({ relations }: RecordType): readonly string[] {
 // Bounds how many related records the filters and the order of one list lead to.
 
 /** Databases join some sixty tables in one statement, SQLite 64. */
-export const MAX_JOINED = 30;
+const MAX_JOINED = 30;
 
 export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
   const joined = new Set<string>();

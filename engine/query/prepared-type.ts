@@ -60,7 +60,7 @@ export function prepareVariant(type: RecordType, variant: Variant, limits: Query
 
 // Sorts the parameters of a request by who reads them, and refuses those that nobody reads.
 
-export interface SortedParameters {
+interface SortedParameters {
   readonly limit: readonly Parameter[];
   readonly orderBy: readonly Parameter[];
   readonly filters: readonly Parameter[];
@@ -69,7 +69,7 @@ export interface SortedParameters {
 }
 
 /** What a kind of request knows. */
-export interface AcceptedParameters {
+interface AcceptedParameters {
   readonly plain: ReadonlySet<string>;
   /** Whether it takes `_cnd[…]`. */
   readonly conditions: boolean;
@@ -86,7 +86,7 @@ export const ACCEPTED_BY_VIEWS: AcceptedParameters = {
   spellings: new Map(VIEW_PARAMETERS.map((name) => [name, name])),
 };
 
-export function acceptedByLists({ identifier, fields, relations }: RecordType): AcceptedParameters {
+function acceptedByLists({ identifier, fields, relations }: RecordType): AcceptedParameters {
   const conditions = ['limit', 'orderBy', identifier.name, ...fields.keys(), ...relations.keys()];
   const spellings = [
     ...conditions.map((name) => [name, `_cnd[${name}]`] as const),
@@ -133,9 +133,9 @@ function suggestion(key: string, spellings: AcceptedParameters['spellings']): st
 
 // `_cnd[limit]`: the offset, then how many records.
 
-export type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
+type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
 
-export const WHOLE: ListRange = Object.freeze({ offset: 0, limit: undefined });
+const WHOLE: ListRange = Object.freeze({ offset: 0, limit: undefined });
 
 const USAGE =
   '_cnd[limit] takes two items, first the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20 (only a limit: _cnd[limit][1]=20)';

@@ -73,12 +73,7 @@ interface FieldsPlace {
 }
 
 /** `included` undefined: the relations that are named here are those that are shown. */
-export function resolveFields(
-  names: PathNames,
-  text: string,
-  included: Included | undefined,
-  faults: Fault[],
-): NamedParts {
+function resolveFields(names: PathNames, text: string, included: Included | undefined, faults: Fault[]): NamedParts {
   const complain = complainAbout(faults, 'fields');
   const naming = nothing();
   const decidedBy = `Variant "${names.variant.name}"`;
@@ -135,7 +130,7 @@ interface IncludePlace {
   readonly depth: number;
 }
 
-export function resolveInclude(type: RecordType, text: string, faults: Fault[]): Included {
+function resolveInclude(type: RecordType, text: string, faults: Fault[]): Included {
   const complain = complainAbout(faults, 'include');
   const into: Including = { relations: new Map() };
   for (const path of splitPaths(text)) followPath({ type, into, depth: 0 }, path, INCLUDED, complain);
@@ -161,7 +156,7 @@ const INCLUDED: Way<IncludePlace, void> = {
 };
 
 /** The empty text names nothing. */
-export const splitPaths = (text: string): readonly string[] => (text === '' ? [] : text.split(','));
+const splitPaths = (text: string): readonly string[] => (text === '' ? [] : text.split(','));
 
 function relationNames({ relations }: RecordType): readonly string[] {
   return [...relations.keys()];

@@ -16,7 +16,7 @@ export interface MentionedRecord {
   places: number;
 }
 
-export interface MentionItem {
+interface MentionItem {
   readonly subject: MentionedRecord;
   readonly pointer: string;
 }
