@@ -1,17 +1,15 @@
-/** `apply`: makes the plan true, in one transaction. What records could lose something by has to be allowed, step by step. */
+/** `apply`: carries out the plan in one transaction. Steps by which records could lose something must be allowed, one by one. */
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
-import type { Driver } from '../storage/driver.ts';
-import { type Applied, applyPlan } from '../storage/migrate/apply.ts';
+import { type Applied, applyPlan, createEngineTables, planFor } from '../storage/migrate/apply.ts';
 import { formatSteps, planAsJson } from '../storage/migrate/report.ts';
-import { type Plan, stepId } from '../storage/migrate/step.ts';
-import { makeEngineTables, planFor, rememberModel } from '../storage/migrate/prepare.ts';
+import { type Plan, stepId } from '../storage/migrate/steps.ts';
 import { print } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 
-const USAGE = 'records apply [--allow STEP]... [--json]: the steps and their names are shown by "records plan"';
+const USAGE = 'records apply [--allow STEP]... [--json]: "records plan" shows the steps and their names';
 
 export const apply: Command = {
   usage: USAGE,
@@ -23,8 +21,10 @@ export const apply: Command = {
     const driver = await databaseAt(databaseUrl).open();
     try {
       const applied = await driver.exclusively(async () => {
-        await makeEngineTables(driver);
-        return makeTrue(await planFor(model, driver), driver, allow);
+        await createEngineTables(driver);
+        const plan = await planFor(model, driver);
+        refuseUnknown(allow, plan);
+        return applyPlan(plan, driver, new Set(allow));
       });
       print(json ? asJson(applied) : format(applied));
     } finally {
@@ -34,18 +34,13 @@ export const apply: Command = {
   },
 };
 
-async function makeTrue(plan: Plan, driver: Driver, allow: readonly string[]): Promise<Applied> {
+function refuseUnknown(allow: readonly string[], plan: Plan): void {
   const pending = plan.steps.map(stepId);
   const unknown = allow.find((id) => !pending.includes(id));
-  if (unknown !== undefined) throw new StartError(notPending(unknown, pending));
-  if (plan.steps.length > 0) return applyPlan(plan, driver, { allowed: new Set(allow) });
-  await rememberModel(plan, driver);
-  return { steps: [], backup: undefined };
-}
-
-function notPending(id: string, pending: readonly string[]): string {
+  if (unknown === undefined) return;
   const steps = pending.length === 0 ? 'there is nothing to do' : `the steps are ${pending.join(', ')}`;
-  return `--allow ${id}: there is no such step${didYouMean(id, pending) || `; ${steps}`}. Nothing was changed.`;
+  const hint = didYouMean(unknown, pending) || `; ${steps}`;
+  throw new StartError(`--allow ${unknown}: there is no such step${hint}. Nothing was changed.`);
 }
 
 const asJson = ({ steps, backup }: Applied): string =>

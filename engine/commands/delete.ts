@@ -3,7 +3,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../start-error.ts';
 import { deleteTree, TreeRestricted } from '../storage/write/delete-tree.ts';
-import { planFor } from '../storage/migrate/prepare.ts';
+import { planFor } from '../storage/migrate/apply.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';
 import { withDatabase } from './transfer.ts';

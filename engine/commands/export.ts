@@ -6,7 +6,7 @@ import { newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import type { Driver } from '../storage/driver.ts';
-import { planFor } from '../storage/migrate/prepare.ts';
+import { planFor } from '../storage/migrate/apply.ts';
 import { exportLines } from '../storage/transfer/export.ts';
 import { print } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';

@@ -2,7 +2,7 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { prepare } from '../storage/migrate/prepare.ts';
+import { prepare } from '../storage/migrate/apply.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
 import { type CheckLine, type Faults, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
 import { print } from '../terminal.ts';

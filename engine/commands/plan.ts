@@ -7,7 +7,7 @@ import type { Drift } from '../storage/migrate/driver.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import { formatDrift, formatSteps, planAsJson } from '../storage/migrate/report.ts';
-import { planFor } from '../storage/migrate/prepare.ts';
+import { planFor } from '../storage/migrate/apply.ts';
 import { print } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 
@@ -36,7 +36,7 @@ async function look(model: Model, database: Database): Promise<Looked> {
   if (database.unborn) {
     const { steps } = createPlan(NO_MODEL, model, database.unborn);
     return {
-      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, hurts: [] })),
+      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [] })),
       drift: [],
       inTheWay: false,
     };

@@ -5,7 +5,7 @@ import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { blockers, formatSteps } from '../storage/migrate/report.ts';
-import { planFor } from '../storage/migrate/prepare.ts';
+import { planFor } from '../storage/migrate/apply.ts';
 import { restore } from '../storage/sqlite/backup.ts';
 import { print } from '../terminal.ts';
 import { sqliteFile } from './backup.ts';
@@ -17,7 +17,6 @@ const USAGE =
 export const restoreBackup: Command = {
   usage: USAGE,
   run: async (args) => {
-    if (args.includes('--anyway')) throw new StartError(`--anyway is called --force\n${USAGE}`);
     const { positionals, values } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
     const [from] = positionals;
     if (from === undefined) throw new StartError(USAGE);

@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
 import type { DriverOptions } from './driver.ts';
 import { fittingDriver, type OnFit } from './fitting.ts';
-import { prepare } from './migrate/prepare.ts';
+import { prepare } from './migrate/apply.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import type { Store } from './store.ts';

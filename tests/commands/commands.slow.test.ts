@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, trunc
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../../engine/diff/change.ts';
-import { stepRisks } from '../../engine/storage/migrate/step.ts';
+import { stepKinds } from '../../engine/storage/migrate/steps.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
@@ -49,7 +49,7 @@ describe('check', () => {
 describe('the manual', () => {
   test('lists the steps of plans, and marks those that have to be allowed', () => {
     const rows = codeRows(section(manual, '### Steps')).map(({ name, cells }) => [name, cells.at(-1) === '`!`']);
-    const marked = Object.entries(stepRisks).map(([code, risk]) => [code, risk !== 'safe']);
+    const marked = Object.entries(stepKinds).map(([code, { risk }]) => [code, risk !== 'safe']);
     expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(marked));
   });
 

@@ -164,14 +164,6 @@ describe('restore', () => {
     'virtual table "f"': 'create virtual table f using fts5(a)',
   };
 
-  it('--anyway is called --force', async () => {
-    await project.run('backup', at('copy.db'));
-    expect(await project.run('restore', at('copy.db'), '--anyway')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('--anyway is called --force'),
-    });
-  });
-
   it.each(Object.entries(FOREIGN))('%s is refused by its name, and restored with --force', async (name, sql) => {
     await project.run('backup', at('copy.db'));
     const file = new Database(at('copy.db'));

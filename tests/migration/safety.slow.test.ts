@@ -324,13 +324,16 @@ const die = () => process.kill(process.pid, 'SIGKILL');
   const model = readModel(process.env.SCHEMA_DIR);
   const driver = await databaseAt(process.env.DATABASE_URL).open();
   const plan = await planFor(model, driver);
-  const migrate = (migration) => driver.migrate({
-    ...migration,
-    statements: migration.statements.flat().map((sql) => [sql]),
-    before: async (reader) => { await migration.before(reader); if (at === '0') die(); },
-    made: (index) => { if (String(index + 1) === at) die(); },
-  });
-  await applyPlan(plan, { ...driver, migrate }, { allowed: new Set(allowed) });
+  const dying = function* (statements) {
+    let count = 0;
+    for (const sql of statements) {
+      if (String(count++) === at) die();
+      yield sql;
+    }
+    if (String(count) === at) die();
+  };
+  const migrate = (migration) => driver.migrate({ ...migration, statements: dying(migration.statements) });
+  await applyPlan(plan, { ...driver, migrate }, new Set(allowed));
   die();
 })();
 `;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Driver, Row } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
-import { makeEngineTables } from '../../engine/storage/migrate/prepare.ts';
+import { createEngineTables } from '../../engine/storage/migrate/apply.ts';
 import { createOnce, forgetStatement } from '../../engine/storage/write/locks.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
 
@@ -17,7 +17,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
   beforeEach(async () => {
     database = await createDatabase(kind);
     driver = await databaseAt(database.url).open();
-    await makeEngineTables(driver);
+    await createEngineTables(driver);
   });
   afterEach(async () => {
     await driver.close();
@@ -47,7 +47,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
 
   it('the index is made at start, in an older database too', async () => {
     await driver.define([`drop index ${TABLE}_created`], () => undefined);
-    await makeEngineTables(driver);
+    await createEngineTables(driver);
     expect(await driver.existing()).toContain(`${TABLE}_created`);
   });
 

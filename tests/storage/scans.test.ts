@@ -8,7 +8,7 @@ import { checkSchema } from '../../engine/check.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import type { Driver, Reader } from '../../engine/storage/driver.ts';
-import { prepare } from '../../engine/storage/migrate/prepare.ts';
+import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { compileList } from '../../engine/storage/read/lists.ts';
 import { createReads, type Reads } from '../../engine/storage/read/reads.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';

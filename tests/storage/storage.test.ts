@@ -12,7 +12,7 @@ import { readSettings } from '../../engine/settings.ts';
 import type { Driver, Reader } from '../../engine/storage/driver.ts';
 import { openStorage } from '../../engine/storage/open.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
-import { prepare } from '../../engine/storage/migrate/prepare.ts';
+import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';

@@ -1,29 +1,28 @@
-/** A plan held against the rows: what each step would hurt, and whether it may be made. */
+/** A plan held against the rows: which records each step affects, and whether it may be made. */
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Dialect, Reader } from '../driver.ts';
-import { type MigrationStep, type Plan, type StepCheck, stepId, type TypeChange } from './step.ts';
+import type { TypeChange } from './match.ts';
+import { type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
 
 /**
- * ready: it may be made. allow: only where somebody allows it. unclear: somebody has to say what is meant.
- * blocked: not before the rows that stand in its way are changed.
+ * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
+ * blocked: not before the records that stand in the way are changed.
  */
 export type State = 'ready' | 'allow' | 'unclear' | 'blocked';
 
-export interface Hurt {
-  readonly effect: StepCheck['effect'];
+export interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
   /** The first ten. */
   readonly identifiers: readonly number[];
-  readonly says: string;
 }
 
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
-  /** Whether there are rows that it could hurt. */
+  /** Whether its table has rows. */
   readonly isAtStake: boolean;
-  readonly hurts: readonly Hurt[];
+  readonly affected: readonly AffectedRows[];
 }
 
 const MAX_IDENTIFIERS = 10;
@@ -37,37 +36,38 @@ export async function assess(
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
   const filled = new Map<string, boolean>();
-  const hasRows = async (table: string): Promise<boolean> => {
-    const known =
-      filled.get(table) ?? (await reader.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined;
-    filled.set(table, known);
-    return known;
-  };
+  for (const table of new Set(plan.steps.flatMap(({ rowsIn }) => rowsIn ?? [])))
+    filled.set(table, (await reader.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined);
   const assessed: Assessed[] = [];
   for (const step of plan.steps) {
-    const isAtStake = step.rowsIn !== undefined && (await hasRows(step.rowsIn));
-    const hurts = isAtStake ? await hurtsOf(step, reader) : [];
-    assessed.push({ step, hurts, isAtStake, state: stateOf(step, isAtStake, hurts, allowed) });
+    const isAtStake = step.rowsIn !== undefined && filled.get(step.rowsIn) === true;
+    const affected = isAtStake ? await affectedBy(step, reader) : [];
+    assessed.push({ step, affected, isAtStake, state: stateOf(step, isAtStake, affected, allowed) });
   }
   return assessed;
 }
 
-function stateOf(step: MigrationStep, isAtStake: boolean, hurts: readonly Hurt[], allowed: ReadonlySet<string>): State {
-  if (hurts.some(({ effect }) => effect === 'fail')) return 'blocked';
+function stateOf(
+  step: MigrationStep,
+  isAtStake: boolean,
+  affected: readonly AffectedRows[],
+  allowed: ReadonlySet<string>,
+): State {
+  if (affected.some(({ effect }) => effect === 'fail')) return 'blocked';
   if (!isAtStake || step.risk === 'safe' || allowed.has(stepId(step))) return 'ready';
   return step.code === 'not-renamed' ? 'unclear' : 'allow';
 }
 
-async function hurtsOf({ checks }: MigrationStep, reader: Reader): Promise<readonly Hurt[]> {
-  const hurts: Hurt[] = [];
-  for (const check of checks) {
-    const found = check.schema ? await unfit(check.sql, check.schema, reader) : await countRows(check.sql, reader);
-    if (found.count > 0) hurts.push({ effect: check.effect, says: check.says, ...found });
+async function affectedBy({ checks }: MigrationStep, reader: Reader): Promise<readonly AffectedRows[]> {
+  const affected: AffectedRows[] = [];
+  for (const { sql, schema, effect, says } of checks) {
+    const found = schema ? await countUnfit(sql, schema, reader) : await countRows(sql, reader);
+    if (found.count > 0) affected.push({ effect, says, ...found });
   }
-  return hurts;
+  return affected;
 }
 
-type Count = Pick<Hurt, 'count' | 'identifiers'>;
+type Count = Pick<AffectedRows, 'count' | 'identifiers'>;
 
 async function countRows(sql: string, reader: Reader): Promise<Count> {
   const count = Number(await reader.value({ sql: `select count(*) from (${sql}) as found` }, []));
@@ -77,7 +77,7 @@ async function countRows(sql: string, reader: Reader): Promise<Count> {
 }
 
 /** Read in pages, by identifier. */
-async function unfit(sql: string, schema: JsonObject, reader: Reader): Promise<Count> {
+async function countUnfit(sql: string, schema: JsonObject, reader: Reader): Promise<Count> {
   const fits = createAjv().compile(schema);
   const page = {
     sql: `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`,
@@ -95,17 +95,18 @@ async function unfit(sql: string, schema: JsonObject, reader: Reader): Promise<C
   }
 }
 
-// The questions to the rows, as SQL over the database before the plan.
+// What steps ask about rows, as SQL over the database before the plan.
 
-type Effect = Pick<StepCheck, 'effect' | 'says'>;
+/** All rows of a table; both names in quotes. */
+export const rowsOf = (table: string, identifier: string): RowQuery => ({
+  sql: `select ${identifier} as identifier, null as value from ${table}`,
+  schema: undefined,
+});
 
-/** Rows that a condition holds for. */
-export function rowsWhere({ before, dialect: { quote } }: TypeChange, condition: string, effect: Effect): StepCheck {
-  const from = `select ${quote(before.identifier)} as identifier, null as value from ${quote(before.table)}`;
-  return { sql: `${from} where ${condition}`, schema: undefined, ...effect };
+export function rowsWhere({ before, dialect: { quote } }: TypeChange, condition: string): RowQuery {
+  const { sql, schema } = rowsOf(quote(before.table), quote(before.identifier));
+  return { sql: `${sql} where ${condition}`, schema };
 }
-
-export const everyRow = (change: TypeChange, effect: Effect): StepCheck => rowsWhere(change, '1 = 1', effect);
 
 /** Rows whose value, as JSON text, does not fit the schema. */
 export function rowsUnfit(
@@ -113,24 +114,15 @@ export function rowsUnfit(
   json: string,
   condition: string,
   schema: JsonObject,
-  says: string,
-): StepCheck {
+): RowQuery {
   const columns = `${quote(before.identifier)} as identifier, ${json} as value`;
-  return { sql: `select ${columns} from ${quote(before.table)} where ${condition}`, schema, effect: 'fail', says };
+  return { sql: `select ${columns} from ${quote(before.table)} where ${condition}`, schema };
 }
 
-/** Rows that share their values with another one, null apart. */
-export function rowsAlike(
-  { before, dialect: { quote } }: TypeChange,
-  values: readonly string[],
-  says: string,
-): StepCheck {
+/** Rows that share their values with another one; nulls are never the same. */
+export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
+  const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
-  const counted = `select ${quote(before.identifier)} as identifier, count(*) over (partition by ${values.join(', ')}) as alike from ${quote(before.table)} where ${given}`;
-  return {
-    sql: `select identifier, null as value from (${counted}) as counted where alike > 1`,
-    schema: undefined,
-    effect: 'fail',
-    says,
-  };
+  const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
+  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1`, schema: undefined };
 }

@@ -5,15 +5,13 @@ import type { Awaitable, Reader, Writer } from '../driver.ts';
 import type { Column } from '../columns.ts';
 
 export interface Migration {
-  /** Of each step, in order. */
-  readonly statements: readonly (readonly string[])[];
+  /** In order. */
+  readonly statements: Iterable<string>;
   /** Whether a copy of the database is made first, where the database is a file. */
   readonly backup: boolean;
   /** In the transaction, before anything is changed. What it throws ends it. */
   readonly before: (reader: Reader) => Awaitable<void>;
-  /** In the transaction, after a step. */
-  readonly made: (index: number) => Awaitable<void>;
-  /** In the transaction, after all of them. */
+  /** In the transaction, after all statements. */
   readonly after: (writer: Writer) => Awaitable<void>;
 }
 

@@ -1,59 +1,41 @@
-/** The steps of a type's indexes: unique ones hold records to something, others only make lists fast. */
-import { columnType } from '../columns.ts';
+/** The steps of a type's indexes: unique ones constrain records, others only make lists fast. */
 import type { Index } from '../../model/model.ts';
-import type { AppliedIndex } from './applied.ts';
+import { columnType } from '../columns.ts';
 import { indexesOf } from '../define.ts';
+import type { AppliedIndex } from './applied.ts';
 import { rowsAlike } from './assess.ts';
-import { draft, type DraftStep, type FieldChange, type ReferenceChange, type TypeChange } from './step.ts';
-
-interface ChangedMembers {
-  readonly fields: readonly FieldChange[];
-  readonly references: readonly ReferenceChange[];
-}
+import type { ColumnChanges, TypeChange } from './match.ts';
+import { checkOf, createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 interface IndexSteps {
   /** Before columns go. */
-  readonly dropped: readonly DraftStep[];
+  readonly dropped: readonly MigrationStep[];
   /** After columns are there. */
-  readonly added: readonly DraftStep[];
+  readonly added: readonly MigrationStep[];
 }
 
-const keyOf = ({ unique, members }: AppliedIndex): string => JSON.stringify([unique, ...members]);
-const shown = (members: readonly string[]): string => members.join('+');
-
-export function indexSteps(change: TypeChange, members: ChangedMembers): IndexSteps {
+export function indexSteps(change: TypeChange, columns: ColumnChanges): IndexSteps {
   const { type, before } = change;
-  const now = currentNames(members);
-  const old = Object.entries(before.indexes).map(([name, { unique, members: names }]) => {
-    const renamed = names.map((one) => now.get(one) ?? one);
-    return { name, unique, members: renamed, lives: names.every((one) => now.has(one)) };
-  });
-  const oldKeys = new Set(old.map(keyOf));
-  const wanted = type.indexes.map((index) => ({
-    index,
-    unique: index.unique,
-    members: index.members.map(({ name }) => name),
-  }));
-  const wantedKeys = new Set(wanted.map(keyOf));
+  const now = currentNames(columns);
+  // One whose field is gone goes with it.
+  const old = Object.entries(before.indexes).flatMap(([name, { unique, members }]) =>
+    members.every((one) => now.has(one)) ? [{ name, unique, members: members.map((one) => now.get(one) ?? one) }] : [],
+  );
+  const wanted = type.indexes.map((index) => ({ index, unique: index.unique, members: namesOf(index) }));
+  const [oldKeys, wantedKeys] = [new Set(old.map(keyOf)), new Set(wanted.map(keyOf))];
   return {
-    // One whose field is gone goes with it.
-    dropped: old
-      .filter((one) => one.lives && !wantedKeys.has(keyOf(one)))
-      .map((one) =>
-        draft(one.unique ? 'drop-unique' : 'drop-index', type.name, `Drop the ${nounOf(one)} of ${type.name}`, {
-          name: shown(one.members),
-          edits: [{ kind: 'dropIndex', name: one.name }],
-        }),
-      ),
-    added: wanted.filter((one) => !oldKeys.has(keyOf(one))).map((one) => added(change, members, one.index)),
+    dropped: old.filter((one) => !wantedKeys.has(keyOf(one))).map((one) => droppedStep(change, one)),
+    added: wanted.filter((one) => !oldKeys.has(keyOf(one))).map(({ index }) => addedStep(change, columns, index)),
   };
 }
 
-const nounOf = ({ unique, members }: AppliedIndex): string =>
-  `${unique ? 'unique index' : 'index'} over ${members.map((name) => `"${name}"`).join(', ')}`;
+const keyOf = ({ unique, members }: AppliedIndex): string => JSON.stringify([unique, ...members]);
+const namesOf = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
+const shown = (members: readonly string[]): string => members.join('+');
+const quoted = (members: readonly string[]): string => members.map((name) => `"${name}"`).join(', ');
 
 /** What fields and belongsTo relations are called now, by what they were. */
-function currentNames({ fields, references }: ChangedMembers): ReadonlyMap<string, string> {
+function currentNames({ fields, references }: ColumnChanges): ReadonlyMap<string, string> {
   const ofFields = fields.flatMap(({ field, former }) => (former === undefined ? [] : [[former, field.name] as const]));
   const ofReferences = references.flatMap(({ after, before }) =>
     before?.belongsTo && after.belongsTo ? [[before.belongsTo, after.belongsTo] as const] : [],
@@ -61,31 +43,33 @@ function currentNames({ fields, references }: ChangedMembers): ReadonlyMap<strin
   return new Map([...ofFields, ...ofReferences]);
 }
 
-function added(change: TypeChange, members: ChangedMembers, index: Index): DraftStep {
-  const { type } = change;
-  const names = index.members.map(({ name }) => name);
-  const shape = { unique: index.unique, members: names };
-  return draft(index.unique ? 'add-unique' : 'add-index', type.name, `Add a ${nounOf(shape)} of ${type.name}`, {
-    name: shown(names),
-    edits: [{ kind: 'createIndex', name: index.name, sql: sqlOf(change, index) }],
-    checks: index.unique ? [duplicates(change, members, index)] : [],
+function droppedStep({ type, before }: TypeChange, index: AppliedIndex & { readonly name: string }): MigrationStep {
+  return createStep(index.unique ? 'drop-unique' : 'drop-index', type.name, {
+    name: shown(index.members),
+    detail: quoted(index.members),
+    edits: [{ kind: 'dropIndex', name: index.name }],
+    rowsIn: before.table,
   });
 }
 
-const sqlOf = ({ type, dialect }: TypeChange, index: Index): string =>
-  indexesOf(type, dialect).find(({ name }) => name === index.name)?.sql ?? '';
+function addedStep(change: TypeChange, columns: ColumnChanges, index: Index): MigrationStep {
+  const { type, before, dialect } = change;
+  const sql = indexesOf(type, dialect).find(({ name }) => name === index.name)?.sql ?? '';
+  return createStep(index.unique ? 'add-unique' : 'add-index', type.name, {
+    name: shown(namesOf(index)),
+    detail: quoted(namesOf(index)),
+    edits: [{ kind: 'createIndex', name: index.name, sql }],
+    checks: index.unique ? [duplicates(change, columns, index)] : [],
+    rowsIn: before.table,
+  });
+}
 
 /** Rows that would have the same values afterwards. */
-export function duplicates(
-  { dialect, ...change }: TypeChange,
-  { fields, references }: ChangedMembers,
-  { members }: Index,
-) {
-  const values = members.flatMap((member) => {
-    const field = fields.find((one) => one.field === member);
-    if (field) return columnType(field.field, dialect.name).comparable(`(${field.value})`);
+export function duplicates(change: TypeChange, { fields, references }: ColumnChanges, index: Index): StepCheck {
+  const values = index.members.flatMap((member) => {
+    const one = fields.find(({ field }) => field === member);
+    if (one) return columnType(one.field, change.dialect.name).comparable(`(${one.value})`);
     return references.find(({ after }) => after.belongsTo === member.name)?.value ?? [];
   });
-  const names = members.map(({ name }) => `"${name}"`).join(', ');
-  return rowsAlike({ dialect, ...change }, values, `another one would have the same ${names}`);
+  return checkOf('add-unique', { type: change.type.name, detail: quoted(namesOf(index)) }, rowsAlike(change, values));
 }

@@ -1,7 +1,7 @@
 /** A plan for people: each step, what it does to the records, and what has to be said or done before it is made. */
 import type { Drift } from './driver.ts';
-import type { Assessed, Hurt, State } from './assess.ts';
-import { stepId } from './step.ts';
+import type { AffectedRows, Assessed, State } from './assess.ts';
+import { stepId } from './steps.ts';
 
 export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
   steps.filter(({ state }) => state !== 'ready');
@@ -16,15 +16,15 @@ const marks = {
 export const formatSteps = (steps: readonly Assessed[], withSql: boolean): string =>
   steps.map((one) => formatStep(one, withSql)).join('\n');
 
-function formatStep({ step, state, hurts }: Assessed, withSql: boolean): string {
+function formatStep({ step, state, affected }: Assessed, withSql: boolean): string {
   const answers = state === 'allow' || state === 'unclear' ? [`  --allow ${stepId(step)}`] : [];
-  const lines = [...hurts.map(formatHurt).map((line) => `  ${line}`), ...answers];
+  const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...answers];
   const sql = withSql ? step.sql.flatMap((one) => `${one};`.split('\n')).map((line) => `    ${line}`) : [];
   return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
 }
 
-/** `3 records lose their value of "isbn": 1, 2, 5`. */
-export function formatHurt({ count, identifiers, says }: Hurt): string {
+/** `3 records: the value of "isbn" is lost (1, 2, 5)`. */
+function formatAffected({ count, identifiers, says }: AffectedRows): string {
   const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
   return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
 }
@@ -35,7 +35,7 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     .join('\n');
 
 const advice: readonly (readonly [State, string])[] = [
-  ['blocked', 'x  Records stand in the way: change them first, or take the change back.'],
+  ['blocked', 'x  Records stand in the way: change them first, or revert the change.'],
   ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
   ['allow', '!  This can lose or refuse something: if it is meant, apply it with its --allow.'],
 ];
@@ -59,7 +59,7 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
 
 /** The same for machines. */
 export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], withSql: boolean) => ({
-  steps: steps.map(({ step, state, hurts }) => ({
+  steps: steps.map(({ step, state, affected }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -67,7 +67,7 @@ export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], 
     risk: step.risk,
     state,
     description: step.description,
-    records: hurts,
+    records: affected,
     ...(withSql ? { sql: step.sql } : {}),
   })),
   drift,

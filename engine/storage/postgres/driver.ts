@@ -143,10 +143,7 @@ export async function migrate(connections: Connections, migration: Migration): P
   await writeIn(connections, BEGIN, async (writer) => {
     await migration.before(writer);
     const ddl = createDdl(writer);
-    for (const [index, statements] of migration.statements.entries()) {
-      for (const sql of statements) await ddl.run(sql);
-      await migration.made(index);
-    }
+    for (const sql of migration.statements) await ddl.run(sql);
     await ddl.finish();
     await migration.after(writer);
   });

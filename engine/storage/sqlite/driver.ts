@@ -156,10 +156,7 @@ export async function migrate(file: string, migration: Migration): Promise<strin
 async function carryOut(connection: SqliteConnection, file: string, migration: Migration): Promise<string | undefined> {
   await migration.before(connection);
   const copy = migration.backup ? await backup(file) : undefined;
-  for (const [index, statements] of migration.statements.entries()) {
-    for (const sql of statements) make(connection, sql);
-    await migration.made(index);
-  }
+  for (const sql of migration.statements) make(connection, sql);
   await migration.after(connection);
   refuseBroken(connection);
   return copy;
