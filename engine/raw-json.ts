@@ -43,7 +43,7 @@ const opens = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_A
 const closes = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
 
 /** The place of the quote that ends the string whose first quote is at `start`; -1 where there is none. */
-export function stringEnd(text: string, start: number): number {
+function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;

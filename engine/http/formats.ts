@@ -1,25 +1,40 @@
-/** The media types of lists: how each is made of the JSON text that the store answers. */
+/** The media types of lists: how each is made from the JSON texts of the records. */
 import { Problem } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import { ownFields } from '../query/view.ts';
 import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './answer.ts';
-import { membersOf, stringEnd } from '../raw-json.ts';
+import { membersOf } from '../raw-json.ts';
 
 export interface ListFormat {
   /** As `Content-Type` says it. */
   readonly contentType: string;
   /** What is asked of the store; `search` is the query string that the client sent. */
   query(asked: ListQuery, search: string): ListQuery;
-  whole(list: string, view: View): string;
-  pieces(list: AsyncIterable<string>, view: View): AsyncIterable<string>;
+  whole(records: readonly string[], view: View): string;
+  pieces(list: AsyncIterable<readonly string[]>, view: View): AsyncIterable<string>;
 }
 
 const json: ListFormat = {
   contentType: JSON_TYPE,
   query: (asked) => asked,
-  whole: (list) => list,
-  pieces: (list) => list,
+  whole: (records) => (records.length === 0 ? '[]' : joined('[', records, ']')),
+  pieces: async function* (list) {
+    let before = '[';
+    for await (const records of list) {
+      yield joined(before, records);
+      before = ',';
+    }
+    yield before === '[' ? '[]' : ']';
+  },
 };
+
+/** What stands around goes to the first and the last text: one that is joined at once is in memory once. */
+function joined(before: string, records: readonly string[], after = ''): string {
+  const texts = [...records];
+  texts[0] = before + texts[0];
+  texts[texts.length - 1] += after;
+  return texts.join(',');
+}
 
 /** `head` first, then `line` of each record. */
 const lines = (
@@ -30,11 +45,11 @@ const lines = (
 ): ListFormat => ({
   contentType,
   query,
-  whole: (list, view) => head(view) + splitRecords(list).records.map(lineOf(view)).join(''),
+  whole: (records, view) => head(view) + records.map(lineOf(view)).join(''),
   pieces: async function* (list, view) {
     const line = lineOf(view);
     yield head(view);
-    for await (const records of recordTexts(list)) yield records.map(line).join('');
+    for await (const records of list) yield records.map(line).join('');
   },
 });
 
@@ -98,42 +113,3 @@ function cell(text: string): string {
 }
 
 const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-
-// Takes the JSON text of a list of records apart, as it comes: the texts of its records, exactly as they stand.
-
-const QUOTE = 0x22;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
-
-export interface Split {
-  readonly records: readonly string[];
-  /** What was begun and is not yet ended. */
-  readonly rest: string;
-}
-
-/** The records that lie whole in `text`; between them stand commas and the brackets of the list. */
-export function splitRecords(text: string): Split {
-  const records: string[] = [];
-  let start = 0;
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = stringEnd(text, at);
-    if (at === -1) break;
-    if (code === OPEN && depth++ === 0) start = at;
-    if (code !== CLOSE || --depth > 0) continue;
-    records.push(text.slice(start, at + 1));
-    start = at + 1;
-  }
-  return { records, rest: depth > 0 ? text.slice(start) : '' };
-}
-
-/** Each piece's records that were not whole before it came. */
-export async function* recordTexts(pieces: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
-  let begun = '';
-  for await (const piece of pieces) {
-    const { records, rest } = splitRecords(begun + piece);
-    begun = rest;
-    if (records.length > 0) yield records;
-  }
-}

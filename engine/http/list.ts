@@ -7,7 +7,7 @@ import { pageHash, pageTag } from './conditions.ts';
 import type { Exchange, ServeOperation } from './handler.ts';
 import { LIST_FORMATS, type ListFormat } from './formats.ts';
 import { listPreferences, type Preferences, readAnswer } from './record-answer.ts';
-import type { Page } from '../storage/store.ts';
+import type { Page, Stream } from '../storage/store.ts';
 import type { Service } from './service.ts';
 import type { Turns } from './turns.ts';
 import type { JsonValue } from '../json.ts';
@@ -17,6 +17,9 @@ import { perQuery } from '../memo.ts';
 
 /** What a whole list takes while it is read, piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
+/** Characters of a page that is sent at once, and about as many of each piece of a longer one. */
+const LONG_PAGE = 512 * 1024;
+const PIECE = 64 * 1024;
 
 /** A list request, read. */
 interface ListRequest {
@@ -50,8 +53,8 @@ function pageAnswer(service: Service, exchange: Exchange, wanted: ListRequest): 
     preferences: { uncounted, applied },
   } = wanted;
   return andThen(store.page(query, !uncounted, caller), (page) => {
-    if (typeof page.body !== 'string') return longPageAnswer(service, exchange, wanted, page, page.body);
-    const body = format.whole(page.body, query.view);
+    if (lengthOf(page.records) > LONG_PAGE) return longPageAnswer(service, exchange, wanted, page);
+    const body = format.whole(page.records, query.view);
     const links = pageLinks(target.base + path, target.query, query, page);
     const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
     return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
@@ -64,12 +67,11 @@ async function longPageAnswer(
   { request, target }: Exchange,
   { query, format, preferences: { applied } }: ListRequest,
   page: Page,
-  texts: readonly string[],
 ): Promise<Answer> {
   const links = pageLinks(target.base + path, target.query, query, page);
   const pieces: string[] = [];
   const hash = pageHash();
-  for await (const piece of format.pieces(inTurns(texts, largeTurn), query.view)) {
+  for await (const piece of format.pieces(inTurns(page.records, largeTurn), query.view)) {
     if (type.preconditions !== 'off') hash.add(piece);
     pieces.push(piece);
   }
@@ -78,12 +80,15 @@ async function longPageAnswer(
   return readAnswer(request, inPieces(pieces), tag, headers);
 }
 
-async function* inTurns(pieces: readonly string[], turn: Turns): AsyncGenerator<string> {
-  for (const piece of pieces) {
+async function* inTurns(records: readonly string[], turn: Turns): AsyncGenerator<readonly string[]> {
+  for (let from = 0, to = 0; from < records.length; from = to) {
+    for (let length = 0; to < records.length && length < PIECE; to += 1) length += records[to]?.length ?? 0;
     await turn();
-    yield piece;
+    yield records.slice(from, to);
   }
 }
+
+const lengthOf = (records: readonly string[]): number => records.reduce((sum, { length }) => sum + length, 0);
 
 async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
   yield* pieces;
@@ -95,8 +100,8 @@ async function wholeAnswer(
   { query, format, preferences: { uncounted, applied } }: ListRequest,
 ): Promise<Answer> {
   caller.take(STREAM_BYTES);
-  const { total, chunks } = await store.stream(query, !uncounted, caller);
-  const body = await gather(format.pieces(drawing(chunks, caller), query.view));
+  const { total, records } = await store.stream(query, !uncounted, caller);
+  const body = await gather(format.pieces(drawing(records, caller), query.view));
   const headers = { ...contentHeaders(format, total), ...applied };
   if (typeof body !== 'string') return { status: 200, headers, body };
   const tag = type.preconditions === 'off' ? undefined : pageTag(body, total, '');
@@ -104,15 +109,15 @@ async function wholeAnswer(
 }
 
 /** Long records come in long pieces, of which one is sent and one is read ahead. */
-async function* drawing(pieces: AsyncIterable<string>, caller: Caller): AsyncGenerator<string> {
+async function* drawing(all: Stream['records'], caller: Caller): AsyncGenerator<readonly string[]> {
   let drawn = STREAM_BYTES;
-  for await (const piece of pieces) {
-    const more = 2 * piece.length - drawn;
+  for await (const records of all) {
+    const more = 2 * lengthOf(records) - drawn;
     if (more > 0) {
       caller.take(more);
       drawn += more;
     }
-    yield piece;
+    yield records;
   }
 }
 

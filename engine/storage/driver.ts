@@ -41,8 +41,8 @@ export interface Writer extends Reader {
 
 /** A snapshot that outlives the turn, for lists that are streamed. */
 export interface Snapshot extends Reader {
-  /** The texts in the first column of every row, joined by commas, in pieces that are read as they are asked for. */
-  texts(statement: Statement, values: Values): AsyncIterable<string>;
+  /** The texts in the first column of every row, some at a time, read as they are asked for. */
+  texts(statement: Statement, values: Values): AsyncIterable<readonly string[]>;
   close(): Awaitable<void>;
 }
 

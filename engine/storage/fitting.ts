@@ -172,7 +172,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     return { ...usable<Reader>(opened, gatedReader), texts, close: () => opened.close() };
   }
 
-  async function* explainedTexts(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  async function* explainedTexts(texts: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
     try {
       yield* texts;
     } catch (error) {

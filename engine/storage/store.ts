@@ -8,8 +8,8 @@ import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
 export interface Page {
-  /** A JSON array as text; a long one in pieces. */
-  readonly body: string | readonly string[];
+  /** The records as JSON text. */
+  readonly records: readonly string[];
   /** How many records match the filters, whatever the page; undefined where it was not asked for. */
   readonly total: number | undefined;
   /** The order values of the first and the last record; undefined on an empty page. */
@@ -21,8 +21,8 @@ export interface Page {
 
 export interface Stream {
   readonly total: number | undefined;
-  /** The pieces of a JSON array as text. Ending early, by return or by throw, frees the snapshot. */
-  readonly chunks: AsyncIterable<string>;
+  /** The records as JSON text, one or more at a time. Ending early, by return or by throw, frees the snapshot. */
+  readonly records: AsyncIterable<readonly string[]>;
 }
 
 /** Throws a Problem where the record, as GET of the same view answers it, is not what the client expects. */
@@ -110,9 +110,9 @@ export interface Store {
 
 export function limitStreams(store: Store, most: number): Store {
   let open = 0;
-  async function* untilTheirEnd(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  async function* untilTheirEnd(records: Stream['records']): AsyncGenerator<readonly string[]> {
     try {
-      yield* chunks;
+      yield* records;
     } finally {
       open -= 1;
     }
@@ -123,8 +123,8 @@ export function limitStreams(store: Store, most: number): Store {
       throw new Problem('storage-busy', `${most} whole lists are being read already; try again, or ask for pages`);
     open += 1;
     try {
-      const { total, chunks } = await store.stream(query, counted, caller);
-      return { total, chunks: untilTheirEnd(chunks) };
+      const { total, records } = await store.stream(query, counted, caller);
+      return { total, records: untilTheirEnd(records) };
     } catch (error) {
       open -= 1;
       throw error;

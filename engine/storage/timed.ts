@@ -66,12 +66,12 @@ const timedSnapshot = (snapshot: Snapshot, onStatement: OnStatement): Snapshot =
 
 /** Only the time in which texts are waited for: how fast they are read is for the reader to say. */
 async function* timedTexts(
-  texts: AsyncIterable<string>,
+  texts: AsyncIterable<readonly string[]>,
   onEnd: (milliseconds: number) => void,
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   const iterator = texts[Symbol.asyncIterator]();
   let milliseconds = 0;
-  const next = async (): Promise<IteratorResult<string>> => {
+  const next = async (): Promise<IteratorResult<readonly string[]>> => {
     const started = performance.now();
     try {
       return await iterator.next();

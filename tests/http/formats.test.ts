@@ -3,7 +3,7 @@ import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { csvHead, csvLine, recordTexts, splitRecords } from '../../engine/http/formats.ts';
+import { csvHead, csvLine } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/budget.ts';
 import { createSlowReaders } from '../../engine/http/slow-readers.ts';
 import { createEnvelopes } from '../../engine/http/envelope.ts';
@@ -12,29 +12,6 @@ import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
-
-describe('records out of the text of a list', () => {
-  const objects = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 6 });
-
-  test('are found as they stand, however the text is cut', async () => {
-    const property = fc.asyncProperty(objects, fc.array(fc.nat(200)), async (all, cuts) => {
-      const texts = all.map((one) => JSON.stringify(one));
-      const list = `[${texts.join(',')}]`;
-      const places = [0, ...cuts.filter((cut) => cut < list.length), list.length].toSorted((a, b) => a - b);
-      const pieces = places.slice(1).map((end, index) => list.slice(places[index], end));
-      const found: string[] = [];
-      for await (const records of recordTexts(
-        (async function* () {
-          yield* pieces;
-        })(),
-      ))
-        found.push(...records);
-      expect(found).toEqual(texts);
-      expect(splitRecords(list)).toEqual({ records: texts, rest: '' });
-    });
-    await fc.assert(property, { numRuns: 300 });
-  });
-});
 
 /** As RFC 4180 says it; null for a cell without quotes that is empty. */
 function readCsv(text: string): readonly (readonly (string | null)[])[] {

@@ -105,7 +105,7 @@ describe('a search', () => {
     driver = open(600_000);
     const snapshots = await Promise.all([1, 2, 3].map(() => driver.snapshot(PATIENT, false)));
     const lists = snapshots.map((snapshot) => snapshot.texts(LIST, [])[Symbol.asyncIterator]());
-    for (const list of lists) expect((await list.next()).value).toMatch(/^1,2,/);
+    for (const list of lists) expect((await list.next()).value.slice(0, 2)).toEqual([1, 2]);
     const slow = await driver.snapshot(PATIENT, true);
     expect(await slow.value(ONE, [])).toBe(1);
     expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);

@@ -62,13 +62,18 @@ const translated =
     }
   };
 
-async function* texts(ask: PostgresConnection['query'], { sql }: Statement, values: Values): AsyncGenerator<string> {
+async function* texts(
+  ask: PostgresConnection['query'],
+  { sql }: Statement,
+  values: Values,
+): AsyncGenerator<readonly string[]> {
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, false);
   for (let wanted = FIRST_ROWS; ;) {
     const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], false);
-    const text = rows.map(([value]) => value).join(',');
-    if (rows.length > 0) yield text;
-    if (rows.length < wanted) return;
-    wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * rows.length) / text.length)));
+    const some = rows.map(([text]) => String(text));
+    if (some.length > 0) yield some;
+    if (some.length < wanted) return;
+    const length = some.reduce((sum, text) => sum + text.length, 0);
+    wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * some.length) / length)));
   }
 }

@@ -8,7 +8,7 @@ import type { Driver, ListWork, Reader, Snapshot } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
 import type { CompiledList } from './lists.ts';
 import type { ShapeWork } from './list-work.ts';
-import { type DeepLimit, isMarked, markedIn, type Weigh } from './view-limits.ts';
+import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
 import type { RecordType } from '../../model/model.ts';
 import { isPageTooLong } from '../../problem.ts';
 
@@ -81,8 +81,8 @@ function describe(
   const { limit = 0, offset, cursor } = query;
   const more = rows.length > limit;
   const shown = more ? rows.slice(0, limit) : rows;
-  const marked = shown.find(isMarked);
-  if (marked !== undefined) return refused(reader, query, bound, markedIn(marked));
+  const marked = markedAmong(shown);
+  if (marked !== undefined) return refused(reader, query, bound, marked);
   const backwards = cursor?.direction === 'before';
   const records = backwards ? shown.toReversed() : shown;
   const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
@@ -92,45 +92,11 @@ function describe(
     backwards || more ? orderValues(reader, query, bound, records, -1) : undefined,
     backwards ? isAnythingBehind(reader, query, bound) : more,
   ]);
-  const body = bound.isShort ? arrayOf(records) : arrayInPieces(records);
-  return andThen(parts, ([total, first, last, hasNext]) => ({ body, total, first, last, hasPrevious, hasNext }));
-}
-
-/** The brackets first: a text that is put together at once is in memory once. */
-export function arrayOf(records: readonly string[]): string {
-  if (records.length === 0) return '[]';
-  const texts = [...records];
-  texts[0] = `[${texts[0]}`;
-  texts[texts.length - 1] += ']';
-  return texts.join(',');
-}
-
-/** Characters of a text that is sent at once, and about as many of each piece of a longer one. */
-const LONG = 512 * 1024;
-const PIECE = 64 * 1024;
-
-/** Pieces are put together when they are sent, not here: V8 joins texts when they are read. */
-function arrayInPieces(records: readonly string[]): string | readonly string[] {
-  if (records.reduce((sum, { length }) => sum + length, 0) <= LONG) return arrayOf(records);
-  const pieces: string[] = [];
-  let piece = '[';
-  for (const [index, record] of records.entries()) {
-    piece += index === 0 ? record : `,${record}`;
-    if (piece.length < PIECE) continue;
-    pieces.push(piece);
-    piece = '';
-  }
-  pieces.push(`${piece}]`);
-  return pieces;
+  return andThen(parts, ([total, first, last, hasNext]) => ({ records, total, first, last, hasPrevious, hasNext }));
 }
 
 /** Says which relation of a marked record is too large. */
-export async function refused(
-  reader: Reader,
-  { view }: ListQuery,
-  { list }: BoundList,
-  identifier = 0,
-): Promise<never> {
+async function refused(reader: Reader, { view }: ListQuery, { list }: BoundList, identifier: number): Promise<never> {
   await list.weigh(reader, view, identifier);
   throw new Error(`${view.type.name} ${identifier} was marked and is not too large`);
 }
@@ -204,7 +170,7 @@ export async function readWhole(
   try {
     const total = counted ? await readTotal(snapshot, bound) : undefined;
     await bound.list.limit?.(snapshot, query.view, values);
-    return { total, chunks: jsonArray(snapshot, query, bound, values) };
+    return { total, records: allOf(snapshot, query, bound, values) };
   } catch (error) {
     await snapshot.close();
     throw error;
@@ -220,34 +186,30 @@ function readAtOnce(
 ): Awaitable<Stream> {
   const checked = bound.list.limit?.(reader, query.view, values);
   const rows = andThen(checked, () => reader.page(bound.list.stream, values, caller, MAX_AT_ONCE));
-  return andThen(rows, (texts) => {
-    const total = counted !== undefined ? readTotal(reader, bound) : undefined;
-    const text = arrayOf(texts);
-    const marked = markedIn(text);
+  return andThen(rows, (records) => {
+    const marked = markedAmong(records);
     if (marked !== undefined) return refused(reader, query, bound, marked);
-    return andThen(total, (count) => ({ total: count, chunks: once(text) }));
+    const total = counted !== undefined ? readTotal(reader, bound) : undefined;
+    return andThen(total, (count) => ({ total: count, records: atOnce(records) }));
   });
 }
 
-async function* once(text: string): AsyncGenerator<string> {
-  yield text;
+async function* atOnce(records: readonly string[]): AsyncGenerator<readonly string[]> {
+  if (records.length > 0) yield records;
 }
 
-async function* jsonArray(
+async function* allOf(
   snapshot: Snapshot,
   query: ListQuery,
   bound: BoundList,
   values: readonly SqlValue[],
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   try {
-    let separator = '[';
-    for await (const text of snapshot.texts(bound.list.stream, values)) {
-      const marked = markedIn(text);
+    for await (const records of snapshot.texts(bound.list.stream, values)) {
+      const marked = markedAmong(records);
       if (marked !== undefined) await refused(snapshot, query, bound, marked);
-      yield separator + text;
-      separator = ',';
+      yield records;
     }
-    yield separator === '[' ? '[]' : ']';
   } finally {
     await snapshot.close();
   }

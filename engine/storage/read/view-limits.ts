@@ -19,10 +19,10 @@ const SMALL_BYTES = 16;
 
 export const isMarked = (text: string): boolean => text.startsWith(MARK);
 
-/** The identifier of the first record in a list's texts that is marked; undefined where none is. */
-export function markedIn(texts: string): number | undefined {
-  const at = texts.indexOf(MARK);
-  return at === -1 ? undefined : Number.parseInt(texts.slice(at + 1), 10);
+/** The identifier of the first record that is marked; undefined where none is. */
+export function markedAmong(records: readonly string[]): number | undefined {
+  const marked = records.find(isMarked);
+  return marked === undefined ? undefined : Number(marked.slice(MARK.length));
 }
 
 /** The JSON text of the record that ROOT stands for, or its mark where the rows or the bytes of its relations are too many. */

@@ -46,8 +46,7 @@ const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, RunVerb>> = {
   column: ({ connection }, statement, values) => bounded(connection.iterate(statement, values), lengthOf),
   count: ({ counts }, statement, values) => counts.count(statement, values),
   open: (session, statement, values) => void (session.rows = session.connection.iterate(statement, values)),
-  next: ({ rows }) => piece(rows)?.join(','),
-  some: ({ rows }) => piece(rows),
+  next: ({ rows }) => piece(rows),
 };
 
 const lengthOf = (value: SqlValue): number => (typeof value === 'string' ? value.length : 8);

@@ -3,9 +3,9 @@ import type { Values } from '../driver.ts';
 
 /**
  * A session is one connection with one snapshot, which begins with its first question after `end`. `open` begins a
- * list, `next` reads a piece of it as one text, `some` as the texts of its rows.
+ * list, `next` reads some of its texts: undefined if there are no more.
  */
-export type Verb = 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'some' | 'end' | 'close';
+export type Verb = 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'end' | 'close';
 
 export interface Question {
   readonly id: number;

@@ -115,7 +115,7 @@ async function page(
   const all: string[] = [];
   await ask('open', statement, values);
   for (;;) {
-    const some = (await ask('some')) as readonly string[] | undefined;
+    const some = (await ask('next')) as readonly string[] | undefined;
     if (some === undefined) return all;
     for (const text of some) {
       weigh(text);
@@ -125,14 +125,14 @@ async function page(
 }
 
 /** One piece is read ahead while its predecessor is sent, and no more: a slow reader slows the scan down. */
-async function* texts(ask: AskReader, statement: Statement, values: Values): AsyncGenerator<string> {
+async function* texts(ask: AskReader, statement: Statement, values: Values): AsyncGenerator<readonly string[]> {
   await ask('open', statement, values);
   for (let next = ask('next'); ;) {
-    const text = await next;
-    if (typeof text !== 'string') return;
+    const some = (await next) as readonly string[] | undefined;
+    if (some === undefined) return;
     next = ask('next');
     // It may fail while its predecessor is still being sent; it is awaited afterwards, or never.
     next.catch(() => undefined);
-    yield text;
+    yield some;
   }
 }
