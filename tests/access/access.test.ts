@@ -5,7 +5,6 @@ import { chmodSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from '../../engine/access/tokens.ts';
 import { openAccess } from '../../engine/access/access.ts';
 import { token as tokenCommand } from '../../engine/commands/token.ts';
@@ -14,6 +13,7 @@ import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/access';
 
@@ -385,7 +385,7 @@ describe('a file of tokens', () => {
       (await exchange(own.url, 'GET /api/purchases', { headers: { authorization: `Bearer ${tokens[name]}` } })).status;
     expect([await status('reader'), await status('root')]).toEqual([200, 401]);
     writeFileSync(file, `${lineOf('root')}\nnonsense`);
-    for (let waited = 0; waited < 200 && (await status('root')) !== 200; waited += 1) await sleep(50);
+    await until(async () => (await status('root')) === 200);
     expect([await status('reader'), await status('root')]).toEqual([401, 200]);
     await own.close();
   });

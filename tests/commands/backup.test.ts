@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { StartError } from '../../engine/start-error.ts';
 import { backUp, restore, verify } from '../../engine/storage/sqlite/backup.ts';
@@ -20,6 +19,7 @@ import { exchange } from '../support/exchange.ts';
 import { createProject, type Project, runCommand } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { type Assembly, WriteLoad } from '../support/write-load.ts';
+import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/durability';
 
@@ -41,11 +41,12 @@ test('a backup under load is one state of the database: restored, no record is t
   const server = await startOn('live.db');
   const load = new WriteLoad();
   const running = load.run(server.url, 6);
-  await sleep(200);
+  await until(() => load.acknowledged > 20);
   const acknowledged = [...load.known].filter(([, { acknowledged: state }]) => state !== 'gone').map(([id]) => id);
   const { rows } = await backUp(at('live.db'), at('copy.db'));
   expect(rows).toBeGreaterThan(0);
-  await sleep(100);
+  const after = load.acknowledged + 20;
+  await until(() => load.acknowledged > after);
   await server.close();
   await running;
   const restored = await restore(at('copy.db'), at('live.db'));

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../../engine/diff/change.ts';
 import { stepKinds } from '../../engine/storage/migrate/steps.ts';
+import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
@@ -536,9 +536,9 @@ describe('dev', () => {
       })();
       for (const name of ['a', 'b', 'c']) {
         project.write({
-          'book.yaml': `${BOOK}  a: { type: string }\n  ${name === 'a' ? '' : `b: { type: string, description: ${name} }`}\n`,
+          'book.yaml': `${BOOK}  a: { type: string, description: as of ${name} }\n  ${name === 'a' ? '' : 'b: { type: string }'}\n`,
         });
-        await sleep(400);
+        await until(async () => (await exchange(url, 'GET /openapi.json')).text.includes(`as of ${name}`));
       }
       over.abort();
       await asking;

@@ -114,7 +114,7 @@ const REFUSED: readonly (readonly [what: string, request: string, detail?: strin
 test.each(REFUSED)('on the wire: %s', async (_, request, detail = '') => {
   const id = await bait();
   const before = await listed();
-  const text = await raw(server.url, request + deleting(id), 60_000);
+  const text = await raw(server.url, request + deleting(id));
   expect(statusesOf(text)).toEqual([400]);
   expect(text).toMatch(/^Connection: close\r$/m);
   if (text.includes('\r\n\r\n{')) expect(text).toContain('urn:problem:bad-request');
@@ -155,7 +155,7 @@ test.each<[what: string, request: string, ...statuses: number[]]>([
   ['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 405, 200],
 ])('on the wire: %s', async (_, request, ...statuses) => {
   const last = get('/health/live', `${HOST}Connection: close\r\n`);
-  expect(statusesOf(await raw(server.url, request + last, 60_000))).toEqual(statuses);
+  expect(statusesOf(await raw(server.url, request + last))).toEqual(statuses);
 });
 
 test('a request that asks for another protocol is answered in this one, and is the last of its connection', async () => {
@@ -177,7 +177,7 @@ test('a request that asks for another protocol is answered in this one, and is t
 test('what comes before such a request is answered, in its order', async () => {
   const first = post(`${HOST}${TYPE}${LENGTH}`, BODY);
   for (const bad of ['HELLO\r\n\r\n', get('/api/gadgets', `${HOST}${HOST}`)]) {
-    const text = await raw(server.url, first + bad, 60_000);
+    const text = await raw(server.url, first + bad);
     expect(statusesOf(text)).toEqual([201, 400]);
     expect(text.slice(text.lastIndexOf('HTTP/1.1'))).toMatch(
       /Connection: close\r\n[^]*"type":"urn:problem:bad-request"/,

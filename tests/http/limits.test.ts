@@ -1,7 +1,6 @@
 /** What is too much is refused in words, and nothing else suffers. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { patience } from '../../engine/http/slow-readers.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { closed } from '../support/closed.ts';
@@ -168,7 +167,8 @@ test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', asy
   const socket = connect(Number(port), hostname).on('error', () => undefined);
   socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   socket.pause();
-  await sleep(2000);
+  await until(() => own.budget.used > 0);
+  await until(() => own.budget.used === 0);
   let received = 0;
   socket.on('data', (piece: Buffer) => (received += piece.length)).resume();
   await closed(socket);

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Budget, createBudget } from '../../engine/budget.ts';
 import { inBatches } from '../../engine/server/batches.ts';
 import { closed as closing } from '../support/closed.ts';
+import { until } from '../support/leaving.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 /** More than the system buffers of some of them. */
@@ -31,12 +31,6 @@ async function open(serve: RequestListener, budget: Budget): Promise<Piped> {
       await new Promise((closed) => server.close(closed));
     },
   };
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!isTrue() && Date.now() < end) await nextTurn();
-  if (!isTrue()) throw new Error('in vain');
 }
 
 test('what is not read holds up the requests behind it, and each is served once the answers before it are read', async () => {

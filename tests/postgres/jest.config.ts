@@ -11,7 +11,7 @@ const both = [
   'commands/transfer',
   'http/entity-tags',
   'http/formats',
-  'http/http.slow',
+  'http/http',
   'http/steps',
   'interface/interface',
   'migration/migration',
@@ -34,7 +34,7 @@ const both = [
 ];
 
 /** What runs through PgBouncer in transaction mode once more; where that is not there, this is left out. */
-const pooled = ['http/http.slow', 'postgres/instances'];
+const pooled = ['http/http', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
 const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };

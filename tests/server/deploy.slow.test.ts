@@ -71,7 +71,13 @@ test('its command serves, its health check agrees, and the signal that stops it 
   const [program = '', ...words] = command('CMD');
   const token = createToken();
   const tokens = tokenLine({ name: 'all', read: 'all', write: 'all' }, token);
-  const env = { PATH: process.env['PATH'] ?? '', ...environment, TOKENS: tokens, PORT: '0', DRAIN_DELAY: '0' };
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    ...environment,
+    TOKENS: tokens,
+    PORT: '0',
+    DRAIN_DELAY: '0',
+  };
   const child = spawn(program, words, { cwd: app, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const texts = { out: '', err: '' };
   child.stdout.on('data', (piece: Buffer) => (texts.out += String(piece)));

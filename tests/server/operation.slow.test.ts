@@ -319,7 +319,7 @@ class Balancer {
 }
 
 test('a rolling restart of two instances fails no request', async () => {
-  const environment = { DRAIN_DELAY: '0.4', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
+  const environment = { DRAIN_DELAY: '2', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
   const balancer = new Balancer();
   const all: Running[] = [];
   const launch = async (): Promise<readonly [Running, string]> => {

@@ -4,11 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { closed } from '../support/closed.ts';
 import { type Environment, type Running, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/http';
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -65,7 +65,8 @@ describe('a long list', () => {
     const { socket, received } = await open(server.url);
     socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
     socket.pause();
-    await sleep(4000);
+    await until(() => server.budget.used > 0);
+    await until(() => server.budget.used === 0);
     socket.resume();
     await closed(socket);
     expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
@@ -99,10 +100,10 @@ describe('a long list', () => {
   test('a client that goes away within its body is nobody to answer', async () => {
     const log = jest.spyOn(console, 'error').mockImplementation();
     const { socket } = await open(server.url);
-    socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Content-Length: 100\r\n\r\n{`);
-    await sleep(50);
+    socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`);
+    await once(socket, 'data');
+    socket.write('{');
     socket.destroy();
-    await sleep(50);
     expect((await exchange(server.url, 'GET /api/gadgets/1')).status).toBe(200);
     expect(log).not.toHaveBeenCalled();
     log.mockRestore();

@@ -1,4 +1,5 @@
 /** The store below HTTP: statements per read, snapshots, group commit, what a start refuses, seeds. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -329,7 +330,8 @@ describe('group commit, which SQLite alone needs', () => {
     other.exec('begin immediate');
     const write = driver.write((writer) => writer.run(INSERT, ['late']));
     expect(await driver.value(COUNT, [])).toBe(0);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // The write has met the lock.
+    for (const _ of [1, 2, 3]) await nextTurn();
     other.exec('rollback');
     other.close();
     await write;

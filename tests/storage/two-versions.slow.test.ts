@@ -1,8 +1,8 @@
 /** Tables that another process changes under a running service: it goes on, or says 503, and nothing acknowledged is lost. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
 import { createProject, type Files, type Project } from '../support/project.ts';
+import { until } from '../support/leaving.ts';
 
 const BOOK = `type: Book
 fields:
@@ -99,11 +99,7 @@ describe.each(changes)('%s', (_, files, refused, ready) => {
       if (refused.length === 1) for (const id of [1, 2]) await ask(url, `DELETE /api/books/${id}`);
       await change(project, files);
       // PostgreSQL tells reads within a second, and writes at once.
-      const deadline = performance.now() + 30_000;
-      while ((await exchange(url, 'GET /health/ready')).status !== (ready ? 200 : 503)) {
-        if (performance.now() > deadline) throw new Error('it was not noticed');
-        await sleep(20);
-      }
+      await until(async () => (await exchange(url, 'GET /health/ready')).status === (ready ? 200 : 503));
       for (const title of titles) {
         if (refused.length === 1 && /books\/\d/.test(title)) continue;
         const { status, headers, body } = await ask(url, title, REQUESTS[title]);
@@ -187,7 +183,8 @@ class Clients {
   }
 
   async more(count: number): Promise<void> {
-    for (const end = this.sent + count; this.sent < end;) await sleep(5);
+    const end = this.sent + count;
+    await until(() => this.sent >= end);
   }
 
   async #send(url: string, number: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Bytes on the wire, as they stand. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { closed } from './closed.ts';
 
 export async function dial(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
@@ -11,14 +11,13 @@ export async function dial(url: string): Promise<Socket> {
   return socket;
 }
 
-/** What comes back for these bytes, until the connection is closed or a while is over. */
-export async function raw(url: string, bytes: string, wait = 3000): Promise<string> {
+/** What comes back for these bytes, until the connection is closed. */
+export async function raw(url: string, bytes: string): Promise<string> {
   const socket = await dial(url);
   let text = '';
   socket.on('data', (piece: string) => (text += piece));
   socket.write(bytes, 'latin1');
-  await Promise.race([once(socket, 'close'), sleep(wait, undefined, { ref: false })]);
-  socket.destroy();
+  await closed(socket);
   return text;
 }
 

@@ -14,7 +14,7 @@ const JSON_BODY = { 'content-type': 'application/json' };
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { bodyLimit: 1000, slowReaderTimeout: 300 } });
+  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { bodyLimit: 1000 } });
   await send('POST /api/gadgets', JSON_BODY, '{"name":"first"}');
   await send('POST /api/locked', JSON_BODY, '{"name":"first"}');
   await send('POST /api/loose', JSON_BODY, '{"name":"first"}');
