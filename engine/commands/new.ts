@@ -25,7 +25,7 @@ export const create: Command = {
     const file = write(type, schemaDirectory);
     const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
     if (faults.length > 0) printError(formatDiagnostics(faults));
-    print(`${file} is a beginning: change it, then "npm run check" and "npm start" (or "npm run dev").`);
+    print(`Wrote ${file}. Edit it, then run "npm run check" and "npm start" (or "npm run dev").`);
     return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
   },
 };

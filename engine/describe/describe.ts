@@ -154,7 +154,7 @@ interface Template {
 
 export const template = ({ type, grammar, other }: Template): string => `# yaml-language-server: $schema=${grammar}
 type: ${type}
-description: What a record of this type is, in a sentence.
+description: What a record of this type is, in one sentence.
 # path: ${defaultPath(type)}
 # table: ${defaultTable(type)}
 # operations: [list, get, create, update, delete]
@@ -165,17 +165,17 @@ fields:
     type: string
     maxLength: 255
     required: true
-    description: What people call it
-  # Other types of fields: integer, number, boolean, date, timestamp, array, any.
+    description: The name that people use
+  # Other field types: integer, number, boolean, date, timestamp, array, any.
   # price: { type: decimal, precision: 10, scale: 2, default: '0', description: What it costs }
   # code: { type: string, maxLength: 20, unique: true }
   # state: { type: string, enum: [draft, published], default: draft }
 
-# Other kinds of relations: hasOne, hasMany, manyToMany.
+# Other relation kinds: hasOne, hasMany, manyToMany.
 # relations:
-#   parent: { kind: belongsTo, type: ${other}, onDelete: setNull, description: What it belongs to }
+#   parent: { kind: belongsTo, type: ${other}, onDelete: setNull, description: The record that this one belongs to }
 
-# Records that every database starts with, inserted once.
+# Records that are inserted into every database, once.
 # seed:
 #   - { id: 1, name: First }
 `;
