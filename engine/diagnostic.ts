@@ -53,19 +53,19 @@ export const diagnosticCodes = {
   'missing-default': 'error',
   'read-only-required': 'error',
   // Names
-  'doubled-type': 'error',
-  'doubled-path': 'error',
-  'doubled-table': 'error',
-  'doubled-name': 'error',
-  'doubled-column': 'error',
+  'duplicate-type': 'error',
+  'duplicate-path': 'error',
+  'duplicate-table': 'error',
+  'duplicate-name': 'error',
+  'duplicate-column': 'error',
   'former-name-taken': 'error',
-  'doubled-rename': 'error',
+  'duplicate-rename': 'error',
   // Relations
   'unknown-type': 'error',
   'hidden-identifier': 'error',
   'unknown-inverse': 'error',
   'inverse-mismatch': 'error',
-  'doubled-inverse': 'error',
+  'duplicate-inverse': 'error',
   'unpaired-relations': 'warning',
   'misplaced-column': 'error',
   'contradictory-deletion': 'error',
@@ -80,7 +80,7 @@ export const diagnosticCodes = {
   'variant-omits-required': 'error',
   // Seeds
   'seed-identifier': 'error',
-  'doubled-seed': 'error',
+  'duplicate-seed': 'error',
   'invalid-seed': 'error',
 } as const satisfies Record<string, Severity>;
 

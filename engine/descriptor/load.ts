@@ -29,7 +29,7 @@ import {
   checkRenames,
   checkTables,
   checkTypeRenames,
-  doubledTypes,
+  duplicateTypes,
 } from './checks/names.ts';
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
@@ -176,8 +176,8 @@ const schemaChecks: readonly SchemaCheck[] = [
 
 /** A second file for a type is a fault of its own; its content takes no part in the rest. */
 export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): readonly TypeFinding[] {
-  const doubled = doubledTypes(types.filter(({ name }) => name !== ''));
-  const second = new Set(doubled.map(([type]) => type));
+  const duplicates = duplicateTypes(types.filter(({ name }) => name !== ''));
+  const second = new Set(duplicates.map(([type]) => type));
   const schema = createTypeSchema(
     types.filter((type) => !second.has(type)),
     allNamed,
@@ -185,7 +185,7 @@ export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): rea
   const own = schema.types.flatMap((type) =>
     checks.flatMap((check) => check(type, schema)).map((one): TypeFinding => [type, one]),
   );
-  return [...doubled, ...own, ...schemaChecks.flatMap((check) => check(schema))];
+  return [...duplicates, ...own, ...schemaChecks.flatMap((check) => check(schema))];
 }
 
 // The descriptor files of a schema directory.

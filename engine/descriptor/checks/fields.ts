@@ -105,15 +105,15 @@ function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: r
 export const checkSeeds: TypeCheck = (type) => {
   const seeds = type.draft.seed ?? [];
   const identifiers = seeds.map((seed) => (Object.hasOwn(seed, type.identifier) ? seed[type.identifier] : undefined));
-  const doubled = repeated(identifiers).filter((index) => isIdentifier(identifiers[index]));
+  const duplicates = repeated(identifiers).filter((index) => isIdentifier(identifiers[index]));
   return [
     ...seeds.flatMap((seed, index) => [
       ...checkIdentifier(type, identifiers[index], index),
       ...checkKeys(type, seed, index),
     ]),
-    ...doubled.map((index) =>
+    ...duplicates.map((index) =>
       finding(
-        'doubled-seed',
+        'duplicate-seed',
         ['seed', index, type.identifier],
         'value',
         `an earlier seed record has the identifier ${quoted(identifiers[index])} already`,

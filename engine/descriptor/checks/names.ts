@@ -16,16 +16,16 @@ import {
 } from './check.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 
-export const checkNames: SchemaCheck = ({ types }) => types.flatMap(doubledNames);
+export const checkNames: SchemaCheck = ({ types }) => types.flatMap(duplicateNames);
 
-function doubledNames(type: TypeDraft): readonly TypeFinding[] {
+function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
   const member = (name: string, owner: string, path: YamlPath, at: At): NameClaim => ({
     name,
     owner,
     type,
     found: (earlier) =>
       finding(
-        'doubled-name',
+        'duplicate-name',
         path,
         at,
         `${owner} has the name of ${earlier} already; upper and lower case count as the same`,
@@ -47,7 +47,7 @@ export const checkColumns: SchemaCheck = (schema) => {
   return [...brought].flatMap(([table, columns]) => nameConflicts([...ownColumns(table), ...columns]));
 };
 
-/** Doubled names among these were found before, and are not found again here. */
+/** Duplicate names among these have been reported already, and are not reported again. */
 function ownColumns(type: TypeDraft): readonly NameClaim[] {
   const names = new Map([...type.fields.keys()].map((name) => [name.toLowerCase(), `field ${quoted(name)}`]));
   names.set(type.identifier.toLowerCase(), 'the identifier');
@@ -55,7 +55,7 @@ function ownColumns(type: TypeDraft): readonly NameClaim[] {
     name,
     owner,
     type,
-    found: (earlier) => finding('doubled-name', [], 'value', earlier),
+    found: (earlier) => finding('duplicate-name', [], 'value', earlier),
   }));
 }
 
@@ -70,7 +70,7 @@ function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readon
     relation.column === undefined ? [['relations', name], 'key'] : [['relations', name, 'column'], 'value'];
   const found = (earlier: string) =>
     finding(
-      'doubled-column',
+      'duplicate-column',
       path,
       at,
       `relation ${quoted(name)} would have the column ${quoted(column)} of ${table.name}, which is that of ${earlier}; give it another "column"`,
@@ -86,14 +86,19 @@ const isHidden = (side: RelationEnd, schema: Schema): boolean =>
 // The names that types have among each other: types, paths, tables.
 
 /** Types whose name an earlier one has. */
-export const doubledTypes = (types: readonly TypeDraft[]): readonly TypeFinding[] =>
+export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFinding[] =>
   nameConflicts(
     types.map((type) => ({
       name: type.name,
       owner: type.where.file,
       type,
       found: (earlier) =>
-        finding('doubled-type', ['type'], 'value', `the type ${quoted(type.name)} is described in ${earlier} already`),
+        finding(
+          'duplicate-type',
+          ['type'],
+          'value',
+          `the type ${quoted(type.name)} is described in ${earlier} already`,
+        ),
     })),
   );
 
@@ -136,7 +141,7 @@ function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameCl
     name,
     owner: type.name,
     type,
-    found: (earlier) => finding(`doubled-${key}`, [place], 'value', message(earlier)),
+    found: (earlier) => finding(`duplicate-${key}`, [place], 'value', message(earlier)),
   };
 }
 
@@ -155,7 +160,7 @@ function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
     relation.through === undefined ? [['relations', name], 'key'] : [['relations', name, 'through'], 'value'];
   const found = (earlier: string) =>
     finding(
-      'doubled-table',
+      'duplicate-table',
       path,
       at,
       `the table ${quoted(table)} of the relation is that of ${earlier} already; set "through"`,
@@ -210,7 +215,7 @@ function faults(
   }
   const rival = all.slice(0, index).find((one) => one.former === former);
   if (!rival) return [];
-  return [finding('doubled-rename', path, 'value', `${quoted(former)} has become ${quoted(rival.name)} already`)];
+  return [finding('duplicate-rename', path, 'value', `${quoted(former)} has become ${quoted(rival.name)} already`)];
 }
 
 // The fields that order, unique and indexes name.

@@ -63,7 +63,7 @@ function checkInverse(side: RelationEnd, schema: Schema): readonly Finding[] {
   if (first === side || other.relation.inverse !== undefined) return [];
   return [
     finding(
-      'doubled-inverse',
+      'duplicate-inverse',
       path,
       'value',
       `${label(other)} is the inverse of ${label(first)} already, and cannot be that of ${type.name}.${name} too`,
