@@ -5,7 +5,8 @@ import { isLong } from './tools.ts';
 import { attack, setStage, type Stage, type Victim, waitsDuring } from './victim.ts';
 
 const LIMIT = 1024;
-const MANY = isLong ? 1_000_000 : 100_000;
+/** `ROWS=3000000` for more. */
+const MANY = Number(process.env['ROWS'] ?? (isLong ? 1_000_000 : 100_000));
 /** Times 400 requests. */
 const SCALE = isLong ? 10 : 1;
 /** Seconds of a processor in one second: what an idle service still does. */
@@ -17,7 +18,7 @@ beforeAll(async () => {
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY})
       insert into notes (title, text, "rank") select 'note', repeat(md5(cast(i as text)), 3), i from n`,
   ]);
-}, 300_000);
+}, 900_000);
 afterAll(() => stage.remove());
 
 /** Seconds until the service does nothing any more. */
