@@ -34,11 +34,33 @@ function compile(source: string): string {
 
 const compiledName = (directory: string, file: string): string => join(directory, file.replace(/\.ts$/, '.js'));
 
-function edited(source: string, { file, find, replace }: Edit): string {
-  const parts = source.split(find);
-  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times, not once:\n${find}`);
-  return parts.join(replace);
+type Sources = ReadonlyMap<string, string>;
+
+/** Where the words of an edit are: any white space is as good as any other, or none. */
+export function placeOf({ find, exporter }: Edit, sources: Sources): { file: string; from: number; to: number } {
+  const tokens = find.match(/[\p{L}\p{N}_$]+|\S/gu) ?? [];
+  const words = new RegExp(tokens.map((token) => token.replaceAll(/[$()*+./?[\\\]^{|}]/g, '\\$&')).join('\\s*'), 'gu');
+  const exported = new RegExp(`^export (?:async )?(?:function|const|class) ${exporter ?? ''}\\b`, 'm');
+  const places = [...sources]
+    .filter(([, source]) => exporter === undefined || exported.test(source))
+    .flatMap(([file, source]) =>
+      [...source.matchAll(words)].map(({ index, 0: text }) => ({ file, from: index, to: index + text.length })),
+    );
+  const [place] = places;
+  if (place === undefined || places.length > 1)
+    throw new Error(`in ${places.map(({ file }) => file).join(', ') || 'no file'}, not in one:\n${find}`);
+  return place;
 }
+
+/** Those of the engine without the suites, which are to find the faults. */
+export function readSources(): Sources {
+  const files = readdirSync('engine', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((name) => join('engine', name));
+  return new Map(files.filter((file) => !isOfSuites(file)).map((file) => [file, readFileSync(file, 'utf8')]));
+}
+
+const isOfSuites = (file: string): boolean => file.startsWith(join('engine', 'suite'));
 
 export function copyEngine(): Copy {
   const directory = mkdtempSync(join(tmpdir(), 'mutants-'));
@@ -49,13 +71,17 @@ export function copyEngine(): Copy {
   const files = readdirSync('engine', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   for (const file of files.map((name) => join('engine', name))) write(directory, file, readFileSync(file, 'utf8'));
 
+  const sources = readSources();
   function plant({ edits }: Mutant): () => void {
-    const sources = new Map(edits.map(({ file }) => [file, readFileSync(file, 'utf8')]));
-    const changed = new Map(sources);
-    for (const edit of edits) changed.set(edit.file, edited(changed.get(edit.file) ?? '', edit));
+    const changed = new Map<string, string>();
+    for (const edit of edits) {
+      const { file, from, to } = placeOf(edit, new Map([...sources, ...changed]));
+      const source = changed.get(file) ?? sources.get(file) ?? '';
+      changed.set(file, source.slice(0, from) + edit.replace + source.slice(to));
+    }
     for (const [file, source] of changed) write(directory, file, source);
     return () => {
-      for (const [file, source] of sources) write(directory, file, source);
+      for (const file of changed.keys()) write(directory, file, sources.get(file) ?? '');
     };
   }
   return { directory, plant, remove: () => rmSync(directory, { recursive: true }) };
