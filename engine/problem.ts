@@ -2,6 +2,8 @@
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
+  /** Seconds after which the client may try again (RFC 9110, 10.2.3), if trying again can help. */
+  readonly retryAfter?: number;
 }
 
 /** Every problem code. The README lists them; a test compares both ways. */
@@ -36,9 +38,9 @@ export const problemKinds = {
   'rate-limited': { status: 429, title: 'Too many requests' },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
-  'statement-timeout': { status: 503, title: 'The database took too long' },
-  'storage-busy': { status: 503, title: 'The database is busy' },
-  overloaded: { status: 503, title: 'The service has too much to do' },
+  'statement-timeout': { status: 503, title: 'The database took too long', retryAfter: 10 },
+  'storage-busy': { status: 503, title: 'The database is busy', retryAfter: 1 },
+  overloaded: { status: 503, title: 'The service has too much to do', retryAfter: 1 },
   'storage-full': { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, ProblemKind>;
 
@@ -60,6 +62,8 @@ export const MAX_ERRORS = 100;
 interface Extras {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where the usual time of the code does not fit. */
+  readonly retryAfter?: number;
   /** For the log only; never sent. */
   readonly cause?: unknown;
 }
@@ -71,11 +75,15 @@ export class Problem extends Error {
   readonly status: number;
   readonly errors: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
+  /** Seconds; undefined where trying again does not help. */
+  readonly retryAfter: number | undefined;
 
-  constructor(code: ProblemCode, detail: string, { errors = [], headers = {}, cause }: Extras = {}) {
+  constructor(code: ProblemCode, detail: string, { errors = [], headers = {}, retryAfter, cause }: Extras = {}) {
     super(detail, { cause });
+    const kind: ProblemKind = problemKinds[code];
     this.code = code;
-    this.status = problemKinds[code].status;
+    this.status = kind.status;
+    this.retryAfter = retryAfter ?? kind.retryAfter;
     this.errors = errors;
     this.headers = headers;
   }

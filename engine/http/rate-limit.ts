@@ -31,6 +31,7 @@ function tooMany(perMinute: number, lines: readonly string[], milliseconds: numb
   const state = Object.fromEntries(lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? '']] : [])));
   const wait = Math.max(1, Math.ceil(milliseconds / 1000));
   return new Problem('rate-limited', `More than ${perMinute} requests in a minute; try again in ${wait} seconds`, {
-    headers: { ...state, 'Retry-After': String(wait) },
+    headers: state,
+    retryAfter: wait,
   });
 }

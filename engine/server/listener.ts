@@ -14,8 +14,8 @@ import type { Duplex } from 'node:stream';
 import { framingFault } from './framing.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { PROBLEM_TYPE } from '../http/answer.ts';
-import { type ProblemCode, problemKinds } from '../problem.ts';
+import { render } from '../http/problems.ts';
+import { Problem } from '../problem.ts';
 
 export type ListenerSettings = Pick<
   Settings,
@@ -146,7 +146,7 @@ export async function drain({ server, sockets }: Listener, timeout: number): Pro
 
 type ClientError = Error & { readonly code?: string };
 
-export interface InOrder {
+interface InOrder {
   /** Does the same, and remembers what is owed. */
   readonly noted: RequestListener;
   readonly onClientError: (error: ClientError, socket: Duplex) => void;
@@ -160,7 +160,7 @@ interface Owed {
 
 const isOpen = ({ writableFinished, destroyed }: ServerResponse): boolean => !writableFinished && !destroyed;
 
-export function answerInOrder(serve: RequestListener): InOrder {
+function answerInOrder(serve: RequestListener): InOrder {
   const all = new WeakMap<Duplex, Owed>();
   const refused = new WeakSet<Duplex>();
   return {
@@ -188,35 +188,28 @@ function refuse(error: ClientError, socket: Duplex, owed: Owed | undefined): voi
 
 // Requests that Node refuses before they are requests: answered in the words of all others, and closed.
 
-interface ClientFault {
-  readonly code: ProblemCode;
-  readonly detail: string;
-}
-
-const REFUSALS: ReadonlyMap<string, ClientFault> = new Map([
+const REFUSALS: ReadonlyMap<string, Problem> = new Map([
   [
     'HPE_HEADER_OVERFLOW',
-    { code: 'headers-too-large', detail: 'The headers of the request, with its URL, are too large' },
+    new Problem('headers-too-large', 'The headers of the request, including its URL, are too large'),
   ],
-  ['ERR_HTTP_REQUEST_TIMEOUT', { code: 'request-timeout', detail: 'The request did not arrive in time' }],
+  ['ERR_HTTP_REQUEST_TIMEOUT', new Problem('request-timeout', 'The request did not arrive in time')],
 ]);
-const MALFORMED: ClientFault = { code: 'bad-request', detail: 'This is not a valid HTTP request' };
+const MALFORMED = new Problem('bad-request', 'This is not a valid HTTP request');
 
-export function answerClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
+function answerClientError(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const { code, detail } = REFUSALS.get(error.code ?? '') ?? MALFORMED;
-  const { status, title } = problemKinds[code];
-  const body = JSON.stringify({ type: `urn:problem:${code}`, title, status, detail, message: detail });
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `Content-Type: ${PROBLEM_TYPE}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Cache-Control: no-cache',
-    'X-Content-Type-Options: nosniff',
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  const { status, headers, body } = render(REFUSALS.get(error.code ?? '') ?? MALFORMED);
+  const lines = {
+    ...headers,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-cache',
+    'X-Content-Type-Options': 'nosniff',
+    Connection: 'close',
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }

@@ -35,13 +35,13 @@ export type OnFit = (unfit: readonly string[]) => void;
 
 const EXPECTED = [Problem, ConstraintError, CallerGone];
 const LOOK_MS = 1000;
-const RETRY_AFTER = '5';
+const RETRY_AFTER = 5;
 
 const changed = (cause?: unknown): Problem =>
   new Problem(
     'storage-busy',
     'The tables were changed by another version of the service, and this one cannot use them; try again later',
-    { headers: { 'Retry-After': RETRY_AFTER }, cause },
+    { retryAfter: RETRY_AFTER, cause },
   );
 
 export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): FittingDriver {

@@ -5,7 +5,7 @@ import { ConstraintError } from '../driver.ts';
 const busy =
   (detail: string) =>
   (cause: unknown): Error =>
-    new Problem('storage-busy', detail, { headers: { 'Retry-After': '1' }, cause });
+    new Problem('storage-busy', detail, { cause });
 
 const away = busy('The database cannot be reached; try again');
 const crowded = busy('The database is busy; try again');
