@@ -18,7 +18,7 @@ import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
 import { contentReader } from './http/content.ts';
 import { createLargeTurns } from './http/turns.ts';
 import { createHandler, type Handler, type HandlerOptions } from './http/handler.ts';
-import { createOutside, type Outside } from './http/outside.ts';
+import { createHostSteps, type HostSteps } from './http/outside.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
 import type { Service } from './http/service.ts';
@@ -39,8 +39,8 @@ import type { OnStatement } from './storage/timed.ts';
 export interface Engine {
   /** Serves every record; in front of an http server, or mounted in an Express app. */
   readonly handler: Handler;
-  /** For who serves more than records: what holds for requests for the rest. */
-  readonly outside: Outside;
+  /** For a host that serves more than records: the steps that hold for its other requests as well. */
+  readonly host: HostSteps;
   readonly model: Model;
   /** As whoever sends the request may know it: without a type where there is no token. */
   modelFor(request: IncomingMessage): Model;
@@ -111,7 +111,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   };
   return {
     handler: createHandler(routesOf, options),
-    outside: createOutside(routesOf, options),
+    host: createHostSteps(routesOf, options),
     model,
     modelFor: (request) => (access === undefined ? model : seenBy(request, entranceOf)),
     metrics,

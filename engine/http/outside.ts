@@ -1,53 +1,48 @@
-/** Requests for what is no record: who serves that lets them be limited and told of like all others. */
+/** For a host that serves more than records: the steps that hold for its other requests as well. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createEnvelopes, requestIdOf } from './envelope.ts';
-import { createHandler, type HandlerOptions, type RoutesOf } from './handler.ts';
-import { type Observe, watchRequest } from './observe.ts';
+import { createHandler, type Handler, type HandlerOptions, type RoutesOf } from './handler.ts';
+import { watchRequest } from './observe.ts';
 import { problemAnswer } from './problems.ts';
 import { send } from './send.ts';
 import { fullPath, targetOf } from './target.ts';
 
-export interface Outside {
-  /** Tells of the request when it is over, where somebody wants to know. */
+export interface HostSteps {
+  /** Logs and counts the request when it is over. */
   watch(request: IncomingMessage, response: ServerResponse): void;
-  /** Counts the request, and serves it where its client has not sent too many. */
-  limit(request: IncomingMessage, response: ServerResponse, serve: () => void): void;
-  /** Answers that there is nothing here, to a request that is watched and was counted. */
-  notFound(request: IncomingMessage, response: ServerResponse): void;
+  /** Counts the request against the rate limit. `next` gets the Problem if the client has sent too many. */
+  limit(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
+  /** Answers that there is nothing at this path. */
+  readonly notFound: Handler;
+  /** The one answer to an error, whatever it is about. */
+  refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void;
 }
 
-export function createOutside(routesOf: RoutesOf, options: HandlerOptions): Outside {
-  const { rateLimit, observe } = options;
-  const refuse = createRefuse(options);
+export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): HostSteps {
+  const { rateLimit, observe, log } = options;
+  const envelopeOf = createEnvelopes(options);
   return {
     watch: (request, response) => {
-      if (observe) watchOutside(request, response, observe);
+      if (observe === undefined) return;
+      const requestId = requestIdOf(request);
+      // Where the answer names the request as well, it is by this name.
+      request.headers['x-request-id'] = requestId;
+      const path = fullPath(targetOf(request));
+      watchRequest({ request, response, path, requestId, labelOf: () => undefined }, observe);
     },
-    limit: (request, response, serve) => {
-      if (rateLimit === undefined) return serve();
+    limit: (request, response, next) => {
+      if (rateLimit === undefined) return next();
       const counted = (lines: readonly string[]): void => {
         for (let at = 0; at < lines.length; at += 2) response.setHeader(lines[at] ?? '', lines[at + 1] ?? '');
-        serve();
+        next();
       };
-      void rateLimit(request).then(counted, (error: unknown) => refuse(request, response, error));
+      void rateLimit(request).then(counted, next);
     },
     notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined }),
-  };
-}
-
-function watchOutside(request: IncomingMessage, response: ServerResponse, observe: Observe): void {
-  const path = fullPath(targetOf(request));
-  const requestId = requestIdOf(request);
-  // Where the answer names the request as well, it is by this name.
-  request.headers['x-request-id'] = requestId;
-  watchRequest({ request, response, path, requestId, labelOf: () => undefined }, observe);
-}
-
-function createRefuse(options: HandlerOptions) {
-  const envelopeOf = createEnvelopes(options);
-  return (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-    const envelope = envelopeOf(request);
-    const answer = problemAnswer(error, fullPath(targetOf(request)), envelope.requestId, options.log);
-    void send({ request, response, envelope }, answer, options);
+    refuse: (error, request, response) => {
+      const envelope = envelopeOf(request);
+      const answer = problemAnswer(error, fullPath(targetOf(request)), envelope.requestId, log);
+      void send({ request, response, envelope }, answer, options);
+    },
   };
 }

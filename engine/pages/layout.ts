@@ -99,27 +99,6 @@ figcaption { color: var(--quiet); font-size: 0.88rem; margin-top: 0.6rem; }
 footer { padding-top: 3rem; padding-bottom: 3rem; color: var(--quiet); font-size: 0.88rem; }
 `;
 
-/** Headers of every page: nothing comes from elsewhere, nothing inline runs, nobody frames it. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-export const SECURITY_HEADERS = {
-  'Content-Security-Policy': POLICY,
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-} as const;
-
 /** HTML by template: what is filled in is text, unless it is HTML already. */
 export interface Html {
   readonly html: string;

@@ -1,153 +1,86 @@
-/** Everything that people read: start page, reference, guide, and the OpenAPI document. Each is made when it is first asked for. */
+/** What people read: start page, reference, guide, and the OpenAPI document. Each text is made when it is first asked for. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { RequestHandler } from 'express';
+import { type Request, type RequestHandler, Router } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { codedTag, entityTag } from '../http/conditions.ts';
+import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
+import { perQuery } from '../memo.ts';
+import type { Model } from '../model/model.ts';
 import { createDocument, secured } from '../openapi/document.ts';
-import { Problem } from '../problem.ts';
 import { diagramOf, draw } from './diagram.ts';
 import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs-page.ts';
-import { html, layout, SECURITY_HEADERS, STYLE } from './layout.ts';
-import { type Described, startPage } from './start-page.ts';
-import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
-import { entityTag, matchesWeakly } from '../http/conditions.ts';
+import { html, layout, STYLE } from './layout.ts';
 import { markdownToHtml } from './markdown.ts';
+import { readOnly, STRICT } from './routes.ts';
+import { type About, startPage } from './start-page.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** A picture of more types than these is no help, and takes long to draw. */
+/** A picture of more types than this is no help, and takes long to draw. */
 const MAX_DRAWN = 60;
-
-const fromSwagger = (file: string) => (): Promise<string> =>
-  readFile(join(dirname(require.resolve('swagger-ui-dist/package.json')), file), 'utf8');
 
 /** What the maintainers of the descriptors tell the authors of clients, if anything. */
 const GUIDE = 'CLIENTS.md';
 
-export interface PagesOptions extends Omit<Described, 'hasGuide'> {
+export interface PagesOptions extends Omit<About, 'hasGuide'> {
   readonly schemaDirectory: string;
 }
 
-function contents(options: PagesOptions): Readonly<Record<string, TextPage>> {
-  const { model, title, schemaDirectory, guarded = false } = options;
+/** `modelFor` answers the model as the client may see it. */
+export function createPages(options: PagesOptions, modelFor: (request: IncomingMessage) => Model): Router {
+  const { title, schemaDirectory, guarded } = options;
   const guide = join(schemaDirectory, GUIDE);
-  // It speaks of every type, and not everybody may know of them.
-  const hasGuide = !guarded && existsSync(guide);
-  const service = { ...options, hasGuide };
-  let document: ReturnType<typeof createDocument> | undefined;
-  const openApi = () => (document ??= secured(createDocument(model, service), guarded));
-  const diagram = async (): Promise<string | undefined> =>
-    model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
-  return {
-    '/': { mediaType: HTML, make: async () => startPage(service, await diagram()) },
-    '/docs': { mediaType: HTML, make: () => docsPage(title, guarded) },
-    ...(hasGuide
-      ? { '/docs/clients': { mediaType: HTML, make: async () => guidePage(title, await readFile(guide, 'utf8')) } }
-      : {}),
-    '/docs/style.css': { mediaType: CSS, make: () => STYLE },
-    '/docs/reference.css': { mediaType: CSS, make: () => REFERENCE_STYLE },
-    '/docs/reference.js': { mediaType: SCRIPT, make: () => REFERENCE_SCRIPT },
-    ...(guarded ? { '/docs/token.js': { mediaType: SCRIPT, make: () => TOKEN_SCRIPT } } : {}),
-    '/docs/swagger-ui.css': { mediaType: CSS, make: fromSwagger('swagger-ui.css') },
-    '/docs/swagger-ui-bundle.js': { mediaType: SCRIPT, make: fromSwagger('swagger-ui-bundle.js') },
-    '/openapi.json': { mediaType: 'application/json', make: () => JSON.stringify(openApi()) },
-    // Each value is written out where it stands: anchors would save little, and few readers know them.
-    '/openapi.yaml': {
-      mediaType: 'application/yaml',
-      make: () => stringify(openApi(), { aliasDuplicateObjects: false }),
-    },
+  // It speaks of every type, and not every client may know of all of them.
+  const about = { ...options, hasGuide: !guarded && existsSync(guide) };
+  const documentOf = perQuery((model: Model) => secured(createDocument(model, about), guarded));
+  const router = Router(STRICT);
+
+  const serve = (path: string, mediaType: string, textFor: (request: Request) => Promise<Text>): void => {
+    readOnly(router, path, sendText(mediaType, guarded, textFor));
+    // The links of pages are relative: behind a slash they would lead elsewhere.
+    if (path !== '/') router.all(`${path}/`, removeSlash);
   };
+  /** The same for every client. */
+  const fixed = (path: string, mediaType: string, make: Make): void => serve(path, mediaType, kept(make));
+  /** Clients with other models get other texts. */
+  const perModel = (path: string, mediaType: string, make: (model: Model) => string | Promise<string>): void => {
+    const textOf = perQuery((model: Model) => kept(() => make(model)));
+    serve(path, mediaType, (request) => textOf(modelFor(request))());
+  };
+
+  perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
+  perModel('/openapi.json', 'application/json', (model) => JSON.stringify(documentOf(model)));
+  // Each value is written out where it stands: anchors would save little, and few readers know them.
+  perModel('/openapi.yaml', 'application/yaml', (model) =>
+    stringify(documentOf(model), { aliasDuplicateObjects: false }),
+  );
+  fixed('/docs', HTML, () => docsPage(title, guarded));
+  if (about.hasGuide) fixed('/docs/clients', HTML, async () => guidePage(title, await readFile(guide, 'utf8')));
+  fixed('/docs/style.css', CSS, () => STYLE);
+  fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
+  fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
+  if (guarded) fixed('/docs/token.js', SCRIPT, () => TOKEN_SCRIPT);
+  fixed('/docs/swagger-ui.css', CSS, () => readFile(swaggerFile('swagger-ui.css'), 'utf8'));
+  fixed('/docs/swagger-ui-bundle.js', SCRIPT, () => readFile(swaggerFile('swagger-ui-bundle.js'), 'utf8'));
+  return router;
 }
 
-const METHODS = 'GET, HEAD';
+const swaggerFile = (name: string): string => join(dirname(require.resolve('swagger-ui-dist/package.json')), name);
 
-const refusedMethod = (method: string): Problem =>
-  new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, { headers: { Allow: METHODS } });
+const picture = async (model: Model): Promise<string | undefined> =>
+  model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
 
-/** The page without the slash at the end of its path. The links of pages are relative: there they lead elsewhere. */
-const toPage: Send = async ({ url = '' }, response) => {
-  const [, name = '', query = ''] = /([^/?]+)\/(\?.*)?$/.exec(url) ?? [];
-  response.writeHead(308, { ...SECURITY_HEADERS, Location: `../${name}${query}`, 'Content-Length': 0 }).end();
+const removeSlash: RequestHandler = ({ path, url }, response) => {
+  const name = path.slice(0, -1).split('/').at(-1);
+  response.redirect(308, `../${name}${url.slice(path.length)}`);
 };
 
-/** What is not among the pages is handed on. */
-export function createPages(options: PagesOptions): RequestHandler {
-  const vary = options.guarded ? 'Accept-Encoding, Authorization' : 'Accept-Encoding';
-  const pages: ReadonlyMap<string, Send> = new Map(
-    Object.entries(contents(options)).map(([path, page]) => [path, textSender(page, vary)]),
-  );
-  const sendAt = (path: string): Send | undefined =>
-    pages.get(path) ?? (path.length > 2 && path.endsWith('/') && pages.has(path.slice(0, -1)) ? toPage : undefined);
-  return async (request, response, next) => {
-    const send = sendAt(request.path);
-    if (send === undefined) next();
-    else if (METHODS.split(', ').includes(request.method)) await send(request, response);
-    else throw refusedMethod(request.method);
-  };
-}
-
-// A text that is made when it is first asked for, and then sent from memory: with a tag, and compressed.
-
-export interface TextPage {
-  readonly mediaType: string;
-  readonly make: () => string | Promise<string>;
-}
-
-export type Send = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-interface Made {
-  /** One for all who ask: what many have not read yet is in memory once. */
-  readonly bytes: Buffer;
-  readonly tag: string;
-  readonly compressed: Map<Coding, Promise<Buffer>>;
-}
-
-/** `vary` names the request headers by which it differs. */
-export function textSender({ mediaType, make }: TextPage, vary: string): Send {
-  let made: Promise<Made> | undefined;
-  /** One that could not be made is tried again next time. */
-  const ready = (): Promise<Made> => {
-    made ??= prepared(make).catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-  return async (request, response) => {
-    const page = await ready();
-    const headers = { ...SECURITY_HEADERS, 'Cache-Control': 'no-cache', Vary: vary };
-    const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
-    const tag = coding === undefined ? page.tag : page.tag.replace(/"$/, `-${coding}"`);
-    if (matchesWeakly(request.headers['if-none-match'] ?? '', tag)) {
-      response.writeHead(304, { ...headers, ETag: tag }).end();
-      return;
-    }
-    const body = coding === undefined ? page.bytes : await compressed(page, coding);
-    const encoding = coding === undefined ? {} : { 'Content-Encoding': coding };
-    const described = { 'Content-Type': mediaType, 'Content-Length': body.length, ETag: tag, ...encoding };
-    response.writeHead(200, { ...headers, ...described });
-    response.end(request.method === 'HEAD' ? undefined : body);
-  };
-}
-
-async function prepared(make: TextPage['make']): Promise<Made> {
-  const text = await make();
-  return { bytes: Buffer.from(text), tag: entityTag(text), compressed: new Map() };
-}
-
-function compressed({ bytes, compressed: known }: Made, coding: Coding): Promise<Buffer> {
-  const body = known.get(coding) ?? compress(bytes, coding);
-  known.set(coding, body);
-  return body;
-}
-
-// The guide for client authors as a page.
-
-export const guidePage = (title: string, markdown: string): string =>
+const guidePage = (title: string, markdown: string): string =>
   layout({
     title: `Guide for client authors – ${title}`,
     head: html`<link rel="stylesheet" href="style.css" />`,
@@ -157,3 +90,56 @@ export const guidePage = (title: string, markdown: string): string =>
       <main class="guide">${markdownToHtml(markdown)}</main>
       <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
   });
+
+// Texts are sent from memory, and compressed once. express.static would open a file for each request, also for clients that
+// never read the answer, and would send Swagger UI's megabyte uncompressed.
+
+type Make = () => string | Promise<string>;
+
+interface Text {
+  /** Shared by all clients: what many have not read yet is in memory once. */
+  readonly bytes: Buffer;
+  readonly tag: string;
+  readonly compressed: Map<Coding, Promise<Buffer>>;
+}
+
+/** Makes the text when it is first asked for, and again if that failed. */
+function kept(make: Make): () => Promise<Text> {
+  let made: Promise<Text> | undefined;
+  return () => {
+    made ??= prepared(make).catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
+
+async function prepared(make: Make): Promise<Text> {
+  const text = await make();
+  return { bytes: Buffer.from(text), tag: entityTag(text), compressed: new Map() };
+}
+
+function sendText(mediaType: string, guarded: boolean, textFor: (request: Request) => Promise<Text>): RequestHandler {
+  const headers = {
+    'Cache-Control': 'no-cache',
+    Vary: guarded ? 'Accept-Encoding, Authorization' : 'Accept-Encoding',
+  };
+  return async (request, response) => {
+    const text = await textFor(request);
+    const coding = acceptedCoding(request.get('accept-encoding'));
+    // Express would add a charset to JSON, which has none.
+    response.set(headers).setHeader('Content-Type', mediaType);
+    if (coding === undefined) response.set('ETag', text.tag).send(text.bytes);
+    else {
+      response.set({ 'Content-Encoding': coding, ETag: codedTag(text.tag, coding) });
+      response.send(await compressedText(text, coding));
+    }
+  };
+}
+
+function compressedText({ bytes, compressed }: Text, coding: Coding): Promise<Buffer> {
+  const body = compressed.get(coding) ?? compress(bytes, coding);
+  compressed.set(coding, body);
+  return body;
+}

@@ -3,24 +3,25 @@ import type { Model, RecordType } from '../model/model.ts';
 import { type Html, html, layout, NO_HTML } from './layout.ts';
 import { tokenForm, tokenScript } from './docs-page.ts';
 
-export interface Described {
-  readonly model: Model;
+/** What the pages say of the service. */
+export interface About {
   readonly title: string;
   readonly version: string;
   /** Whether there is a guide for the authors of clients. */
   readonly hasGuide: boolean;
   /** Whether requests need a token, and pages differ by it. */
-  readonly guarded?: boolean;
+  readonly guarded: boolean;
 }
 
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
 /** `diagram` is the picture of the model as an SVG element; undefined where there is none. */
 export function startPage(
-  { model, title, version, hasGuide, guarded = false }: Described,
+  { types: all }: Model,
+  { title, version, hasGuide, guarded }: About,
   diagram: string | undefined,
 ): string {
-  const types = [...model.types.values()];
+  const types = [...all.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
   // Whoever sends no token that is known learns of no type.

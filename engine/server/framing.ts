@@ -3,11 +3,10 @@
  * another host's, or believe the other of two lines (RFC 9112, 11.2). Node's parser refuses most of them; these it
  * lets through.
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Log } from '../log.ts';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { HostSteps } from '../http/outside.ts';
+import { absoluteForm, originForm } from '../http/target.ts';
 import { Problem } from '../problem.ts';
-import { absoluteForm, fullPath, originForm, targetOf } from '../http/target.ts';
-import { problemAnswer } from '../http/problems.ts';
 
 /** Headers that decide something here, and of which a request has one (RFC 9110, 5.3). */
 const SINGLE = [
@@ -91,10 +90,10 @@ function sameHost({ scheme, authority }: { scheme: string; authority: string }, 
 }
 
 /**
- * Refuses such requests and closes their connections. What was sent behind one may be what another reader takes for its
- * body, or the other way round: it has been parsed already, and is neither carried out nor answered.
+ * Refuses such requests and closes their connections. Bytes behind one may be what another reader takes for its body, or
+ * the other way round: they have been parsed already, and are neither served nor answered.
  */
-export function refuseUnclear(log: Log, watch: RequestListener, serve: RequestListener): RequestListener {
+export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
   const ended = new WeakSet<object>();
   return (request, response) => {
     const { socket } = request;
@@ -107,59 +106,43 @@ export function refuseUnclear(log: Log, watch: RequestListener, serve: RequestLi
     ended.add(socket);
     if (fault === undefined) return serve(request, response);
     watch(request, response);
-    refuseWith(new Problem('bad-request', fault), request, response, log);
+    refuse(new Problem('bad-request', fault), request, response);
   };
 }
 
-// Requests for another host. Without tokens, a page of any site could let its own name lead to this machine (DNS
+// Requests for another host. Without tokens, a page of any site could make its own name lead to this machine (DNS
 // rebinding), and read and write as if it were a page of the service.
-
-/** Whether the request was answered, since it is for somebody else. */
-export type RefuseMisdirected = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** An address, or this machine: no name server decides where these lead. */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 const MAX_SHOWN = 100;
 
-/** `*` among the names is every one. */
-export function createMisdirected(names: readonly string[], log: Log): RefuseMisdirected {
-  return names.includes('*') ? () => false : createRefuseOthers(names, log);
-}
-
-function createRefuseOthers(names: readonly string[], log: Log): RefuseMisdirected {
+/** Refuses requests whose Host is none of the names. `*` among the names allows every host. */
+export function refuseMisdirected(
+  names: readonly string[],
+  { watch, refuse }: HostSteps,
+  serve: RequestListener,
+): RequestListener {
+  if (names.includes('*')) return serve;
   const known = new Set(names.map((name) => name.toLowerCase()));
   /** Clients repeat themselves. */
   let last: string | undefined;
   return (request, response) => {
     const { host } = request.headers;
-    // Browsers always say whom they mean.
-    if (host === undefined || host === last) return false;
+    // Browsers always send one.
+    if (host === undefined || host === last) return serve(request, response);
     const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
     if (FIXED.test(name) || known.has(name)) {
       last = host;
-      return false;
+      return serve(request, response);
     }
-    refuseWith(misdirected(name), request, response, log);
-    return true;
+    watch(request, response);
+    refuse(misdirected(name), request, response);
   };
 }
 
 const misdirected = (name: string): Problem =>
   new Problem(
     'misdirected-request',
-    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can say that it is`,
+    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can add the name`,
   );
-
-// A problem as the whole answer, for requests that no route sees.
-
-export function refuseWith(problem: Problem, request: IncomingMessage, response: ServerResponse, log: Log): void {
-  const { status, headers, body } = problemAnswer(problem, fullPath(targetOf(request)), '', log);
-  const text = String(body);
-  response.writeHead(status, {
-    ...headers,
-    'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-cache',
-    'X-Content-Type-Options': 'nosniff',
-  });
-  response.end(request.method === 'HEAD' ? undefined : text);
-}
