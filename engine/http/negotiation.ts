@@ -11,6 +11,8 @@ import {
   type ZlibOptions,
 } from 'node:zlib';
 import type { Transform } from 'node:stream';
+import Negotiator from 'negotiator';
+import { createBoundedCache } from '../memo.ts';
 import { Problem } from '../problem.ts';
 import { JSON_TYPE, MERGE_PATCH_TYPE } from './answer.ts';
 
@@ -23,38 +25,34 @@ export interface BodyTypes {
 export const RECORD_BODY: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept' };
 export const PATCH_BODY: BodyTypes = { accepted: [MERGE_PATCH_TYPE, JSON_TYPE], header: 'Accept-Patch' };
 
+/** Clients repeat themselves: what they accept is worked out once for each header. */
+const MAX_HEADERS = 200;
+const MAX_LENGTH = 256;
+/** Characters of such a header that are read: ranges by the thousand would take milliseconds. */
+const MAX_READ = 1024;
+const typesKnown = createBoundedCache<string>(MAX_HEADERS, MAX_LENGTH);
+const codingsKnown = createBoundedCache<Coding | 'identity'>(MAX_HEADERS, MAX_LENGTH);
+
 /** The media type of the answer: of those that are offered, the one that the client likes best. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
   const [first = JSON_TYPE] = offered;
   if (accept === undefined || accept === '*/*' || accept === first) return first;
-  const ranges = accept.split(',').map(rangeOf);
-  const weighed = offered.map((type) => ({ type, quality: quality(type, ranges) }));
-  const [best] = weighed.toSorted((a, b) => b.quality - a.quality);
-  if (best !== undefined && best.quality > 0) return best.type;
+  const key = `${offered.join()} ${accept}`;
+  const known = typesKnown.get(key);
+  if (known !== undefined) return known;
+  const best = preferredType(accept, offered);
+  typesKnown.set(key, best);
+  return best;
+}
+
+/** A range with a parameter takes only types that have it: texts are in UTF-8, and may be asked for as such. */
+function preferredType(accept: string, offered: readonly string[]): string {
+  const variants = offered.flatMap((type) => [type, `${type}; charset=utf-8`]);
+  const [best] =
+    new Negotiator({ headers: { accept: accept.slice(0, MAX_READ) } }).mediaType(variants)?.split(';') ?? [];
+  if (best !== undefined) return best;
   const message = `Accept is "${excerpt(accept)}"; this can be answered as ${offered.join(', ')}`;
   throw new Problem('not-acceptable', message, { errors: [{ header: 'Accept', code: 'not-acceptable', message }] });
-}
-
-interface AcceptRange {
-  readonly name: string;
-  readonly quality: number;
-}
-
-function rangeOf(text: string): AcceptRange {
-  const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
-  return { name, quality: qualityOf(parameters) };
-}
-
-/** Where several ranges hold a type, the most specific one decides (RFC 9110, 12.5.1). */
-function quality(type: string, ranges: readonly AcceptRange[]): number {
-  const [major = ''] = type.split('/');
-  const found = [type, `${major}/*`, '*/*'].map((name) => ranges.find((range) => range.name === name));
-  return found.find((range) => range !== undefined)?.quality ?? 0;
-}
-
-function qualityOf(parameters: readonly string[]): number {
-  const parameter = parameters.find((text) => text.startsWith('q='));
-  return parameter === undefined ? 1 : Number(parameter.slice(2));
 }
 
 /** Refuses a body that is not one of these media types in UTF-8, before any of it is read. */
@@ -122,19 +120,25 @@ export const CODING_NAMES = Object.keys(CODINGS) as readonly Coding[];
 export const compress = async (text: Buffer, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
 export const compressor = (coding: Coding): Transform => CODINGS[coding].stream();
 
-/** The coding that the client likes best; undefined where it takes none, or likes plain text better. */
-export function acceptedCoding(header: string | undefined): Coding | undefined {
-  if (header === undefined || header === '' || header === 'identity') return undefined;
-  const weights = new Map(header.split(',').map(weighted));
-  const weightOf = (name: string, fallback: number): number => weights.get(name) ?? weights.get('*') ?? fallback;
-  const [best] = CODING_NAMES.map((name) => ({ name, weight: weightOf(name, 0) })).toSorted(
-    (a, b) => b.weight - a.weight,
-  );
-  return best && best.weight > 0 && best.weight >= (weights.get('identity') ?? 0) ? best.name : undefined;
+/** As @types/negotiator does not know yet: of codings that the client likes alike, the first preferred one. */
+interface PreferringNegotiator {
+  encoding(available: string[], options: { readonly preferred: readonly string[] }): string | undefined;
 }
 
-function weighted(text: string): readonly [string, number] {
-  const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
-  const weight = parameters.find((parameter) => parameter.startsWith('q='));
-  return [name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
+const OFFERED_CODINGS = [...CODING_NAMES, 'identity'];
+
+/** The coding that the client likes best; undefined if it takes none, or likes plain text better. */
+export function acceptedCoding(header: string | undefined): Coding | undefined {
+  if (header === undefined || header === '' || header === 'identity') return undefined;
+  const known = codingsKnown.get(header) ?? preferredCoding(header);
+  codingsKnown.set(header, known);
+  return known === 'identity' ? undefined : known;
+}
+
+function preferredCoding(header: string): Coding | 'identity' {
+  // Another name of the same (RFC 9110, 8.4.1.3).
+  const headers = { 'accept-encoding': header.slice(0, MAX_READ).replace('x-gzip', 'gzip') };
+  const negotiator: PreferringNegotiator = new Negotiator({ headers });
+  const best = negotiator.encoding(OFFERED_CODINGS, { preferred: OFFERED_CODINGS });
+  return CODING_NAMES.find((name) => name === best) ?? 'identity';
 }

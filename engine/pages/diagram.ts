@@ -1,4 +1,4 @@
-/** Model -> its entity-relationship diagram, in Graphviz's language. */
+/** Model -> its entity-relationship diagram in DOT, the language of Graphviz: the start page draws it, `describe` prints it. */
 import { Worker } from 'node:worker_threads';
 import type { Field, Model, RecordType, Reference } from '../model/model.ts';
 import { escaped } from './layout.ts';
@@ -16,7 +16,7 @@ const MAX_FIELDS = 20;
 
 export function diagramOf(model: Model): string {
   const types = [...model.types.values()];
-  // Whoever may not see a type does not see what leads there.
+  // A client that may not see a type does not see what leads there.
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)
@@ -70,7 +70,7 @@ function edge(from: RecordType, to: RecordType, tail: string, head: string, labe
   return `${quoted(from.name)} -> ${quoted(to.name)} [${attributes}];`;
 }
 
-// Draws a diagram on a thread of its own: Graphviz would hold up every other request meanwhile.
+// Diagrams are drawn on a thread of their own: Graphviz would hold up every other request meanwhile.
 
 const SOURCE = `
 const { parentPort, workerData } = require('node:worker_threads');

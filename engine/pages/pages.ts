@@ -11,11 +11,10 @@ import { perQuery } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { createDocument, secured } from '../openapi/document.ts';
 import { diagramOf, draw } from './diagram.ts';
-import { docsPage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs-page.ts';
-import { html, layout, STYLE } from './layout.ts';
-import { markdownToHtml } from './markdown.ts';
+import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
+import { STYLE } from './layout.ts';
 import { readOnly, STRICT } from './routes.ts';
-import { type About, startPage } from './start-page.ts';
+import { type About, startPage } from './start.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -79,17 +78,6 @@ const removeSlash: RequestHandler = ({ path, url }, response) => {
   const name = path.slice(0, -1).split('/').at(-1);
   response.redirect(308, `../${name}${url.slice(path.length)}`);
 };
-
-const guidePage = (title: string, markdown: string): string =>
-  layout({
-    title: `Guide for client authors – ${title}`,
-    head: html`<link rel="stylesheet" href="style.css" />`,
-    body: html`<header class="guide">
-        <p class="version"><a href="..">${title}</a></p>
-      </header>
-      <main class="guide">${markdownToHtml(markdown)}</main>
-      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
-  });
 
 // Texts are sent from memory, and compressed once. express.static would open a file for each request, also for clients that
 // never read the answer, and would send Swagger UI's megabyte uncompressed.

@@ -108,6 +108,10 @@ describe('a list', () => {
     ['application/json;q=0.5, text/csv', 'text/csv'],
     ['application/json;q=0, */*', 'application/x-ndjson'],
     ['text/csv;q=0.1, */*;q=0.2', 'application/json'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/json, text/plain, */*', 'application/json'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'application/json'],
+    ['text/csv;q=none, application/json;q=0.1', 'application/json'],
   ])('of who takes %s is %s', async (accept, type) => {
     const { headers } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
     expect(headers['content-type']?.split(';')[0]).toBe(type);
@@ -168,6 +172,9 @@ describe('compression', () => {
     ['gzip;q=1.0, br;q=0.5', 'gzip'],
     ['*', 'br'],
     ['x-gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['br;q=0, *', 'gzip'],
+    ['*;q=0', undefined],
     ['deflate', undefined],
     ['identity', undefined],
     ['gzip;q=0', undefined],

@@ -1,7 +1,7 @@
 /** The pages without a browser: media types, headers, caching, and what becomes of faults. */
 import { parse } from 'yaml';
-import { markdownToHtml } from '../../engine/pages/markdown.ts';
 import { diagramOf, draw } from '../../engine/pages/diagram.ts';
+import { renderMarkdown } from '../../engine/pages/docs.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
@@ -133,23 +133,31 @@ describe('diagrams', () => {
   test('that cannot be drawn say why', () => expect(draw('digraph {')).rejects.toThrow());
 });
 
-describe('Markdown', () => {
+describe('the guide', () => {
   test.each([
     ['# One & two', '<h1 id="one--two">One &amp; two</h1>\n'],
+    ['## `a` of **b**', '<h2 id="a-of-b"><code>a</code> of <strong>b</strong></h2>\n'],
     ['two\nlines', '<p>two\nlines</p>\n'],
     ['a `<b>` and **c**', '<p>a <code>&lt;b&gt;</code> and <strong>c</strong></p>\n'],
     ['`**x**`', '<p><code>**x**</code></p>\n'],
     ['[a](b.md#c)', '<p><a href="b.md#c">a</a></p>\n'],
-    ['<script>x</script>', '<p>&lt;script&gt;x&lt;/script&gt;</p>\n'],
-    ['[a](javascript:alert(1))', '<p>[a](javascript:alert(1))</p>\n'],
-    ['```sh\na <b> `c`\n\nd\n```', '<pre><code>a &lt;b&gt; `c`\n\nd\n</code></pre>\n'],
-    ['- a\n- b\n  c', '<ul><li>a</li><li>b\n  c</li></ul>\n'],
-    ['1. a\n2. b', '<ol><li>a</li><li>b</li></ol>\n'],
-    [
-      '| a | b |\n| - | - |\n| `c` | d |',
-      '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td><code>c</code></td><td>d</td></tr></tbody></table>\n',
-    ],
-    ['# a\n\nb\n\n\nc', '<h1 id="a">a</h1>\n<p>b</p>\n<p>c</p>\n'],
-    ['```\nnever ends', '<p>```</p>\n<p>never ends</p>\n'],
-  ])('%j', (markdown, html) => expect(markdownToHtml(markdown).html).toBe(html));
+    ['[a](https://example.com/?b=1&c)', '<p><a href="https://example.com/?b=1&c">a</a></p>\n'],
+    ['```sh\na <b> `c`\n\nd\n```', '<pre><code class="language-sh">a &lt;b&gt; `c`\n\nd\n</code></pre>\n'],
+    ['- a\n- b\n  c', '<ul>\n<li>a</li>\n<li>b\nc</li>\n</ul>\n'],
+  ])('%j', (markdown, html) => expect(renderMarkdown(markdown)).toBe(html));
+
+  test.each([
+    '<script>alert(1)</script>',
+    'a <img src=x onerror=alert(1)> b',
+    '[a](javascript:alert(1))',
+    '[a](JAVASCRIPT:alert(1))',
+    '[a](java&#115;cript:alert(1))',
+    '[a](data:text/html,x)',
+    '[a]\n\n[a]: javascript:alert(1)',
+    '<javascript:alert(1)>',
+    '![a](https://example.com/x.png)',
+    '[![a](x" onerror="alert(1))](b)',
+  ])('%j runs and loads nothing', (markdown) => {
+    expect(renderMarkdown(markdown)).not.toMatch(/<(?!\/?(?:p|a)\b)|href="(?!b")/);
+  });
 });

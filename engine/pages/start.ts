@@ -1,7 +1,7 @@
 /** The start page: what runs here, its record types, and how they belong together. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Html, html, layout, NO_HTML } from './layout.ts';
-import { tokenForm, tokenScript } from './docs-page.ts';
+import { tokenForm, tokenScript } from './docs.ts';
 
 /** What the pages say of the service. */
 export interface About {

@@ -1,5 +1,8 @@
-/** The interactive reference: Swagger UI, started by a script of its own, since nothing inline may run. */
-import { html, type Html, layout, NO_HTML } from './layout.ts';
+/** Pages for client authors: the interactive reference and the guide, and the form for a token. */
+import { Marked, type RendererObject } from 'marked';
+import { escaped, html, type Html, layout, NO_HTML } from './layout.ts';
+
+// The reference is Swagger UI, started by a script of its own, since nothing inline may run.
 
 export const docsPage = (title: string, guarded: boolean): string =>
   layout({
@@ -181,3 +184,40 @@ export const TOKEN_SCRIPT = `'use strict';
   else show(undefined);
 }
 `;
+
+// The guide: Markdown, in which HTML is text and links lead to pages only.
+
+export const guidePage = (title: string, markdown: string): string =>
+  layout({
+    title: `Guide for client authors – ${title}`,
+    head: html`<link rel="stylesheet" href="style.css" />`,
+    body: html`<header class="guide">
+        <p class="version"><a href="..">${title}</a></p>
+      </header>
+      <main class="guide">${{ html: renderMarkdown(markdown) }}</main>
+      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
+  });
+
+/** The names that GitHub gives to headings: the guide links to its own sections. */
+const anchorOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
+/** A scheme may be written with entities. */
+const SAFE_LINK = /^(?:https?:\/\/|[^:&]*$)/i;
+
+const RENDERER: RendererObject = {
+  html: ({ text }) => escaped(text),
+  heading({ depth, text, tokens }) {
+    return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+  },
+  /** False leaves it to the library. */
+  link: ({ href, raw }) => (SAFE_LINK.test(href) ? false : escaped(raw)),
+  image: ({ raw }) => escaped(raw),
+};
+
+const MARKED = new Marked({ async: false, renderer: RENDERER });
+
+export const renderMarkdown = (markdown: string): string => MARKED.parse(markdown, { async: false });
