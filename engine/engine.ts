@@ -17,11 +17,11 @@ import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
 import { contentReader } from './http/content.ts';
 import { createLargeTurns } from './http/turns.ts';
-import { createHandler, type Handler, type HandlerOptions } from './http/handler.ts';
-import { createHostSteps, type HostSteps } from './http/outside.ts';
+import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
+import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
+import type { Observe } from './http/request.ts';
 import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
-import type { Service } from './http/service.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
@@ -33,7 +33,6 @@ import { limitStreams } from './storage/store.ts';
 import type { OnFit } from './storage/fitting.ts';
 import { openStorage } from './storage/open.ts';
 import { createValidators } from './validation/compile.ts';
-import type { Observe } from './http/observe.ts';
 import type { OnStatement } from './storage/timed.ts';
 
 export interface Engine {

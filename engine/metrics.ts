@@ -1,6 +1,6 @@
 /** Figures for Prometheus: requests by type and operation, statements, and what Node says of itself. */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
-import type { Label, Observed } from './http/observe.ts';
+import type { Label, Observed } from './http/request.ts';
 
 export interface Metrics {
   observe(observed: Observed): void;

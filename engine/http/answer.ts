@@ -1,13 +1,81 @@
-/** What a request is answered with. Operations build it; one writer sends it. */
+/** What a request is answered with: operations build it, and one writer sends it. */
+import type { IncomingMessage } from 'node:http';
+import type { RecordType } from '../model/model.ts';
+import { asNamed, entityTag, isKnown } from './conditions.ts';
+import { JSON_TYPE } from './negotiation.ts';
+
+type HeaderMap = Readonly<Record<string, string>>;
+
 export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: HeaderMap;
   /** Text is sent whole, with its length; pieces are sent as they come; undefined is no content at all. */
   readonly body: string | AsyncIterable<string> | undefined;
 }
 
-export const JSON_TYPE = 'application/json';
-export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
-export const NDJSON_TYPE = 'application/x-ndjson';
-export const CSV_TYPE = 'text/csv';
-export const PROBLEM_TYPE = 'application/problem+json';
+/** An answer that is not a stream. */
+export interface Whole extends Answer {
+  readonly body: string | undefined;
+}
+
+const JSON_CONTENT: HeaderMap = Object.freeze({ 'Content-Type': JSON_TYPE });
+
+/** Of a read: the text, or 304 if the client has it already. Without a tag it is always the text. */
+export function readAnswer(
+  request: IncomingMessage,
+  body: Answer['body'],
+  tag: string | undefined,
+  headers: HeaderMap = JSON_CONTENT,
+): Answer {
+  if (tag === undefined) return { status: 200, headers, body };
+  if (isKnown(request, tag))
+    return { status: 304, headers: { ETag: asNamed(request.headers['if-none-match'] ?? '', tag) }, body: undefined };
+  return { status: 200, headers: { ...headers, ETag: tag }, body };
+}
+
+/** Of a write: the record, or nothing if the client prefers that. */
+export function writeAnswer({ headers }: IncomingMessage, status: number, body: string, more: HeaderMap): Whole {
+  const { minimal, applied } = writePreferences(headers.prefer);
+  if (minimal) return { status: 204, headers: { ...more, ...applied }, body: undefined };
+  return { status, headers: { ...JSON_CONTENT, ...more, ...applied }, body };
+}
+
+/** The header of the record's tag, unless its type goes without. */
+export const tagHeader = ({ preconditions }: RecordType, body: string): HeaderMap =>
+  preconditions === 'off' ? {} : { ETag: entityTag(body) };
+
+/** `Prefer` (RFC 7240): what a client would like, and which of it was done. */
+export interface Preferences {
+  /** `return=minimal`: a write answers no record. */
+  readonly minimal: boolean;
+  /** `count=none`: a list is not counted. */
+  readonly uncounted: boolean;
+  /** Headers that say which preferences were followed. */
+  readonly applied: HeaderMap;
+}
+
+type PreferHeader = string | readonly string[] | undefined;
+
+const NO_PREFERENCES: Preferences = Object.freeze({ minimal: false, uncounted: false, applied: Object.freeze({}) });
+
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  return: ['minimal', 'representation'],
+  count: ['none', 'exact'],
+};
+
+export const writePreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'return');
+export const listPreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'count');
+
+/** An operation knows one preference, of which the first mention counts; others are for other servers. */
+function preferencesIn(header: PreferHeader, name: string): Preferences {
+  if (header === undefined) return NO_PREFERENCES;
+  const value = new Map(String(header).split(',').map(preference).toReversed()).get(name);
+  if (value === undefined || VALUES[name]?.includes(value) !== true) return NO_PREFERENCES;
+  const applied = { 'Preference-Applied': `${name}=${value}` };
+  return { minimal: value === 'minimal', uncounted: value === 'none', applied };
+}
+
+function preference(text: string): readonly [string, string] {
+  const [name = '', value = ''] = (text.split(';', 1)[0] ?? '').split('=');
+  return [name.trim().toLowerCase(), value.trim().replaceAll('"', '').toLowerCase()];
+}

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import { Problem } from '../problem.ts';
-import type { Exchange } from './handler.ts';
+import type { Exchange } from './request.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, requireBodyType } from './negotiation.ts';
 import { tooManyKeys } from './body.ts';

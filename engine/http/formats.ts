@@ -2,7 +2,7 @@
 import { Problem } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import { ownFields } from '../query/view.ts';
-import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './answer.ts';
+import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import { membersOf } from '../raw-json.ts';
 
 export interface ListFormat {

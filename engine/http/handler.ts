@@ -2,38 +2,36 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
-import { type Caller, CallerGone } from '../caller.ts';
+import { CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
-import { createEnvelopes, type EnvelopeOptions } from './envelope.ts';
-import { HttpCaller } from './http-caller.ts';
+import { createEnvelopes, type EnvelopeOptions, requestIdOf } from './envelope.ts';
 import { acceptedType } from './negotiation.ts';
-import { type Observe, watchRequest } from './observe.ts';
 import { problemAnswer } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, type Route, type Routes } from './routes.ts';
 import { type Delivery, send, type SendOptions } from './send.ts';
-import { fullPath, type Target, targetOf } from './target.ts';
 
-/** What Express calls middleware, and what `http.createServer` takes. */
+/** What Express calls middleware, and `http.createServer` a listener. Without `next`, paths outside of the interface are 404. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export type HandlerOptions = SendOptions &
   EnvelopeOptions & {
-    /** Whether requests need a token: browsers send none when they ask in front whether they may. */
+    /** Whether requests need a token. The preflight requests of browsers have none. */
     readonly guarded: boolean;
     readonly log: Log;
     readonly budget: Budget;
     /** Characters that a URL may have. */
     readonly urlLimit: number;
-    /** undefined where clients may ask as often as they like. */
+    /** undefined if the number of requests is not limited. */
     readonly rateLimit: RateLimit | undefined;
-    /** Told of each request when it is over; undefined where nobody wants to know. */
+    /** Told of each request when it is over; undefined if neither log nor metrics want to know. */
     readonly observe: Observe | undefined;
   };
 
-/** The routes that a client has. Throws a Problem where it has none. */
+/** The routes that the client of a request has. Throws a Problem if it has none. */
 export type RoutesOf = (request: IncomingMessage) => Routes;
 
 const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
@@ -43,15 +41,14 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
   const { observe } = options;
   return (request, response, next) => {
     const target = targetOf(request);
-    const inside = target.path.startsWith(API_ROOT) || target.path === '/api';
-    if (inside || next === undefined) {
-      const exchange: Delivery = { request, response, envelope: envelopeOf(request) };
-      if (observe) {
-        const { requestId } = exchange.envelope;
-        watchRequest({ request, response, path: fullPath(target), requestId, labelOf: () => exchange.label }, observe);
-      }
-      void respond(routesOf, exchange, target, options);
-    } else next();
+    const isOurs = target.path.startsWith(API_ROOT) || target.path === '/api';
+    if (!isOurs && next !== undefined) return next();
+    const delivery: Delivery = { request, response, envelope: envelopeOf(request) };
+    if (observe) {
+      const { requestId } = delivery.envelope;
+      watchRequest({ request, response, path: fullPath(target), requestId, labelOf: () => delivery.label }, observe);
+    }
+    void respond(routesOf, delivery, target, options);
   };
 }
 
@@ -73,7 +70,7 @@ function withHeaders(delivery: Delivery, lines: readonly string[]): void {
   delivery.envelope = { ...envelope, headers: [...envelope.headers, ...lines] };
 }
 
-/** Throws a Problem for whatever the request lacks. */
+/** Throws a Problem for anything that is wrong with the request. */
 function answer(
   routesOf: RoutesOf,
   delivery: Delivery,
@@ -109,16 +106,43 @@ function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Rou
   throw new Problem('method-not-allowed', `${method} is not offered here; ${allow} are`, { headers: { Allow: allow } });
 }
 
-// A request on its way through the engine: what was asked, and where.
-
-export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly caller: Caller;
-  readonly target: Target;
-  /** The identifier as the path writes it; the empty string for a collection. */
-  readonly identifier: string;
-  /** The media type of the answer. */
-  readonly mediaType: string;
+/** For a host that serves more than records: the steps that hold for its other requests as well. */
+export interface HostSteps {
+  /** Logs and counts the request when it is over. */
+  watch(request: IncomingMessage, response: ServerResponse): void;
+  /** Counts the request against the rate limit. `next` gets the Problem if the client has sent too many. */
+  limit(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
+  /** Answers that there is nothing at this path. */
+  readonly notFound: Handler;
+  /** The one answer to an error, whatever it is about. */
+  refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void;
 }
 
-export type ServeOperation = (exchange: Exchange) => Awaitable<Answer>;
+export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): HostSteps {
+  const { rateLimit, observe, log } = options;
+  const envelopeOf = createEnvelopes(options);
+  return {
+    watch: (request, response) => {
+      if (observe === undefined) return;
+      const requestId = requestIdOf(request);
+      // Where the answer names the request as well, it is by this name.
+      request.headers['x-request-id'] = requestId;
+      const path = fullPath(targetOf(request));
+      watchRequest({ request, response, path, requestId, labelOf: () => undefined }, observe);
+    },
+    limit: (request, response, next) => {
+      if (rateLimit === undefined) return next();
+      const counted = (lines: readonly string[]): void => {
+        for (let at = 0; at < lines.length; at += 2) response.setHeader(lines[at] ?? '', lines[at + 1] ?? '');
+        next();
+      };
+      void rateLimit(request).then(counted, next);
+    },
+    notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined }),
+    refuse: (error, request, response) => {
+      const envelope = envelopeOf(request);
+      const problem = problemAnswer(error, fullPath(targetOf(request)), envelope.requestId, log);
+      void send({ request, response, envelope }, problem, options);
+    },
+  };
+}

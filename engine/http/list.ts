@@ -2,13 +2,12 @@
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery } from '../query/list-query.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, listPreferences, type Preferences, readAnswer } from './answer.ts';
 import { pageHash, pageTag } from './conditions.ts';
-import type { Exchange, ServeOperation } from './handler.ts';
+import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat } from './formats.ts';
-import { listPreferences, type Preferences, readAnswer } from './record-answer.ts';
 import type { Page, Stream } from '../storage/store.ts';
-import type { Service } from './service.ts';
+import type { Service } from './operations.ts';
 import type { Turns } from './turns.ts';
 import type { JsonValue } from '../json.ts';
 import { encodeCursor } from '../query/cursor.ts';

@@ -14,7 +14,12 @@ import type { Transform } from 'node:stream';
 import Negotiator from 'negotiator';
 import { createBoundedCache } from '../memo.ts';
 import { Problem } from '../problem.ts';
-import { JSON_TYPE, MERGE_PATCH_TYPE } from './answer.ts';
+
+export const JSON_TYPE = 'application/json';
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+export const NDJSON_TYPE = 'application/x-ndjson';
+export const CSV_TYPE = 'text/csv';
+export const PROBLEM_TYPE = 'application/problem+json';
 
 /** The media types of bodies, by method. The header says them to whoever sent another one (RFC 9110, 15.5.16). */
 export interface BodyTypes {

@@ -1,17 +1,40 @@
-/** POST of a new record; under an Idempotency-Key once, however often it is sent. */
+/** The operations on one record, each readable from top to bottom: create, get, update, remove. */
 import { createHash } from 'node:crypto';
-import { bodyParser } from './body.ts';
-import { type Content, isLarge } from './content.ts';
-import type { Exchange, ServeOperation } from './handler.ts';
-import { PATCH_BODY, RECORD_BODY } from './negotiation.ts';
-import { entityTag, preconditionOf, refuseIfMatch } from './conditions.ts';
-import { noSuchRecord, readAnswer, tagHeader, type Whole, writeAnswer } from './record-answer.ts';
-import { faultsIn, type Service } from './service.ts';
-import type { Once, Written } from '../storage/store.ts';
 import { andThen } from '../awaitable.ts';
-import { Problem } from '../problem.ts';
-import { fullPath, type Target } from './target.ts';
+import type { RecordType } from '../model/model.ts';
+import { faultyRequest, Problem } from '../problem.ts';
+import type { TypeQueries } from '../query/resolve.ts';
+import type { Once, Store, WriteRequest, Written } from '../storage/store.ts';
+import { disagreementsKnowing } from '../validation/agreement.ts';
+import type { TypeValidators, Validator } from '../validation/compile.ts';
+import { asksStored } from '../validation/mentions.ts';
+import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { type Body, type BodyLimits, bodyParser } from './body.ts';
+import { entityTag, preconditionOf, refuseIfMatch } from './conditions.ts';
+import { type Content, isLarge, type ReadContent } from './content.ts';
+import { PATCH_BODY, RECORD_BODY } from './negotiation.ts';
+import { type Exchange, fullPath, type ServeOperation, type Target } from './request.ts';
+import type { Turns } from './turns.ts';
 
+/** All that the operations of one record type need, put together at boot. */
+export interface Service {
+  readonly type: RecordType;
+  /** The path of the collection, as URLs write it. */
+  readonly path: string;
+  readonly store: Store;
+  readonly queries: TypeQueries;
+  readonly validators: TypeValidators;
+  readonly readContent: ReadContent;
+  /** Large bodies are worked on in turns: one to parse them, one to validate them. */
+  readonly largeTurn: Turns;
+  readonly limits: BodyLimits;
+  /** Separates the idempotency keys of clients with different rights. */
+  readonly scope: string;
+  /** How long the answer to a create is kept for its retries. */
+  readonly idempotencyHours: number;
+}
+
+/** POST of a new record; under an Idempotency-Key once, however often it is sent. */
 export function create(service: Service): ServeOperation {
   const { type, store, queries, validators, readContent, largeTurn, limits } = service;
   const parse = bodyParser(type, limits);
@@ -36,8 +59,7 @@ function created({ type, path }: Service, { request, target }: Exchange, { ident
   return writeAnswer(request, 201, body, { Location, ...tagHeader(type, body) });
 }
 
-// GET of one record.
-
+/** GET of one record. */
 export function get({ type, store, queries }: Service): ServeOperation {
   const tagOf = type.preconditions === 'off' ? () => undefined : entityTag;
   return ({ request, caller, target, identifier: text }) => {
@@ -50,8 +72,7 @@ export function get({ type, store, queries }: Service): ServeOperation {
   };
 }
 
-// PUT and PATCH of one record: keys that are left out stay as they are.
-
+/** PUT and PATCH of one record: keys that are left out stay as they are. */
 export function update(service: Service, method: string): ServeOperation {
   const { type, store, queries, validators, readContent, largeTurn, limits } = service;
   const mergePatch = method === 'PATCH';
@@ -82,8 +103,7 @@ export function update(service: Service, method: string): ServeOperation {
   };
 }
 
-// DELETE of one record: the answer is the record as it was, which no longer has a tag.
-
+/** DELETE of one record: the answer is the record as it was, which no longer has a tag. */
 export function remove({ type, store, queries }: Service): ServeOperation {
   return async ({ request, caller, target, identifier: text }) => {
     const identifier = parseIdentifier(text);
@@ -93,11 +113,27 @@ export function remove({ type, store, queries }: Service): ServeOperation {
   };
 }
 
+/** The faults of a body. They are thrown at once unless only the database knows whether there are more. */
+function faultsIn(
+  { type }: Pick<Service, 'type'>,
+  validator: Validator,
+  { body, raw }: Pick<Body, 'body' | 'raw'>,
+  identifier?: number,
+): Required<Pick<WriteRequest, 'faults' | 'disagreements'>> {
+  const faults = validator(body, identifier, raw);
+  if (faults.length > 0 && !asksStored(type, body, identifier)) throw faultyRequest('invalid-body', faults);
+  return { faults, disagreements: disagreementsKnowing(type, body, identifier, raw) };
+}
+
+function noSuchRecord(type: RecordType, identifier: number): never {
+  throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
+}
+
 // The identifier in a path.
 
 const FORM = /^[1-9]\d{0,15}$/;
 
-export function parseIdentifier(text: string): number {
+function parseIdentifier(text: string): number {
   const identifier = Number(text);
   if (FORM.test(text) && Number.isSafeInteger(identifier)) return identifier;
   const message = `"${text.slice(0, 40)}" is not an identifier; expected an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
@@ -114,12 +150,8 @@ const HOUR = 3_600_000;
 
 type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
 
-/** undefined where the client sends no key. */
-export function onceOf(
-  { request, target }: Exchange,
-  content: Content,
-  { scope, idempotencyHours }: Scope,
-): Once | undefined {
+/** undefined if the client sends no key. */
+function onceOf({ request, target }: Exchange, content: Content, { scope, idempotencyHours }: Scope): Once | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !KEY.test(key)) throw badKey();
@@ -135,9 +167,8 @@ function badKey(): Problem {
   });
 }
 
-// What a request asks for, as a short text: the same for a retry, another one for another request.
-
-export function requestHash(method: string, target: Target, content: Content): string {
+/** The same for a retry, another for another request. */
+function requestHash(method: string, target: Target, content: Content): string {
   const body = 'parsed' in content ? JSON.stringify(content.parsed) : content;
   return createHash('sha256')
     .update(`${method} ${fullPath(target)}?${target.query}\n`)

@@ -1,7 +1,8 @@
 /** The one place where an error becomes an answer (RFC 9457). */
 import type { Log } from '../log.ts';
 import { answerTooLong, type Fault, MAX_ERRORS, Problem, problemKinds } from '../problem.ts';
-import { type Answer, PROBLEM_TYPE } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { PROBLEM_TYPE } from './negotiation.ts';
 
 /** What the token lacks (RFC 6750, 3.1). */
 const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' };

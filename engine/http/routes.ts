@@ -3,14 +3,12 @@ import type { Operation as OperationName } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
-import { type Answer, JSON_TYPE } from './answer.ts';
-import type { ServeOperation } from './handler.ts';
+import type { Answer } from './answer.ts';
 import { LIST_FORMATS } from './formats.ts';
-import { PATCH_BODY } from './negotiation.ts';
-import type { Label } from './observe.ts';
-import { create, get, remove, update } from './operations.ts';
+import { JSON_TYPE, PATCH_BODY } from './negotiation.ts';
+import { create, get, remove, type Service, update } from './operations.ts';
+import type { Label, ServeOperation } from './request.ts';
 import { list } from './list.ts';
-import type { Service } from './service.ts';
 
 export const API_ROOT = '/api/';
 

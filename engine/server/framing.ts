@@ -4,8 +4,8 @@
  * lets through.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { HostSteps } from '../http/outside.ts';
-import { absoluteForm, originForm } from '../http/target.ts';
+import type { HostSteps } from '../http/handler.ts';
+import { absoluteForm, originForm } from '../http/request.ts';
 import { Problem } from '../problem.ts';
 
 /** Headers that decide something here, and of which a request has one (RFC 9110, 5.3). */

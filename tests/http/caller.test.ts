@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createBudget } from '../../engine/budget.ts';
-import { HttpCaller } from '../../engine/http/http-caller.ts';
+import { HttpCaller } from '../../engine/http/request.ts';
 import { until } from '../support/leaving.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';

@@ -1,0 +1,201 @@
+/** A request as the engine sees it: its URL, its client, and what is told of it when it is over. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Awaitable } from '../awaitable.ts';
+import type { Budget, Share } from '../budget.ts';
+import type { Caller } from '../caller.ts';
+import type { Answer } from './answer.ts';
+
+/** A request on its way through an operation. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly caller: Caller;
+  readonly target: Target;
+  /** The identifier as the path writes it; the empty string for a collection. */
+  readonly identifier: string;
+  /** The media type of the answer. */
+  readonly mediaType: string;
+}
+
+export type ServeOperation = (exchange: Exchange) => Awaitable<Answer>;
+
+/** The URL of a request, taken apart once. */
+export interface Target {
+  /** What a host application has stripped from the URL: the path under which the handler is mounted. */
+  readonly base: string;
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+export function targetOf(request: IncomingMessage): Target {
+  const url = originForm(request.url ?? '/');
+  const mark = url.indexOf('?');
+  const base = 'baseUrl' in request && typeof request.baseUrl === 'string' ? request.baseUrl : '';
+  if (mark === -1) return { base, path: url, query: '' };
+  return { base, path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+/** The path as the client sees it. */
+export const fullPath = ({ base, path }: Target): string => base + path;
+
+/** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). */
+export function originForm(url: string): string {
+  if (url.startsWith('/')) return url;
+  const rest = absoluteForm(url)?.rest ?? '/';
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+interface AbsoluteForm {
+  readonly scheme: string;
+  readonly authority: string;
+  /** Path and query. */
+  readonly rest: string;
+}
+
+const ABSOLUTE = /^(?<scheme>https?):\/\/(?<authority>[^/?]+)(?<rest>.*)$/i;
+
+/** undefined if the URL does not name a scheme and a host. */
+export function absoluteForm(url: string): AbsoluteForm | undefined {
+  const { scheme, authority, rest } = ABSOLUTE.exec(url)?.groups ?? {};
+  if (scheme === undefined || authority === undefined || rest === undefined) return undefined;
+  return { scheme: scheme.toLowerCase(), authority, rest };
+}
+
+// What the log and the metrics are told of a request when it is over.
+
+/** Which operation of which type: made at boot. */
+export interface Label {
+  readonly type: string;
+  readonly operation: string;
+}
+
+export interface Observed {
+  readonly method: string;
+  /** Without the query string, which may hold values of records. */
+  readonly path: string;
+  readonly status: number;
+  /** Whether the client left before the end. */
+  readonly aborted: boolean;
+  readonly milliseconds: number;
+  readonly requestId: string;
+  /** undefined if no operation was found. */
+  readonly label: Label | undefined;
+}
+
+export type Observe = (observed: Observed) => void;
+
+interface Watched {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  readonly requestId: string;
+  readonly labelOf: () => Label | undefined;
+}
+
+export function watchRequest({ request, response, path, requestId, labelOf }: Watched, observe: Observe): void {
+  const started = performance.now();
+  response.once('close', () =>
+    observe({
+      method: request.method ?? '',
+      path,
+      status: response.statusCode,
+      aborted: !response.writableFinished,
+      milliseconds: performance.now() - started,
+      requestId,
+      label: labelOf(),
+    }),
+  );
+}
+
+/**
+ * The client of a request. It has left when its connection is closed. A client that only ends its side may still wait
+ * for the answer (RFC 9112, 9.6), or may have left without a reset: interim responses find out, since a peer that has
+ * closed the connection answers them with a reset.
+ */
+export class HttpCaller implements Caller {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #budget: Budget;
+  #share: Share | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, budget: Budget) {
+    this.#request = request;
+    this.#response = response;
+    this.#budget = budget;
+  }
+
+  get most(): number {
+    return Math.min(MAX_PAGE, this.#budget.limit / 8);
+  }
+
+  take(bytes: number): void {
+    this.#share ??= this.#budget.take(0);
+    this.#share.grow(bytes);
+  }
+
+  /** The request is answered: from now on the connection counts what its client has not read. */
+  release(): void {
+    this.#share?.release();
+  }
+
+  get isGone(): boolean {
+    return this.#request.socket.destroyed;
+  }
+
+  get origin(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  onGone(listener: () => void): () => void {
+    const { socket, httpVersionMinor } = this.#request;
+    const waiters = waitersAt(socket);
+    let timer: NodeJS.Timeout | undefined;
+    const probe = (pause: number): void => {
+      // Of pipelined requests, the first one that is not answered has the connection.
+      if (this.#response.socket !== null && !this.#response.headersSent) this.#response.writeProcessing();
+      timer = setTimeout(probe, pause, 2 * pause).unref();
+    };
+    const onEnd = (): void => {
+      // HTTP/1.0 has no interim responses.
+      if (httpVersionMinor > 0) timer = setTimeout(probe, FIRST_PROBE, FIRST_PROBE).unref();
+    };
+    const waiter: Waiter = { onEnd, onClose: listener };
+    waiters.add(waiter);
+    if (socket.destroyed) listener();
+    else if (socket.readableEnded) onEnd();
+    return () => {
+      waiters.delete(waiter);
+      clearTimeout(timer);
+    };
+  }
+}
+
+/** Milliseconds until the first interim response; the pause doubles with each further one. */
+const FIRST_PROBE = 50;
+
+/** Bytes: a page is read at once, and no other client is served meanwhile. */
+const MAX_PAGE = 16 * 1024 ** 2;
+
+interface Waiter {
+  readonly onEnd: () => void;
+  readonly onClose: () => void;
+}
+
+const waitersOf = new WeakMap<Socket, Set<Waiter>>();
+
+/** Two listeners for each connection, however many of its requests wait. */
+function waitersAt(socket: Socket): Set<Waiter> {
+  const known = waitersOf.get(socket);
+  if (known) return known;
+  const fresh = new Set<Waiter>();
+  waitersOf.set(socket, fresh);
+  socket.once('end', () => {
+    for (const { onEnd } of fresh) onEnd();
+  });
+  socket.once('close', () => {
+    for (const { onClose } of fresh) onClose();
+    fresh.clear();
+  });
+  return fresh;
+}
