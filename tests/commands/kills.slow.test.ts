@@ -13,7 +13,7 @@ import { useCompiled } from '../support/compiled.ts';
 /** Of each command; `npm run test:durability` asks for sixty. */
 const KILLS = Number(process.env['KILLS'] ?? 3) > 10 ? 60 : 3;
 const RECORDS = 20_000;
-const TIME = KILLS * 20_000;
+const TIME = KILLS * 100_000;
 
 let directory: string;
 const compiled = useCompiled();

@@ -65,7 +65,7 @@ test(
     }
     console.info(`${KILLS} kills, ${load.acknowledged} acknowledged writes, ${load.known.size} records`);
   },
-  KILLS * 15_000,
+  KILLS * 60_000,
 );
 
 const small = mountSmall(8);
