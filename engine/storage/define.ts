@@ -4,6 +4,7 @@ import type { Field, Index, JoinTable, RecordType, Reference, Relation } from '.
 import { generatedName } from '../names.ts';
 import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
 import type { Dialect } from './driver.ts';
+import { statementsOf } from './knex.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
 
@@ -62,20 +63,25 @@ function created(
   keyed: boolean,
   define: (builder: Knex.CreateTableBuilder) => void,
 ): string {
-  const [statement, ...links] = dialect.knex.schema.createTable(table, define).toSQL();
-  if (!statement) throw new Error('Knex compiled no statement');
-  return [`${statement.sql} ${dialect.tableOptions(keyed)}`, ...links.map(({ sql }) => sql)].join(SEPARATOR);
+  const [create = '', ...links] = statementsOf(dialect.knex.schema.createTable(table, define));
+  return [`${create} ${dialect.tableOptions(keyed)}`, ...links].join(SEPARATOR);
 }
 
 function defineColumn(builder: Knex.CreateTableBuilder, table: string, column: Column, dialect: Dialect): void {
-  const { name, reference, nullable } = column;
-  const sqlType = [columnSql(column, dialect), checkOf(column, dialect.name, dialect.quote)].join(' ').trim();
-  const definition = builder.specificType(name, sqlType);
-  if (column.default !== null)
-    definition.defaultTo(dialect.knex.raw(dialect.literal(column.default).replaceAll('?', '\\?')));
-  if (!nullable) definition.notNullable();
-  if (!reference) return;
-  defineLink(builder, table, name, reference.target, reference.onDelete, dialect);
+  const { name, reference } = column;
+  builder.specificType(name, columnWords(column, dialect));
+  if (reference) defineLink(builder, table, name, reference.target, reference.onDelete, dialect);
+}
+
+/** What follows a column's name in DDL, except its foreign key. */
+export function columnWords(column: Column, dialect: Dialect): string {
+  const parts = [
+    columnSql(column, dialect),
+    checkOf(column, dialect.name, dialect.quote),
+    column.nullable ? '' : 'not null',
+    column.default === null ? '' : `default ${dialect.literal(column.default)}`,
+  ];
+  return parts.filter((part) => part !== '').join(' ');
 }
 
 /** The column's type in DDL. */
@@ -84,8 +90,11 @@ export function columnSql({ field, reference }: Column, dialect: Dialect): strin
   return field ? columnType(field, dialect.name).sqlType : dialect.openKeys;
 }
 
-/** The name of a foreign key's constraint. */
-export const linkName = (table: string, column: string): string => generatedName(table, column, 'foreign');
+/** The statement that adds the foreign key of a column. */
+export const addForeignKey = (table: string, name: string, { target, onDelete }: Reference, dialect: Dialect) =>
+  statementsOf(
+    dialect.knex.schema.alterTable(table, (builder) => defineLink(builder, table, name, target, onDelete, dialect)),
+  );
 
 const primaryName = (table: string, { namesConstraints }: Dialect): { constraintName: string } | undefined =>
   namesConstraints ? { constraintName: generatedName(table, 'primary') } : undefined;
@@ -98,7 +107,9 @@ function defineLink(
   onDelete: keyof typeof ON_DELETE,
   { namesConstraints }: Dialect,
 ): void {
-  const key = namesConstraints ? builder.foreign(column, linkName(table, column)) : builder.foreign(column);
+  const key = namesConstraints
+    ? builder.foreign(column, generatedName(table, column, 'foreign'))
+    : builder.foreign(column);
   key.references(target.identifier.column).inTable(target.table).onDelete(ON_DELETE[onDelete]);
 }
 

@@ -2,7 +2,8 @@
 import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
-import type { Alterations, Migrating } from './migrate/driver.ts';
+import type { Altered, TableAlteration } from './migrate/alter.ts';
+import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
 
@@ -139,7 +140,7 @@ export interface DriverOptions {
 export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
 /** The words of one database's SQL that Knex has no name for. */
-export interface Dialect extends Alterations {
+export interface Dialect {
   readonly name: DialectName;
   /** Another value once the tables were changed; and whether it is cheap enough to be asked for in each snapshot. */
   readonly revision: { readonly sql: string; readonly inEachSnapshot: boolean };
@@ -155,6 +156,16 @@ export interface Dialect extends Alterations {
   readonly optional: (json: string, from: string) => string;
   /** How many bytes a text or a JSON column has, without reading it where the database can tell. */
   readonly bytes: (column: string, sqlType: string) => string;
+  /** SQL: whether the JSON object kept in a column has the key. */
+  readonly hasKey: (column: string, key: string) => string;
+  /** SQL: the object without these keys. */
+  readonly withoutKeys: (column: string, keys: readonly string[]) => string;
+  /** SQL: the JSON text of a key that is there. */
+  readonly keyJson: (column: string, key: string) => string;
+  /** SQL: whether a JSON object has no key. */
+  readonly isEmpty: (json: string) => string;
+  /** The literal that `extracted` of a column type takes. */
+  readonly keyPath: (key: string) => string;
   /** JSON text of a value that may be null. */
   readonly nullable: (json: string) => string;
   /** What follows the order of a list. Bound: limit, offset. */
@@ -179,6 +190,7 @@ export interface Dialect extends Alterations {
   readonly openKeys: string;
   /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
+  readonly alterTable: (alteration: TableAlteration) => Altered;
   /** Rows whose `column` is one of the JSON array of numbers that is bound here. */
   readonly oneOf: (column: string) => string;
   /** Whether an INSERT has to ask for the identifier that it made. */

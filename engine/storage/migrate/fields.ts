@@ -7,7 +7,7 @@ import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { columnType } from '../columns.ts';
 import type { AppliedField } from './applied.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
-import type { Edit } from './driver.ts';
+import type { Edit } from './alter.ts';
 import type { ColumnChanges, FieldChange, TypeChange } from './match.ts';
 import { createStep, type MigrationStep, type RowQuery, type StepCheck } from './steps.ts';
 

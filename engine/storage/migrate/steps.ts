@@ -1,7 +1,7 @@
 /** A migration as data: what each step changes, what that does to records, and the SQL that makes it. */
 import type { JsonObject } from '../../json.ts';
 import type { AppliedModel, TableDefinition } from './applied.ts';
-import type { Edit } from './driver.ts';
+import type { Edit } from './alter.ts';
 
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';

@@ -5,7 +5,7 @@ import { defineTable, indexesOf } from '../define.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import type { AppliedType } from './applied.ts';
 import { rowsWhere } from './assess.ts';
-import type { Edit } from './driver.ts';
+import type { Edit } from './alter.ts';
 import { claimSteps, droppedFieldSteps, fieldSteps } from './fields.ts';
 import { duplicates, indexSteps } from './indexes.ts';
 import { type ColumnChanges, columnChanges, type FormerNames, openKeysLeft, type TypeChange } from './match.ts';

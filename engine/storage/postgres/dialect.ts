@@ -3,7 +3,7 @@ import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect, Writer } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
-import { postgresAlterations } from './alter.ts';
+import { alterTable } from './alter.ts';
 import type { TableDefinition } from '../migrate/applied.ts';
 import { SEPARATOR } from '../define.ts';
 import { compareObjects, type Drift, type Objects } from '../migrate/driver.ts';
@@ -11,6 +11,8 @@ import type { Connections } from './pool.ts';
 import { writeIn } from './transaction.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+const keyOf = (column: string, key: string): string => `${quote(column)} -> ${literal(key)}`;
 
 /** The sequence behind an identity column, whatever it is called. */
 const sequenceOf = (table: string, column: string): string =>
@@ -73,6 +75,9 @@ function dropForeignKeys(tables: readonly string[]): string {
 
 const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys') <> '' then execute current_setting('records.foreign_keys'); end if; end $$`;
 
+/** Null comes before every value, as in SQLite: PostgreSQL puts it last, unless it is told so. */
+const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   // The transaction that wrote the row.
@@ -85,16 +90,25 @@ export const postgresDialect: Dialect = {
   optional: jsonOptional,
   nullable: jsonNullable,
   bytes: (column, sqlType) => `octet_length(${column}${sqlType === 'json' ? '::text' : ''})`,
-  ...postgresAlterations({ quote, literal }),
+  hasKey: (column, key) => `(${keyOf(column, key)}) is not null`,
+  // json_object_agg would put blanks between the keys.
+  withoutKeys: (column, keys) => {
+    const kept = `string_agg(to_json(key)::text || ':' || value::text, ',')`;
+    const others = `json_each(${quote(column)}) where key not in (${keys.map(literal).join(', ')})`;
+    return `(select concat('{', ${kept}, '}')::json from ${others})`;
+  },
+  keyJson: (column, key) => `(${keyOf(column, key)})::text`,
+  isEmpty: (json) => `${json}::text = '{}'`,
+  keyPath: literal,
   limit: 'limit ? offset ?',
   skipsUnbuilt: false,
   unlimited: null,
   orderBy: (expression, descending, present) => {
-    const nulls = present ? '' : descending ? ' nulls last' : ' nulls first';
-    return `${expression} ${descending ? 'desc' : 'asc'}${nulls}`;
+    const order = `${expression} ${descending ? 'desc' : 'asc'}`;
+    return present ? order : `${order} ${nulls(descending)}`;
   },
   indexed: (expressions, identifier) => [
-    ...expressions.map((expression) => `(${expression}) nulls first`),
+    ...expressions.map((expression) => `(${expression}) ${nulls(false)}`),
     ...(identifier === undefined ? [] : [quote(identifier)]),
   ],
   like: { short: 'ilike', long: likeInOnePass },
@@ -106,6 +120,7 @@ export const postgresDialect: Dialect = {
   namesConstraints: true,
   openKeys: 'json',
   tableOptions: () => '',
+  alterTable: (alteration) => alterTable(alteration, postgresDialect),
   // As an array: of a subselect the planner expects a hundred rows, and reads the whole table.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
   returning: true,

@@ -6,6 +6,7 @@ import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import type { Cursor, Filter, ListQuery } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
+import { compiled, escaped, raw } from '../knex.ts';
 import { createJoinedTables, type JoinedTables, type PathSql, ROOT_ALIAS } from './views.ts';
 import { limitedJson } from './view-limits.ts';
 
@@ -71,7 +72,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   function late(columns: string, resorted: boolean): Knex.QueryBuilder {
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);
     const inner = ordered([`${identifier} as page_id`, ...keys].join(', ')).as('page');
-    const outer = dialect.knex.select(dialect.knex.raw(escaped(columns))).from(inner);
+    const outer = dialect.knex.select(raw(columns, dialect)).from(inner);
     outer.joinRaw(escaped(`${dialect.joined.words} ${source.from} on ${identifier} = page.page_id`));
     return resorted || !dialect.joined.inOrder ? outer.orderByRaw(orderedBy((index) => `o${index}`)) : outer;
   }
@@ -103,13 +104,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   };
 }
 
-const compiled = (query: Knex.QueryBuilder): Statement => ({ sql: query.toSQL().toNative().sql });
-
-/** SQL that is ready, for Knex: its own placeholders are the ones that come with values. */
-const escaped = (sql: string): string => sql.replaceAll('?', '\\?');
-
-function select(source: JoinedTables, columns: string, where: SqlCondition, { knex }: Dialect): Knex.QueryBuilder {
-  const query = knex.select(knex.raw(escaped(columns))).from(knex.raw(source.from));
+function select(source: JoinedTables, columns: string, where: SqlCondition, dialect: Dialect): Knex.QueryBuilder {
+  const query = dialect.knex.select(raw(columns, dialect)).from(raw(source.from, dialect));
   const joins = source.joins();
   if (joins !== '') query.joinRaw(joins);
   if (where.sql !== '') query.whereRaw(where.sql, [...where.values]);

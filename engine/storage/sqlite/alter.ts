@@ -1,57 +1,30 @@
 /** Changes of tables in SQLite: by ALTER TABLE where it can, else by a new table that takes the old one's place. */
-import type { Alterations, Altered, Edit, TableAlteration } from '../migrate/driver.ts';
-import { type Column, columnType } from '../columns.ts';
-import { ON_DELETE } from '../define.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
-
-interface Words {
-  readonly quote: (name: string) => string;
-  readonly literal: (value: SqlValue) => string;
-}
+import type { Column } from '../columns.ts';
+import { columnWords, ON_DELETE } from '../define.ts';
+import type { Dialect } from '../driver.ts';
+import { alterBy, type Altered, type Alters, commonAlters, type Edit, type TableAlteration } from '../migrate/alter.ts';
 
 /** undefined where ALTER TABLE cannot do it. */
-type Alter<E> = (edit: E, table: string, words: Words) => readonly string[] | undefined;
-
-const alters: { readonly [K in Edit['kind']]: Alter<Extract<Edit, { kind: K }>> } = {
-  renameTable: ({ from }, table, { quote }) => [`alter table ${quote(from)} rename to ${quote(table)}`],
-  renameIdentifier: renamed,
-  renameColumn: renamed,
-  addColumn: ({ column }, table, words) =>
-    column.nullable || column.default !== null
-      ? [`alter table ${words.quote(table)} add column ${definition(column, words)}`]
-      : undefined,
+const alters: Alters<readonly string[] | undefined> = {
+  ...commonAlters,
+  addColumn: ({ column }, table, dialect) => {
+    const { quote } = dialect;
+    if (!column.nullable && column.default === null) return undefined;
+    const words = `${columnWords(column, dialect)}${references(column, dialect)}`;
+    return [`alter table ${quote(table)} add column ${quote(column.name)} ${words}`];
+  },
   changeColumn: () => undefined,
   // A column that is part of a FOREIGN KEY clause cannot be dropped.
-  dropColumn: ({ name, isReference }, table, { quote }) =>
-    isReference ? undefined : [`alter table ${quote(table)} drop column ${quote(name)}`],
-  setColumn: ({ name, value, where }, table, { quote }) => [
-    `update ${quote(table)} set ${quote(name)} = ${value} where ${where}`,
-  ],
-  dropIndex: ({ name }, _table, { quote }) => [`drop index ${quote(name)}`],
-  createIndex: ({ sql }) => [sql],
+  dropColumn: (edit, table, dialect) => (edit.isReference ? undefined : commonAlters.dropColumn(edit, table, dialect)),
 };
 
-function renamed({ from, to }: { from: string; to: string }, table: string, { quote }: Words): readonly string[] {
-  return [`alter table ${quote(table)} rename column ${quote(from)} to ${quote(to)}`];
-}
-
-function definition({ name, field, reference, nullable, ...column }: Column, { quote, literal }: Words): string {
-  const type = field ? columnType(field, 'sqlite').sqlType : reference ? 'integer' : 'text';
-  const parts = [
-    `${quote(name)} ${type}`,
-    ...(nullable ? [] : ['not null']),
-    ...(column.default === null ? [] : [`default ${literal(column.default)}`]),
-  ];
-  if (!reference) return parts.join(' ');
+/** ALTER TABLE adds a foreign key only together with its column. */
+function references({ reference }: Column, { quote }: Dialect): string {
+  if (!reference) return '';
   const { target, onDelete } = reference;
-  const key = `references ${quote(target.table)}(${quote(target.identifier.column)}) on delete ${ON_DELETE[onDelete]}`;
-  return [...parts, key].join(' ');
+  return ` references ${quote(target.table)}(${quote(target.identifier.column)}) on delete ${ON_DELETE[onDelete]}`;
 }
-
-const alter = (edit: Edit, table: string, words: Words): readonly string[] | undefined =>
-  // The entry of a kind takes the edits of that kind.
-  (alters[edit.kind] as Alter<Edit>)(edit, table, words);
 
 /** These come before a rebuild too: other tables' foreign keys follow a rename, and nothing else. */
 const ALWAYS: ReadonlySet<Edit['kind']> = new Set(['renameTable', 'renameIdentifier']);
@@ -68,7 +41,10 @@ function namesCollide({ edits, columnsBefore }: TableAlteration): boolean {
 }
 
 /** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never used again: the sequence goes on. */
-function rebuild({ table, identifier, values, create, indexes }: TableAlteration, { quote, literal }: Words): string[] {
+function rebuild(
+  { table, identifier, values, create, indexes }: TableAlteration,
+  { quote, literal }: Dialect,
+): string[] {
   const fresh = `${ENGINE_PREFIX}new_${table}`;
   const columns = [identifier, ...values.map(({ column }) => column)].map(quote).join(', ');
   const selected = [quote(identifier), ...values.map(({ value }) => value)].join(', ');
@@ -83,26 +59,13 @@ function rebuild({ table, identifier, values, create, indexes }: TableAlteration
   ];
 }
 
-function alterTable(alteration: TableAlteration, words: Words): Altered {
+export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
-  const each = edits.map((edit) => alter(edit, table, words));
+  const each = edits.map((edit) => alterBy(alters, edit, table, dialect));
   const able = each.every((statements) => statements !== undefined);
   if (able && !namesCollide(alteration)) return { each, together: [] };
   return {
     each: edits.map((edit, index) => (ALWAYS.has(edit.kind) ? (each[index] ?? []) : [])),
-    together: rebuild(alteration, words),
-  };
-}
-
-export function sqliteAlterations(words: Words): Alterations {
-  const { literal, quote } = words;
-  const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
-  return {
-    alterTable: (alteration) => alterTable(alteration, words),
-    hasKey: (column, key) => `json_type(${quote(column)}, ${keyPath(key)}) is not null`,
-    keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
-    withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
-    isEmpty: (json) => `${json} = '{}'`,
-    keyPath,
+    together: rebuild(alteration, dialect),
   };
 }

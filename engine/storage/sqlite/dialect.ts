@@ -2,10 +2,12 @@
 import knex from 'knex';
 import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
-import { sqliteAlterations } from './alter.ts';
+import { alterTable } from './alter.ts';
 import { LIKE } from './like.ts';
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
+
+const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -18,7 +20,11 @@ export const sqliteDialect: Dialect = {
   optional: jsonOptional,
   nullable: jsonNullable,
   bytes: (column) => `octet_length(${column})`,
-  ...sqliteAlterations({ quote, literal }),
+  hasKey: (column, key) => `json_type(${quote(column)}, ${keyPath(key)}) is not null`,
+  withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
+  keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
+  isEmpty: (json) => `${json} = '{}'`,
+  keyPath,
   // Where a limit or a pattern is nothing but a parameter, SQLite plans, and parses, the statement anew for each value.
   limit: 'limit ? + 0 offset ? + 0',
   skipsUnbuilt: true,
@@ -33,6 +39,7 @@ export const sqliteDialect: Dialect = {
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
+  alterTable: (alteration) => alterTable(alteration, sqliteDialect),
   oneOf: (column) => `${column} in (select value from json_each(?))`,
   returning: false,
   insertGiven: (sql) => sql,

@@ -4,6 +4,7 @@ import type { Index, JoinTable, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf } from '../columns.ts';
 import { indexed } from '../define.ts';
 import type { Dialect, Statement } from '../driver.ts';
+import { compiled } from '../knex.ts';
 
 /** Records named in an answer that says who stands in the way, at most. */
 export const NAMED = 10;
@@ -158,12 +159,6 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dial
     })),
   };
 }
-
-interface Compilable {
-  toSQL(): { toNative(): { readonly sql: string } };
-}
-
-const compiled = (query: Compilable): Statement => ({ sql: query.toSQL().toNative().sql });
 
 function memoized<K, V>(make: (key: K) => V, name: (key: K) => unknown = (key) => key): (key: K) => V {
   const known = new Map<unknown, V>();

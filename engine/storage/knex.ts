@@ -1,0 +1,17 @@
+/** SQL that Knex builds: it is compiled once, and never run by Knex. */
+import type { Knex } from 'knex';
+import type { Dialect, Statement } from './driver.ts';
+
+interface Compilable {
+  toSQL(): { toNative(): { readonly sql: string } };
+}
+
+export const compiled = (query: Compilable): Statement => ({ sql: query.toSQL().toNative().sql });
+
+/** SQL that is complete, for Knex: its question marks are text, not placeholders. */
+export const escaped = (sql: string): string => sql.replaceAll('?', '\\?');
+
+export const raw = (sql: string, { knex }: Dialect): Knex.Raw => knex.raw(escaped(sql));
+
+/** The statements of CREATE TABLE or ALTER TABLE. */
+export const statementsOf = (schema: Knex.SchemaBuilder): readonly string[] => schema.toSQL().map(({ sql }) => sql);
