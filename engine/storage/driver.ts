@@ -114,8 +114,8 @@ export interface Driver extends Reader, Migrating {
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
   /** Runs the work while no other process that asks for this runs its own. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
-  /** Runs DDL and what belongs to it in one transaction. */
-  define(statements: readonly string[], work: (writer: Writer) => Awaitable<void>): Promise<void>;
+  /** Runs DDL in one transaction. */
+  define(statements: readonly string[]): Promise<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
   /** `heavy` as `isHeavy` says: if it is not given, the list may be. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { createBudget } from '../../engine/budget.ts';
 import { PATIENT } from '../../engine/caller.ts';
 import { Problem } from '../../engine/problem.ts';
-import { weighed } from '../../engine/storage/weighed.ts';
+import { weighed } from '../../engine/storage/lengths.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';

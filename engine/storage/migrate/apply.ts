@@ -25,7 +25,7 @@ export async function prepare(model: Model, driver: Driver): Promise<void> {
 export async function createEngineTables(driver: Driver): Promise<void> {
   const known = new Set(await driver.existing());
   const missing = [...engineTables(driver.dialect)].filter(([name]) => !known.has(name)).map(([, ddl]) => ddl);
-  if (missing.length > 0) await driver.define(missing, () => undefined);
+  if (missing.length > 0) await driver.define(missing);
 }
 
 /** What the start, or `apply`, would do. Reads only. */

@@ -1,14 +1,9 @@
 /** PostgreSQL's words. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect, Writer } from '../driver.ts';
+import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
-import type { TableDefinition } from '../migrate/applied.ts';
-import { SEPARATOR } from '../define.ts';
-import { compareObjects, type Drift, type Objects } from '../migrate/driver.ts';
-import type { Connections } from './pool.ts';
-import { writeIn } from './transaction.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -144,80 +139,3 @@ export const postgresDialect: Dialect = {
   deferred: (tables) => ({ begin: [dropForeignKeys(tables)], end: [ADD_FOREIGN_KEYS] }),
   locks: true,
 };
-
-// The tables of a database against their DDL: what PostgreSQL itself makes of it, in a schema that lives for a moment.
-
-const SCRATCH = '_records_scratch';
-const SCHEMA = { sql: 'select current_schema()' };
-const COLUMNS = {
-  sql: `select attname::text, concat_ws(' ', format_type(atttypid, atttypmod), attcollation, attnotnull, attidentity,
-    pg_get_expr(adbin, adrelid))
-    from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
-    where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
-};
-/** A primary key keeps its name when its table gets another: it goes with its columns. */
-const INDEXES = {
-  sql: `select relname::text, pg_get_indexdef(indexrelid) from pg_index join pg_class on pg_class.oid = indexrelid
-    where indrelid = to_regclass(?) and not indisprimary`,
-};
-
-const CHECKS = {
-  sql: `select pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and conrelid = to_regclass(?)`,
-};
-
-/** What makes the scratch vanish. */
-class Enough extends Error {
-  readonly found: readonly Drift[];
-
-  constructor(found: readonly Drift[]) {
-    super('enough');
-    this.found = found;
-  }
-}
-
-export async function findDrift(
-  connections: Connections,
-  tables: Readonly<Record<string, TableDefinition>>,
-): Promise<readonly Drift[]> {
-  if (Object.keys(tables).length === 0) return [];
-  try {
-    return await writeIn(connections, 'begin', async (writer): Promise<never> => {
-      const schema = String(await writer.value(SCHEMA, []));
-      await writer.run({ sql: `create schema ${SCRATCH}` }, []);
-      await writer.run({ sql: `set local search_path to ${SCRATCH}` }, []);
-      for (const definition of Object.values(tables)) await make(writer, definition);
-      throw new Enough(await compareAll(writer, schema, Object.keys(tables)));
-    });
-  } catch (error) {
-    if (error instanceof Enough) return error.found;
-    throw error;
-  }
-}
-
-/** Foreign keys lead to tables that are not here. */
-async function make(writer: Writer, { create, indexes }: TableDefinition): Promise<void> {
-  const [table = ''] = create.split(SEPARATOR);
-  for (const sql of [table, ...Object.values(indexes)]) await writer.run({ sql }, []);
-}
-
-async function compareAll(writer: Writer, schema: string, tables: readonly string[]): Promise<readonly Drift[]> {
-  const found: Drift[] = [];
-  for (const table of tables) {
-    const differences = compareObjects(await inspect(writer, SCRATCH, table), await inspect(writer, schema, table));
-    if (differences.length > 0) found.push({ table, differences });
-  }
-  return found;
-}
-
-async function inspect(writer: Writer, schema: string, table: string): Promise<Objects> {
-  const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-  const columns = await writer.all(COLUMNS, [`${quoted(schema)}.${quoted(table)}`]);
-  const indexes = await writer.all(INDEXES, [`${quoted(schema)}.${quoted(table)}`]);
-  const checks = await writer.column(CHECKS, [`${quoted(schema)}.${quoted(table)}`]);
-  const plain = (sql: unknown): string => String(sql).replaceAll('"', '').replace(` ON ${schema}.`, ' ON ');
-  return new Map([
-    ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
-    ...checks.map((check) => [String(check), ''] as const),
-    ...indexes.map(([name, sql]) => [`index ${name}`, plain(sql)] as const),
-  ]);
-}

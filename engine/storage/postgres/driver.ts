@@ -2,16 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PATIENT } from '../../caller.ts';
 import { StartError } from '../../start-error.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED, type Writer } from '../driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
 import { createPlaces } from '../places.ts';
 import type { PostgresConnection } from './connection.ts';
-import { findDrift, postgresDialect } from './dialect.ts';
+import { postgresDialect } from './dialect.ts';
 import { postgresReasonOf, translate } from './errors.ts';
 import { type Connections, createConnections, parsePlace, type PostgresPlace } from './pool.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeIn } from './transaction.ts';
-import { SEPARATOR } from '../define.ts';
-import type { Migration } from '../migrate/driver.ts';
+import { define, findDrift, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -63,7 +62,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     isLarge: (tables) => tables.length > 0,
     isSmall: () => false,
     write: (work, caller) => writeIn(connections, begin, work, caller),
-    define: (statements, work) => unlimited(() => define(connections, statements, work)),
+    define: (statements) => unlimited(() => define(connections, statements)),
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),
     existing: () => alone(connections).column(EXISTING, []),
@@ -131,65 +130,3 @@ async function tryLock(connection: PostgresConnection): Promise<boolean> {
     throw translate(error);
   }
 }
-
-// Changes of tables, all in one transaction.
-
-/** Other instances may hold a table this long before a migration is given up; whoever comes after it waits as long. */
-const BEGIN = `begin; set local lock_timeout = '10s'`;
-const EXISTS = { sql: 'select to_regclass(?) is not null' };
-
-/** There is no copy of a database that is no file. */
-export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
-  await writeIn(connections, BEGIN, async (writer) => {
-    await migration.before(writer);
-    const ddl = createDdl(writer);
-    for (const sql of migration.statements) await ddl.run(sql);
-    await ddl.finish();
-    await migration.after(writer);
-  });
-}
-
-export async function define(
-  connections: Connections,
-  statements: readonly string[],
-  work: (writer: Writer) => Awaitable<void>,
-): Promise<void> {
-  await writeIn(connections, BEGIN, async (writer) => {
-    const ddl = createDdl(writer);
-    for (const sql of statements) await ddl.run(sql);
-    await ddl.finish();
-    await work(writer);
-  });
-}
-
-interface Ddl {
-  run(definition: string): Promise<void>;
-  /** What had to wait for other tables. */
-  finish(): Promise<void>;
-}
-
-/** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
-function createDdl(writer: Writer): Ddl {
-  const waiting: string[] = [];
-
-  async function runOne(sql: string): Promise<void> {
-    const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
-    if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
-    else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
-  }
-
-  return {
-    run: async (definition) => {
-      for (const sql of definition.split(SEPARATOR)) await runOne(sql);
-    },
-    finish: async () => {
-      for (const sql of waiting) await writer.run({ sql }, []);
-    },
-  };
-}
-
-/** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
-const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
-
-/** With the foreign keys of others that lead to it; their columns are steps of their own. */
-const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);

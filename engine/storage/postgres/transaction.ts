@@ -4,7 +4,7 @@ import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { type Awaitable, ConstraintError, type Reader, type Statement, type Values, type Writer } from '../driver.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { pageTooLong } from '../../problem.ts';
-import { weighed } from '../weighed.ts';
+import { SHORT_PAGE, weighed } from '../lengths.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
@@ -20,8 +20,6 @@ export const READ_ONLY = 'begin isolation level repeatable read read only';
 /** A constraint broke where no savepoint was set: the transaction is repeated with savepoints, so that it can look who stands in the way. */
 class NeedsSavepoints extends Error {}
 
-/** Bytes of a page that is read without a look at how long it is. */
-const SHORT = 256 * 1024;
 /** JSON texts have no such character in them. */
 const TOO_LONG = '\u0002';
 const guards = new WeakMap<Statement, Statement>();
@@ -43,7 +41,7 @@ function guarded(statement: Statement, { length }: Values): Statement {
       'from page window sofar as (rows unbounded preceding)),',
       `beyond as materialized (select total, longest from running where total - longest > $${length + 1} limit 1)`,
       `select ${figures('total', 'longest')} from beyond union all`,
-      `select case when ${whole('total')} > ${SHORT} then ${figures(whole('total'), whole('longest'))} else text end`,
+      `select case when ${whole('total')} > ${SHORT_PAGE} then ${figures(whole('total'), whole('longest'))} else text end`,
       'from page where not exists (select from beyond)',
     ].join(' '),
   };

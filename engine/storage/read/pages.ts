@@ -3,7 +3,7 @@ import { andThen, type Awaitable, together } from '../../awaitable.ts';
 import type { Caller } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
-import type { ListQuery, View } from '../../query/list-query.ts';
+import type { ListQuery } from '../../query/list-query.ts';
 import type { Driver, ListWork, Reader, Snapshot } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
 import type { CompiledList } from './lists.ts';
@@ -22,27 +22,6 @@ export interface BoundList {
   /** Whether its page is short whatever the records hold: it is read at once then, and needs no look at its length. */
   readonly isShort: boolean;
 }
-
-/** Characters. */
-const SHORT_PAGE = 256 * 1024;
-
-export const isShort = ({ view, limit }: ListQuery): boolean =>
-  limit !== undefined && (limit + 1) * longestRecord(view) <= SHORT_PAGE;
-
-/** Characters of a record's JSON text, at most; Infinity where that cannot be said. */
-function longestRecord({ fields, relations, openKeys }: View): number {
-  if (openKeys) return Infinity;
-  const own = fields.map((field) => field.name.length + KEY + field.type.longest(field));
-  const related = relations.map(({ relation, view }) =>
-    relation.toMany ? Infinity : relation.name.length + KEY + longestRecord(view),
-  );
-  return [...own, ...related].reduce((sum, length) => sum + length, IDENTIFIER);
-}
-
-/** Quotes, colon and comma. */
-const KEY = 4;
-/** A key of an identifier and its value, at most, and the braces. */
-const IDENTIFIER = 100;
 
 export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
   reader.count(list.count, filterValues);

@@ -4,11 +4,12 @@ import { type Caller, PATIENT } from '../../caller.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, perQuery } from '../../memo.ts';
 import type { Dialect, Driver, Reader, Statement } from '../driver.ts';
+import { drawn, isShortPage } from '../lengths.ts';
 import { isPageTooLong } from '../../problem.ts';
 import type { Page, Store } from '../store.ts';
 import { compileList, shapeOf } from './lists.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
-import { type BoundList, isShort, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
+import { type BoundList, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
 import { createWorkOf } from './list-work.ts';
 
@@ -42,7 +43,7 @@ export function createReads(driver: Driver): Reads {
   const viewOf = perQuery((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
   const boundOf = perQuery((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
-    return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShort(query) };
+    return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShortPage(query) };
   });
 
   /** Whose page was too long to be read at once. */
@@ -99,15 +100,6 @@ export function createReads(driver: Driver): Reads {
       return readWhole(driver, query, bound, workOf.list(query, bound, counted), caller);
     },
   };
-}
-
-/** Characters of a record that draw nothing from the budget: most are shorter. */
-const SHORT = 16 * 1024;
-
-/** The text, and what it takes until it is sent. */
-function drawn(text: string | undefined, caller: Caller): string | undefined {
-  if (text !== undefined && text.length > SHORT) caller.take(2 * text.length);
-  return text;
 }
 
 function compileView(view: View, dialect: Dialect): CompiledView {

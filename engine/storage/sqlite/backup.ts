@@ -16,6 +16,10 @@ export interface Verified {
   readonly foreign: readonly string[];
 }
 
+/** A name beside a file: `records.db.backup-20300131T120000000Z`. */
+export const timestamped = (file: string, what: 'backup' | 'before'): string =>
+  `${file}.${what}-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+
 /** A snapshot of `file`, whoever writes meanwhile. `to` has its name once it is whole and was verified. */
 export async function backUp(file: string, to: string, force = false): Promise<Verified> {
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
@@ -122,7 +126,7 @@ export async function restore(from: string, file: string, lookAt: LookAt = async
 /** Answers where the file is that was there before. It has its name, too, until another one takes that. */
 function keepFormer(file: string, next: string): string | undefined {
   if (!existsSync(file)) return undefined;
-  const former = `${file}.before-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+  const former = timestamped(file, 'before');
   chmodSync(next, statSync(file).mode & 0o777);
   for (const suffix of COMPANIONS) if (existsSync(file + suffix)) renameSync(file + suffix, former + suffix);
   try {

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
-import { weighed } from '../weighed.ts';
+import { weighed } from '../lengths.ts';
 import { isLike, LIKE } from './like.ts';
 import { answerTooLong, Problem } from '../../problem.ts';
 

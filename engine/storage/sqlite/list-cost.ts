@@ -18,7 +18,7 @@ const MAX_SHOWN = 5000;
 /** Milliseconds for which the bytes of a table are remembered, whatever is written: no more than a second writes. */
 const REMEMBERED = 1000;
 
-export function createScales(reader: TurnReader, database: Database.Database): Pick<Driver, 'isHeavy' | 'isLarge'> {
+export function createListCost(reader: TurnReader, database: Database.Database): Pick<Driver, 'isHeavy' | 'isLarge'> {
   const plans = new WeakMap<Statement, readonly string[]>();
   const sizes = new WeakMap<Statement, { readonly bytes: number; readonly until: number }>();
 

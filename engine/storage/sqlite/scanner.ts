@@ -4,7 +4,7 @@ import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Reader, Row, Snapshot, Statement, Values } from '../driver.ts';
 import { createReaderPool, type PoolOptions, type ReaderProcess, startReader } from './readers.ts';
-import { weighing } from '../weighed.ts';
+import { weighing } from '../lengths.ts';
 import type { Verb } from './reader-protocol.ts';
 
 export interface Scanner {

@@ -1,0 +1,119 @@
+/** Changes of tables in PostgreSQL, all in one transaction; and how tables differ from what they should be. */
+import { SEPARATOR } from '../define.ts';
+import type { Writer } from '../driver.ts';
+import type { TableDefinition } from '../migrate/applied.ts';
+import { compareObjects, type Drift, type Migration, type Objects } from '../migrate/driver.ts';
+import type { Connections } from './pool.ts';
+import { writeIn } from './transaction.ts';
+
+/** Other instances may hold a table this long before a migration is given up; whoever comes after it waits as long. */
+const BEGIN = `begin; set local lock_timeout = '10s'`;
+const EXISTS = { sql: 'select to_regclass(?) is not null' };
+
+/** Makes no copy: there is no file to copy. */
+export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
+  await writeIn(connections, BEGIN, async (writer) => {
+    await migration.before(writer);
+    await runDdl(writer, migration.statements);
+    await migration.after(writer);
+  });
+}
+
+export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
+  await writeIn(connections, BEGIN, (writer) => runDdl(writer, statements));
+}
+
+/** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
+async function runDdl(writer: Writer, definitions: Iterable<string>): Promise<void> {
+  const waiting: string[] = [];
+  for (const definition of definitions)
+    for (const sql of definition.split(SEPARATOR)) {
+      const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
+      if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
+      else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
+    }
+  for (const sql of waiting) await writer.run({ sql }, []);
+}
+
+/** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
+const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
+
+/** With the foreign keys of others that lead to it; their columns are steps of their own. */
+const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);
+
+// How tables differ from what PostgreSQL makes of their DDL, in a schema that lives for a moment.
+
+const SCRATCH = '_records_scratch';
+const SCHEMA = { sql: 'select current_schema()' };
+const COLUMNS = {
+  sql: `select attname::text, concat_ws(' ', format_type(atttypid, atttypmod), attcollation, attnotnull, attidentity,
+    pg_get_expr(adbin, adrelid))
+    from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+    where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
+};
+/** A primary key keeps its name when its table gets another: it goes with its columns. */
+const INDEXES = {
+  sql: `select relname::text, pg_get_indexdef(indexrelid) from pg_index join pg_class on pg_class.oid = indexrelid
+    where indrelid = to_regclass(?) and not indisprimary`,
+};
+
+const CHECKS = {
+  sql: `select pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and conrelid = to_regclass(?)`,
+};
+
+/** What makes the scratch vanish. */
+class Enough extends Error {
+  readonly found: readonly Drift[];
+
+  constructor(found: readonly Drift[]) {
+    super('enough');
+    this.found = found;
+  }
+}
+
+export async function findDrift(
+  connections: Connections,
+  tables: Readonly<Record<string, TableDefinition>>,
+): Promise<readonly Drift[]> {
+  if (Object.keys(tables).length === 0) return [];
+  try {
+    return await writeIn(connections, 'begin', async (writer): Promise<never> => {
+      const schema = String(await writer.value(SCHEMA, []));
+      await writer.run({ sql: `create schema ${SCRATCH}` }, []);
+      await writer.run({ sql: `set local search_path to ${SCRATCH}` }, []);
+      for (const definition of Object.values(tables)) await create(writer, definition);
+      throw new Enough(await compareAll(writer, schema, Object.keys(tables)));
+    });
+  } catch (error) {
+    if (error instanceof Enough) return error.found;
+    throw error;
+  }
+}
+
+/** Foreign keys lead to tables that are not here. */
+async function create(writer: Writer, definition: TableDefinition): Promise<void> {
+  const [table = ''] = definition.create.split(SEPARATOR);
+  for (const sql of [table, ...Object.values(definition.indexes)]) await writer.run({ sql }, []);
+}
+
+async function compareAll(writer: Writer, schema: string, tables: readonly string[]): Promise<readonly Drift[]> {
+  const found: Drift[] = [];
+  for (const table of tables) {
+    const differences = compareObjects(await inspect(writer, SCRATCH, table), await inspect(writer, schema, table));
+    if (differences.length > 0) found.push({ table, differences });
+  }
+  return found;
+}
+
+async function inspect(writer: Writer, schema: string, table: string): Promise<Objects> {
+  const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+  const columns = await writer.all(COLUMNS, [`${quoted(schema)}.${quoted(table)}`]);
+  const indexes = await writer.all(INDEXES, [`${quoted(schema)}.${quoted(table)}`]);
+  const checks = await writer.column(CHECKS, [`${quoted(schema)}.${quoted(table)}`]);
+  const plain = (sql: unknown): string => String(sql).replaceAll('"', '').replace(` ON ${schema}.`, ' ON ');
+  return new Map([
+    ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
+    ...checks.map((check) => [String(check), ''] as const),
+    ...indexes.map(([name, sql]) => [`index ${name}`, plain(sql)] as const),
+  ]);
+}
