@@ -99,4 +99,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
 
 const stopping = (): Problem => new Problem('storage-busy', 'The service stops');
 const crowded = (): Problem =>
-  new Problem('storage-busy', 'Too many searches wait for the database; try again, or ask for what an index answers');
+  new Problem(
+    'storage-busy',
+    'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
+  );

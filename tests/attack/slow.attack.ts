@@ -72,4 +72,5 @@ test(`${IDLE} idle connections: others are served, and the service closes them`,
   expect(await servedDuring(Promise.all(closed))).toBeGreaterThan(0);
 });
 
-test('and the service is as it was', () => expectUnhurt(target));
+// Of a thousand long pages at once, most find no place in the queue.
+test('and the service is as it was', () => expectUnhurt(target, isLong ? [503] : []));
