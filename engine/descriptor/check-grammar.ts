@@ -1,4 +1,4 @@
-/** One file against the grammar: the errors of Ajv, each mistake once, said for people. */
+/** Checks one file against the grammar and words Ajv's errors for people, one for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json.ts';
@@ -11,13 +11,13 @@ import { hint, textFaults } from './texts.ts';
 import { fieldWords, relationWords } from './grammar-parts.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
-/** A file with more errors than this is something else than a descriptor. */
+/** A file with more errors than this is not a descriptor. */
 const MAX_ERRORS = 1_000;
 
 let compiled: ValidateFunction<Descriptor> | undefined;
 
 function compile(): ValidateFunction<Descriptor> {
-  // Compiled at each start, and run a few times: what optimized code would save, its making would cost.
+  // Compiled at each start and run a few times: optimizing the code would take longer than it saves.
   const ajv = createAjv({ verbose: true, code: { optimize: false } });
   for (const [name, fault] of Object.entries(textFaults))
     ajv.addFormat(name, (text: string) => fault(text) === undefined);
@@ -25,7 +25,7 @@ function compile(): ValidateFunction<Descriptor> {
 }
 
 export interface Checked {
-  /** undefined where there are findings. */
+  /** undefined if there are findings. */
   readonly descriptor: Descriptor | undefined;
   readonly findings: readonly Finding[];
 }
@@ -38,7 +38,7 @@ export function checkGrammar(value: JsonValue): Checked {
   return { descriptor: undefined, findings: withoutEchoes(withDisplaced(findings, value)) };
 }
 
-/** A member that stands in the wrong section is said to, and nothing else is said of it. */
+/** A member in the wrong section is reported as that, and for nothing else. */
 function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): readonly GrammarFinding[] {
   const strangers = displaced(value);
   const paths = new Set(strangers.map(({ path }) => pointer(path)));
@@ -60,7 +60,7 @@ function pathOf({ instancePath }: ErrorObject, value: JsonValue): YamlPath {
   return path;
 }
 
-/** One place has one fault; and a key that is missing because it is misspelt is only misspelt. */
+/** Reports one fault for each place; a key that is missing because it is misspelt is reported as misspelt only. */
 function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] {
   const first = new Map<string, GrammarFinding>();
   const unknown = new Map<string, string[]>();
@@ -76,16 +76,16 @@ function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] 
   );
 }
 
-// What an error of Ajv means to somebody who edits a descriptor.
+// What Ajv's errors mean to the author of a descriptor.
 
 interface GrammarFinding extends Finding {
-  /** The key that is not there. */
+  /** The missing key. */
   readonly missing?: string;
 }
 
 type Explain = (error: ErrorObject, path: YamlPath) => GrammarFinding | undefined;
 
-/** undefined for an error that only repeats others. */
+/** undefined for an error that only repeats another. */
 export function explain(error: ErrorObject, path: YamlPath): GrammarFinding | undefined {
   return textFinding(error, path) ?? explanations[error.keyword]?.(error, path);
 }
@@ -101,14 +101,14 @@ function textFinding(
   return finding(fault.code, [...path, propertyName], 'key', fault.message);
 }
 
-/** How a value is named by its key: an item by the list that it stands in. */
+/** The subject of a message: a key, or an item of the list with that key. */
 function subject(path: YamlPath): string {
   const key = path.findLast((step) => typeof step === 'string');
   if (key === undefined) return 'the descriptor';
   return key === path.at(-1) ? quoted(key) : `an item of ${quoted(key)}`;
 }
 
-/** A bound that a value does not keep. */
+/** A value outside its bounds. */
 const refused =
   (says: (bound: string) => string): Explain =>
   ({ params, keyword }, path) =>
@@ -142,7 +142,7 @@ const explanations: Readonly<Record<string, Explain>> = {
       'unknown-value',
       path,
       'value',
-      `${found(data)} is not known here; expected ${anyOf(values.map(String))}${didYouMean(String(data), values.map(String))}`,
+      `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${didYouMean(String(data), values.map(String))}`,
     );
   },
   uniqueItems: ({ params, data }, path) => {
@@ -151,7 +151,7 @@ const explanations: Readonly<Record<string, Explain>> = {
       'repeated-item',
       [...path, index],
       'value',
-      `${quoted(Array.isArray(data) ? data[index] : undefined)} stands in ${quoted(path.at(-1))} twice`,
+      `${quoted(Array.isArray(data) ? data[index] : undefined)} is listed twice in ${quoted(path.at(-1))}`,
     );
   },
   minimum: refused((limit) => `must be at least ${limit}`),
@@ -164,7 +164,7 @@ const explanations: Readonly<Record<string, Explain>> = {
   pattern: refused((pattern) => `must match ${pattern}`),
 };
 
-/** What a path leads to, in a message. */
+/** The thing at a path, as messages name it. */
 function owner(path: YamlPath): string {
   const [section, name] = path;
   if (section === undefined) return 'a descriptor';
@@ -185,22 +185,22 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
       'misplaced-key',
       at,
       'key',
-      `${owner(path)} takes no ${quoted(key)}: that is for ${anyOf(elsewhere)}`,
+      `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`,
     );
   const near = didYouMean(key, known);
   const section = near === '' ? ofAnother(key, path) : undefined;
   if (section !== undefined)
-    return finding('misplaced-key', at, 'key', `${owner(path)} takes no ${quoted(key)}: that is for ${section}`);
+    return finding('misplaced-key', at, 'key', `${owner(path)} does not take ${quoted(key)}, which is for ${section}`);
   const suggestion = near || `; known keys: ${known.join(', ')}`;
   return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
 }
 
-/** The section whose members have this word, where those of the path's own do not. */
+/** The section whose members take this key, if those of the path's own section do not. */
 const ofAnother = (key: string, [own]: YamlPath): string | undefined =>
   Object.keys(wordOwners).find((section) => section !== own && wordOwners[section]?.has(key));
 
 const kinds: Readonly<Record<string, string>> = {
-  object: 'a mapping (keys with values)',
+  object: 'a mapping (keys and values)',
   array: 'a list',
   string: 'text',
   integer: 'a whole number',
@@ -217,7 +217,7 @@ function found(value: unknown): string {
   return typeof value === 'string' ? `the text ${quoted(value)}` : quoted(value);
 }
 
-// Relations among the fields, and fields among the relations: one mistake each, whatever else the grammar says of them.
+// Relations among the fields and fields among the relations: one mistake each, whatever else the grammar finds in them.
 
 interface GrammarSection {
   readonly name: 'fields' | 'relations';
@@ -229,12 +229,12 @@ const sections: readonly GrammarSection[] = [
   {
     name: 'fields',
     isStrange: (member) => Object.hasOwn(member, 'kind'),
-    message: 'has a kind, as relations have: it belongs under "relations"',
+    message: 'has a "kind" like a relation; move it to "relations"',
   },
   {
     name: 'relations',
     isStrange: ({ type, ...member }) => !Object.hasOwn(member, 'kind') && fieldTypes.has(String(type)),
-    message: 'has the type of a field: it belongs under "fields"',
+    message: 'has the type of a field; move it to "fields"',
   },
 ];
 

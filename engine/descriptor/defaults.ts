@@ -1,4 +1,4 @@
-/** What holds where a descriptor does not say: for its checks, which see faulty descriptors too, and for the Model. */
+/** The defaults of a descriptor, for the checks, which see faulty descriptors too, and for the Model. */
 import type { Shape } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';

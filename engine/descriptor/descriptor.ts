@@ -1,4 +1,4 @@
-/** A descriptor as its YAML file says it, after it was checked: nothing is filled in yet. */
+/** A checked descriptor as its YAML file has it, before defaults are filled in. */
 import type { JsonObject, JsonValue } from '../json.ts';
 
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
@@ -9,7 +9,7 @@ export type OnDelete = 'restrict' | 'cascade' | 'setNull';
 export type Nested = 'write' | 'link';
 export type Preconditions = 'off' | 'optional' | 'required';
 
-/** The constraint keywords of its field type stand beside these. */
+/** Besides these, the constraint keywords of its field type. */
 export interface FieldDescriptor {
   readonly type: string;
   readonly description?: string;
@@ -58,13 +58,13 @@ export interface Descriptor {
   readonly indexes?: readonly (readonly string[])[];
   readonly list?: { readonly maxLimit?: number };
   readonly open?: boolean;
-  /** `default` names a key of `omit`; `omit` says for each variant which fields it lacks. */
+  /** `default` names a key of `omit`; `omit` lists the fields that each variant leaves out. */
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
   readonly preconditions?: Preconditions;
   readonly seed?: readonly JsonObject[];
 }
 
-/** The key a field type's keyword must not have: everything a field says that is no constraint. */
+/** The keys of a field that are not constraints. No field type can have a keyword with one of these names. */
 export const FIELD_WORDS = [
   'type',
   'description',

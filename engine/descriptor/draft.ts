@@ -1,4 +1,4 @@
-/** A record type as far as its file could be understood: the checks across files see faulty files too, without their faults. */
+/** A record type as far as its file could be understood. The checks across files see faulty files too, without their faulty parts. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { nearest } from '../names.ts';
 import { type Descriptor, type FieldDescriptor, type Operation, type RelationDescriptor } from './descriptor.ts';
@@ -22,14 +22,14 @@ export interface TypeDraft {
   readonly where: Placing;
   readonly name: string;
   readonly draft: DescriptorDraft;
-  /** Whether a name that is not here is missing, rather than lost in a fault. */
+  /** Whether a name that is not here does not exist, instead of being hidden by a fault. */
   readonly complete: boolean;
   /** Keys of the descriptor whose values were faulty. */
   readonly lost: ReadonlySet<string>;
   readonly identifier: string;
   readonly fields: ReadonlyMap<string, FieldDraft>;
   readonly relations: ReadonlyMap<string, RelationDraft>;
-  /** undefined where they could not be read. */
+  /** undefined if they could not be read. */
   readonly operations: ReadonlySet<Operation> | undefined;
 }
 
@@ -38,7 +38,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['bad-name', 'reserved-name', 'mis
 const NAMING_KEYS: ReadonlySet<string> = new Set(['fields', 'relations', 'identifier']);
 const KEYS = Object.keys(grammar['properties'] ?? {});
 
-/** A file that could be read as YAML, without what the grammar found at fault. */
+/** A file that is valid YAML, without the parts in which the grammar found faults. */
 export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
   const faulty = harmful.map(({ path }) => wholeList(path));
@@ -58,12 +58,12 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
   };
 }
 
-/** A type of which no more than the name is known. */
+/** A type of which only the name is known. */
 export function unreadable(where: Placing, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), complete: false, operations: undefined };
 }
 
-/** Whether names may be lost in a fault: in a section that is misspelt, or in one where they do not belong. */
+/** Whether a fault may hide names: in a section that is misspelt, or in the wrong section. */
 function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
   const [section, name] = path;
   if (section === 'identifier') return true;
@@ -71,11 +71,11 @@ function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
   return NAMING_KEYS.has(nearest(section, KEYS) ?? '') || (code === 'unknown-key' && isObject(value[section]));
 }
 
-/** A list with a faulty item is given up as a whole: the places of the others would shift. */
+/** A list with a faulty item is dropped as a whole: the indices of the others would shift. */
 const wholeList = (path: YamlPath): YamlPath =>
   path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
-/** The value without its faulty parts. Faulty fields and relations stay, empty, since others may name them. */
+/** The value without its faulty parts. Faulty fields and relations stay, but empty, because others may refer to them. */
 function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {
   if (faulty.size === 0 || typeof value !== 'object' || value === null) return value;
   if (!isObject(value)) return value.map((item, index) => prune(item, faulty, [...path, index]));
@@ -91,12 +91,12 @@ const isMember = (path: YamlPath): boolean => path.length === 2 && (path[0] === 
 
 // All record types of a schema directory.
 
-/** A relation as one type's descriptor tells it. */
+/** A relation as the descriptor of one type has it. */
 export interface RelationEnd {
   readonly type: TypeDraft;
   readonly name: string;
   readonly relation: RelationDraft;
-  /** undefined where no file describes it. */
+  /** undefined if no file describes it. */
   readonly target: TypeDraft | undefined;
 }
 
@@ -104,7 +104,7 @@ export interface Schema extends Pairing<RelationEnd> {
   /** One for each name. */
   readonly types: readonly TypeDraft[];
   readonly byName: ReadonlyMap<string, TypeDraft>;
-  /** Whether the name of every type is known: else one that is missing may only be unreadable. */
+  /** Whether the name of every type is known. If not, a missing type may just be unreadable. */
   readonly allNamed: boolean;
   readonly sides: readonly RelationEnd[];
   sidesOf(type: TypeDraft): readonly RelationEnd[];
@@ -130,7 +130,7 @@ function sidesIn(type: TypeDraft, byName: ReadonlyMap<string, TypeDraft>): reado
   }));
 }
 
-/** Many fields share a schema: each is compiled once. */
+/** Many fields share a schema, so each is compiled once. */
 function valueChecker(): Schema['accepts'] {
   const ajv = createAjv();
   const compiled = new Map<string, (value: JsonValue) => boolean>();

@@ -1,4 +1,4 @@
-/** The few shapes of JSON Schema that the grammar is put together from. */
+/** The parts of the grammar: fields, relations, and the JSON Schema shapes that they consist of. */
 import type { JsonObject } from '../json.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { RelationKind } from './descriptor.ts';
@@ -11,7 +11,7 @@ export const strict = (properties: JsonObject, required: readonly string[] = [])
   additionalProperties: false,
 });
 
-/** A mapping whose `key` is there and fits. */
+/** A mapping that has `key`, with a value that fits. */
 export const has = (key: string, value: JsonObject): JsonObject => ({
   type: 'object',
   properties: { [key]: value },
@@ -38,7 +38,7 @@ export function chosenBy(
   return { type: 'object', description, allOf: [unknown, ...branches] };
 }
 
-/** Every key of these mappings, with the mappings that have it. */
+/** Every key of these mappings, with the mappings that take it. */
 export function owners(mappings: Readonly<Record<string, JsonObject>>): ReadonlyMap<string, readonly string[]> {
   const keys = Object.keys(Object.assign({}, ...Object.values(mappings)));
   return new Map(
@@ -46,7 +46,7 @@ export function owners(mappings: Readonly<Record<string, JsonObject>>): Readonly
   );
 }
 
-// The part of the grammar that describes one field: for each field type its own keywords, and no others.
+// Fields: each field type has its own keywords and no others.
 
 const flag = (fallback: boolean | undefined, description: string): JsonObject => ({
   type: 'boolean',
@@ -58,44 +58,43 @@ const types = [...fieldTypes.values()];
 
 const typeWord: JsonObject = {
   enum: types.map(({ name }) => name),
-  description: [
-    'What kind of value the field holds.',
-    ...types.map(({ name, description }) => `${name}: ${description}`),
-  ].join('\n\n'),
+  description: ['The type of the values.', ...types.map(({ name, description }) => `${name}: ${description}`)].join(
+    '\n\n',
+  ),
 };
 
-/** What every field may say. */
+/** The keys of every field. */
 const commonFieldWords: JsonObject = {
   type: typeWord,
-  description: { type: 'string', description: 'What the field means, for people: shown in the API documentation.' },
+  description: { type: 'string', description: 'What the field means. Shown in the API documentation.' },
   default: {
-    description: 'The value of a field that is left out on create. Decimals, dates and timestamps are quoted: "0".',
+    description: 'The value if create leaves the field out. Quote decimals, dates and timestamps: "0".',
   },
-  required: flag(false, 'Whether create must give a value.'),
+  required: flag(false, 'Whether create must contain the field.'),
   nullable: flag(
     undefined,
-    'Whether null is accepted. Without this word: true where neither default nor required is given, else false.',
+    'Whether null is accepted. Default: true if the field has no default and is not required, otherwise false.',
   ),
   renamedFrom: {
     type: 'string',
-    description: 'The name that the field had before. Databases that know it under that name keep its values.',
+    description: 'The former name of the field. Databases that have it under that name keep its values.',
   },
-  readOnly: flag(false, 'Whether requests may not change the field. They may repeat the value that is stored.'),
+  readOnly: flag(false, 'Whether requests cannot change the field. They can repeat the stored value.'),
   sensitive: flag(
     false,
-    'Whether its values are confidential. No log and no message of an answer quotes them; OpenAPI marks the field with x-sensitive.',
+    'Whether the values are confidential: they never appear in logs or in messages of responses. OpenAPI marks the field with x-sensitive.',
   ),
   examples: {
     type: 'array',
     items: {},
-    description: 'Values that the field accepts, for the API documentation and the generated tests.',
+    description: 'Valid values, used in the API documentation and in generated tests.',
   },
 };
 
-/** What fields may say whose values can be compared. */
+/** The keys of fields whose values can be compared. */
 const comparable: JsonObject = {
-  unique: flag(false, 'Whether no two records may have the same value. Any number may have null.'),
-  index: flag(false, 'Whether the database keeps an index, for lists that are ordered or filtered by this field.'),
+  unique: flag(false, 'Whether values must be unique. Any number of records can have null.'),
+  index: flag(false, 'Whether the column has an index, for lists sorted or filtered by this field.'),
 };
 
 const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntries(
@@ -105,10 +104,10 @@ const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntrie
   ]),
 );
 
-/** Which field types have a word: for those that stand with a type that does not. */
+/** The field types that take each key, for messages about a key with the wrong type. */
 export const fieldWords = owners(wordsOfFieldType);
 
-/** While the type is missing or misspelt, every word that some type has is known; what it means may differ by type. */
+/** If the type is missing or misspelt, every key of any type is accepted: what it means may differ by type. */
 const untyped = {
   ...Object.fromEntries([...fieldWords.keys()].map((word) => [word, true])),
   ...comparable,
@@ -122,7 +121,7 @@ export const fieldDefinitions: JsonObject = {
     'type',
     fieldDefinitionNames,
     'untypedField',
-    'A field of the record: its name in JSON, and the name of its column.',
+    'A field of the record. Its name is the key in JSON and the name of the column.',
   ),
   untypedField: strict(untyped, ['type']),
   ...Object.fromEntries(
@@ -133,13 +132,13 @@ export const fieldDefinitions: JsonObject = {
   ),
 };
 
-// The part of the grammar that describes one relation: for each kind its own words, and no others.
+// Relations: each kind has its own keys and no others.
 
 const text = (description: string): JsonObject => ({ type: 'string', description });
 const column = (description: string): JsonObject => ({ $ref: '#/definitions/name', description });
 
 const kinds = {
-  belongsTo: 'this record refers to one other; its table has the column',
+  belongsTo: 'this record refers to one other record; the column is in its own table',
   hasOne: 'at most one other record refers to this one',
   hasMany: 'any number of other records refer to this one',
   manyToMany: 'any number on both sides, kept in a table of its own',
@@ -148,37 +147,36 @@ const kinds = {
 const kindWord: JsonObject = {
   enum: Object.keys(kinds),
   description: [
-    'How many records stand on each side.',
+    'How many records there can be on each side.',
     ...Object.entries(kinds).map(([kind, meaning]) => `${kind}: ${meaning}.`),
   ].join('\n\n'),
 };
 
 const commonRelationWords: JsonObject = {
   kind: kindWord,
-  type: text('The type of the related records, as its descriptor names it.'),
-  description: text('What the relation means, for people: shown in the API documentation.'),
+  type: text('The name of the related type.'),
+  description: text('What the relation means. Shown in the API documentation.'),
   inverse: text(
-    'The relation of the other type that is the same connection seen from there. One of the two sides may say it, or both.',
+    'The relation on the other type that is the other side of this one. Either side can declare it, or both.',
   ),
-  renamedFrom: text(
-    'The name that the relation had before. Databases that know it under that name keep its connections.',
-  ),
+  renamedFrom: text('The former name of the relation. Databases that have it under that name keep its links.'),
   nested: {
     enum: ['write', 'link'],
     description:
-      'What a related record inside a body may do. write: it is created and changed too. link: it is only linked. Default: write where owned, else link.',
+      'What a body may do with related records. write: create, change and link them. link: only link them. Default: write if owned, otherwise link.',
   },
   fields: {
     type: 'array',
     items: { type: 'string' },
     uniqueItems: true,
-    description: 'What the related record shows here; its identifier is always shown. Default: all its own fields.',
+    description:
+      'The fields of the related record that are shown here, besides its identifier. Default: all of its own fields.',
   },
   shown: {
     type: 'boolean',
     default: true,
     description:
-      'Whether answers show the relation without being asked. false: only where include or fields names it, as suits large sets. Bodies may hold it either way.',
+      'Whether responses show the relation by default. false: only if include or fields names it, which suits large sets. Bodies can contain it either way.',
   },
 };
 
@@ -186,24 +184,24 @@ const owned: JsonObject = {
   type: 'boolean',
   default: false,
   description:
-    'Whether the related records live and die with this one: left out of a set they are deleted, and so they are with their parent.',
+    'Whether this record owns the related ones: they are deleted when a body leaves them out of the set, and when this record is deleted.',
 };
 
 const childColumn = column(
-  'The column in the table of the related type. Only for a relation without inverse: else the belongsTo there has it.',
+  'The column in the table of the related type. Only for a relation without an inverse; otherwise the belongsTo there names it.',
 );
 
 const own = {
   belongsTo: {
     column: column(
-      'The column that keeps the identifier of the related record. Default: the name of the relation and "_id".',
+      'The column that holds the identifier of the related record. Default: the name of the relation followed by "_id".',
     ),
-    required: { type: 'boolean', default: false, description: 'Whether every record must have one.' },
+    required: { type: 'boolean', default: false, description: 'Whether every record must have a related one.' },
     onDelete: {
       enum: ['restrict', 'cascade', 'setNull'],
       default: 'restrict',
       description:
-        'When the related record is deleted. restrict: it cannot be while this one refers to it. cascade: this one is deleted too. setNull: this one stays, without it.',
+        'What happens when the related record is deleted. restrict: the deletion is refused while this record refers to it. cascade: this record is deleted too. setNull: this record stays, without it.',
     },
   },
   hasOne: { column: childColumn, owned },
@@ -211,7 +209,7 @@ const own = {
   manyToMany: {
     through: {
       $ref: '#/definitions/table',
-      description: 'The table that connects both sides. Default: a name made of the type and the relation.',
+      description: 'The table that connects both sides. Default: made from the names of the type and the relation.',
     },
   },
 } as const satisfies Record<RelationKind, JsonObject>;
@@ -220,10 +218,10 @@ const wordsOfKind = Object.fromEntries(
   Object.entries(own).map(([kind, extra]): [string, JsonObject] => [kind, { ...commonRelationWords, ...extra }]),
 );
 
-/** Which kinds of relation have a word: for those that stand with a kind that does not. */
+/** The kinds that take each key, for messages about a key with the wrong kind. */
 export const relationWords = owners(wordsOfKind);
 
-/** While the kind is missing or misspelt, every word that some kind has is known. */
+/** If the kind is missing or misspelt, every key of any kind is accepted. */
 const ofNoKind: JsonObject = Object.assign({}, ...Object.values(wordsOfKind));
 
 const relationDefinitionNames = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, `${kind}Relation`]));
@@ -233,7 +231,7 @@ export const relationDefinitions: JsonObject = {
     'kind',
     relationDefinitionNames,
     'relationOfNoKind',
-    'A relation of the record: its name in JSON.',
+    'A relation of the record. Its name is the key in JSON.',
   ),
   relationOfNoKind: strict(ofNoKind, ['kind', 'type']),
   ...Object.fromEntries(

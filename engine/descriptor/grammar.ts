@@ -1,4 +1,4 @@
-/** The grammar of descriptors as JSON Schema (draft-07, which editors know best): published, and checked against. */
+/** The grammar of descriptors as JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
 import type { JsonObject } from '../json.ts';
 import { OPERATIONS } from './descriptor.ts';
 import { fieldDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
@@ -16,7 +16,7 @@ const mapping = (description: string, properties: JsonObject, required: readonly
   description,
 });
 
-/** What the databases can have in one table, with room for hidden columns. */
+/** The databases' limit of columns in a table, with room for hidden columns. */
 const MAX_MEMBERS = 1_000;
 /** PostgreSQL's limit of columns in an index. */
 const MAX_TOGETHER = 32;
@@ -46,44 +46,45 @@ const groups = (description: string): JsonObject => ({
 const properties: JsonObject = {
   type: {
     $ref: '#/definitions/name',
-    description: 'The name of the record type, in the singular, such as OrderItem. Relations of other types name it.',
+    description:
+      'The name of the record type, in the singular, such as OrderItem. Relations of other types refer to it.',
   },
   renamedFrom: {
     type: 'string',
-    description: 'The name that the type had before. Databases that know it under that name keep its records.',
+    description: 'The former name of the type. Databases that have it under that name keep its records.',
   },
   description: {
     type: 'string',
-    description: 'What a record of this type is, for people: shown in the API documentation.',
+    description: 'What a record of this type is. Shown in the API documentation.',
   },
   path: {
     type: 'string',
     format: 'path',
     pattern: PATH_PATTERN,
-    description: 'The segment of the URL under /api. Default: the type in the plural, with dashes: order-items.',
+    description: 'The path segment under /api. Default: the plural of the type, with dashes: order-items.',
   },
   table: {
     $ref: '#/definitions/table',
-    description: 'The table of the database. Default: the type in the plural, with underscores: order_items.',
+    description: 'The database table. Default: the plural of the type, with underscores: order_items.',
   },
   operations: {
     type: 'array',
     items: { enum: OPERATIONS },
     uniqueItems: true,
     description:
-      'What requests may do. update serves PUT and PATCH. Default: all five. An empty list: records are reached only through relations of other types.',
+      'What requests can do. update means PUT and PATCH. Default: all five. With an empty list, records are reached only through relations of other types.',
   },
-  identifier: mapping('How the integer that identifies a record is called.', {
+  identifier: mapping('The integer that identifies a record.', {
     name: {
       $ref: '#/definitions/name',
       default: 'id',
-      description: 'Its name in JSON and of its column. Default: id.',
+      description: 'Its key in JSON and its column. Default: id.',
     },
-    description: { type: 'string', description: 'What it is, for people.' },
+    description: { type: 'string', description: 'What it means. Shown in the API documentation.' },
     inRecord: {
       type: 'boolean',
       default: true,
-      description: 'Whether records show it. Where they do not, no relation may lead to this type.',
+      description: 'Whether records contain it. If not, no relation can lead to this type.',
     },
   }),
   order: {
@@ -92,40 +93,40 @@ const properties: JsonObject = {
     maxItems: MAX_TOGETHER,
     uniqueItems: true,
     description:
-      'The order of lists where a request names none, and of sets inside records: fields, each optionally followed by asc or desc. The identifier breaks ties.',
+      'The default order of lists, and of sets inside records: fields, each optionally followed by asc or desc. The identifier breaks ties.',
   },
-  fields: byName('The fields of the record, by name, in the order in which they are shown.', {
+  fields: byName('The fields of the record, by name, in the order in which records show them.', {
     $ref: '#/definitions/field',
   }),
   relations: byName('The relations of the record, by name.', { $ref: '#/definitions/relation' }),
   unique: groups(
-    'Fields and belongsTo relations of which no two records may have the same values together. One field alone says "unique: true" instead.',
+    'Groups of fields and belongsTo relations whose values must be unique together. For a single field, use "unique: true".',
   ),
-  indexes: groups('Fields and belongsTo relations that the database keeps an index of together.'),
+  indexes: groups('Groups of fields and belongsTo relations that share an index.'),
   list: mapping('How lists behave.', {
     maxLimit: {
       type: 'integer',
       minimum: 1,
       maximum: 1_000_000,
       default: 1000,
-      description: 'The greatest limit that a request may ask for. A greater one is refused.',
+      description: 'The highest limit that a request can ask for.',
     },
   }),
   open: {
     type: 'boolean',
     default: false,
-    description: 'Whether keys that no field names are accepted, kept and shown as they were written.',
+    description: 'Whether records accept, store and show keys that are not declared, exactly as written.',
   },
   variants: mapping(
-    'Views of the record that requests choose with "variant".',
+    'Versions of the record with fewer fields. Requests choose one with the parameter "variant".',
     {
-      default: { type: 'string', description: 'The variant of requests that choose none: a key of omit.' },
+      default: { type: 'string', description: 'The default variant: a key of omit.' },
       omit: {
         type: 'object',
         minProperties: 1,
         propertyNames: { $ref: '#/definitions/name' },
-        additionalProperties: names('The fields that this variant lacks: they are neither shown nor accepted.'),
-        description: 'Every variant by name, with the fields that it lacks; [] for one that has all.',
+        additionalProperties: names('The fields that this variant leaves out: they are neither shown nor accepted.'),
+        description: 'Every variant by name, with the fields it leaves out; [] for one that has all.',
       },
     },
     ['default', 'omit'],
@@ -134,22 +135,20 @@ const properties: JsonObject = {
     enum: ['off', 'optional', 'required'],
     default: 'optional',
     description:
-      'Whether writes look at If-Match. off: never. optional: where it is given. required: a write without it is refused.',
+      'Whether writes check If-Match. off: never. optional: if the request has it. required: a write without it is refused.',
   },
   seed: {
     type: 'array',
     items: { type: 'object', additionalProperties: true },
     description:
-      'Records that are inserted once for each database, each with its identifier. What users changed or deleted afterwards stays so.',
+      'Records inserted once into each database, each with its identifier. Later changes and deletions by users are kept.',
   },
 };
 
-/** Formats that only the engine knows (names, tables, orders) have a pattern beside them where one can say it. */
+/** Formats that only the engine knows (names, tables, orders) also have a pattern, if one can express them. */
 export const grammar: JsonObject = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Record type',
-  ...mapping('One record type: its fields, its relations to others, and what requests may do with it.', properties, [
-    'type',
-  ]),
+  ...mapping('One record type: its fields, its relations, and what requests can do with it.', properties, ['type']),
   definitions: { name: nameSchema('name'), table: nameSchema('table'), ...fieldDefinitions, ...relationDefinitions },
 };

@@ -1,4 +1,4 @@
-/** A schema directory -> checked descriptors, or every fault of every file. */
+/** Reads a schema directory: checked descriptors, or every fault of every file. */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
@@ -33,15 +33,15 @@ import {
 } from './checks/names.ts';
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
-/** A descriptor, and how to point into its file. */
+/** A descriptor, and what is needed to point into its file. */
 export interface DescriptorFile extends Placing {
   readonly descriptor: Descriptor;
-  /** What of the descriptor JSON.stringify would write in another way. */
+  /** The parts of the descriptor that JSON.stringify would write differently. */
   readonly raw: RawValues;
 }
 
 interface Loaded {
-  /** Those without an error of grammar, sorted by file. */
+  /** Those without grammar errors, sorted by file. */
   readonly files: readonly DescriptorFile[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -50,12 +50,12 @@ interface Loaded {
 interface FileReading {
   readonly diagnostics: readonly Diagnostic[];
   readonly findings: readonly Finding[];
-  /** None where not even the name of the type could be read. */
+  /** None if not even the name of the type could be read. */
   readonly drafts: readonly TypeDraft[];
   readonly file: DescriptorFile | undefined;
 }
 
-/** More faults than these in one file are counted, not shown. */
+/** Further faults of a file are counted, not shown. */
 const MAX_SHOWN = 100;
 
 export function loadDescriptors(directory: string): Loaded {
@@ -65,7 +65,7 @@ export function loadDescriptors(directory: string): Loaded {
   });
   const found = attempt(() => findDescriptors(directory));
   if (found instanceof Error) return none(`the schema directory cannot be read: ${found.message}`);
-  return found.length > 0 ? loadFiles(found) : none('no descriptor (a file *.yaml or *.yml) is in this directory');
+  return found.length > 0 ? loadFiles(found) : none('this directory has no descriptors (*.yaml or *.yml)');
 }
 
 function attempt<T>(action: () => T): T | Error {
@@ -108,7 +108,7 @@ function readFile(location: string): FileReading {
   };
 }
 
-/** Whether what stands at the path is kept as text: the default of a field, or a value or an open key of a seed. */
+/** Whether the value at the path is stored as text: the default of a field, or a value or an open key of a seed. */
 function keepsText(value: JsonValue, path: YamlPath): boolean {
   if (!isObject(value)) return false;
   const [section, name = '', word = ''] = path;
@@ -122,7 +122,7 @@ function keepsText(value: JsonValue, path: YamlPath): boolean {
 const isTextField = (field: JsonValue | undefined): boolean =>
   isObject(field) && fieldTypes.get(String(field['type']))?.keepsText === true;
 
-/** A file that is no YAML: the types that it seems to describe are known by name, so that relations to them are not at fault too. */
+/** A file that is not YAML. The types that it seems to describe are known by name, so that relations to them are not reported too. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileReading {
   const names = [...source.text.matchAll(/^type:(.*)$/gm)]
     .map(([, value = '']) => unquoted(value))
@@ -132,11 +132,11 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileRea
 
 const unquoted = (value: string): string => (value.split('#')[0] ?? '').replaceAll(/["']/g, '').trim();
 
-/** The faults of a file with their places, each once. */
+/** The faults of a file with their places, without repetitions. */
 function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
-  // What is no JSON was taken as null: what follows from that is not said.
+  // What is not JSON was taken as null; faults that follow from that are left out.
   const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
   const own = findings
     .slice(0, MAX_SHOWN)
@@ -146,12 +146,20 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
   const [next] = findings.slice(MAX_SHOWN);
   const hidden = findings.length - MAX_SHOWN;
   const rest = next
-    ? [diagnose(draft.where, 'too-many-faults', next.path, next.at, `${hidden} more faults of this file are not shown`)]
+    ? [
+        diagnose(
+          draft.where,
+          'too-many-faults',
+          next.path,
+          next.at,
+          `this file has ${hidden} more faults, which are not shown`,
+        ),
+      ]
     : [];
   return [...diagnostics, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
 }
 
-// All types of a schema against themselves and each other: the list of the checks.
+// The checks of each type, and of all types together.
 
 const checks: readonly TypeCheck[] = [
   checkFields,
@@ -174,7 +182,7 @@ const schemaChecks: readonly SchemaCheck[] = [
   checkReachability,
 ];
 
-/** A second file for a type is a fault of its own; its content takes no part in the rest. */
+/** A second file for a type is one fault; its content is not checked any further. */
 export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): readonly TypeFinding[] {
   const duplicates = duplicateTypes(types.filter(({ name }) => name !== ''));
   const second = new Set(duplicates.map(([type]) => type));
@@ -192,10 +200,10 @@ export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): rea
 
 const DESCRIPTOR = /\.ya?ml$/i;
 
-/** As people name a file: relative to the working directory, with slashes. */
+/** A file name for people: relative to the working directory, with slashes. */
 export const shownPath = (location: string): string => relative(process.cwd(), location).replaceAll('\\', '/') || '.';
 
-/** All of them, at any depth, sorted; hidden files and folders are not looked at. Throws where the directory cannot be read. */
+/** At any depth, sorted, without hidden files and folders. Throws if the directory cannot be read. */
 export function findDescriptors(directory: string): readonly string[] {
   return walk(directory, new Set()).toSorted((a, b) => (a < b ? -1 : 1));
 }
@@ -209,7 +217,7 @@ function walk(directory: string, seen: Set<string>): readonly string[] {
     const location = join(directory, name);
     const entry = statSync(location, { throwIfNoEntry: false });
     if (entry?.isDirectory()) return walk(location, seen);
-    // What is no file (a link to nothing, a pipe) is reported where it is read.
+    // What is not a file (a dangling link, a pipe) is reported when it is read.
     return DESCRIPTOR.test(name) ? [location] : [];
   });
 }

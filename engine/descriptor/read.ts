@@ -1,34 +1,34 @@
-/** A file of the schema directory -> text -> YAML nodes; every fault on the way is a diagnostic. */
+/** Reads a file of the schema directory as text and as YAML nodes. Every fault on the way is a diagnostic. */
 import { readFileSync, statSync } from 'node:fs';
 import { Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { diagnose, diagnoseAt, type Placing, createSource, type Source } from './source.ts';
 
 const MAX_BYTES = 2 ** 19;
-/** Of a file that is no YAML, so many lines are reported: the others mostly follow from these. */
+/** Lines reported for a file that is not YAML: the others mostly follow from these. */
 const MAX_YAML_FAULTS = 10;
-/** Lines that are not further apart than this have the same error for the same reason. */
+/** Lines this close together that have the same error have it for the same reason. */
 const NEIGHBOURS = 3;
 
-/** `source` is undefined where the file could not be read as YAML at all. */
+/** `source` is undefined if the file could not be read as YAML at all. */
 interface ReadResult {
   readonly source: Source | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A file, or a directory, of which no place can be shown. */
+/** A file or directory without a line to show. */
 export const unplaced = (file: string): Placing => ({ file, place: () => ({ line: 1, column: 1, frame: '' }) });
 
 function fault(file: string, code: DiagnosticCode, message: string): ReadResult {
   return { source: undefined, diagnostics: [diagnose(unplaced(file), code, [], 'value', message)] };
 }
 
-/** `file` is the name for people, `location` the one that is opened. */
+/** `file` is the name in messages, `location` the path to open. */
 export function readDescriptor(file: string, location: string): ReadResult {
   try {
     const entry = statSync(location);
-    if (!entry.isFile()) return fault(file, 'unreadable-file', 'this is no file');
-    if (entry.size > MAX_BYTES) return fault(file, 'file-too-large', `the file has more than ${MAX_BYTES / 1024} KiB`);
+    if (!entry.isFile()) return fault(file, 'unreadable-file', 'this is not a file');
+    if (entry.size > MAX_BYTES) return fault(file, 'file-too-large', `the file is larger than ${MAX_BYTES / 1024} KiB`);
     return readBytes(file, readFileSync(location));
   } catch (error) {
     return fault(file, 'unreadable-file', `the file cannot be read: ${reason(error)}`);
@@ -37,9 +37,9 @@ export function readDescriptor(file: string, location: string): ReadResult {
 
 function readBytes(file: string, bytes: Uint8Array): ReadResult {
   const text = decode(bytes);
-  if (text === undefined) return fault(file, 'not-text', 'the file is not UTF-8; a descriptor is text in UTF-8');
+  if (text === undefined) return fault(file, 'not-text', 'the file is not UTF-8 text');
   return text.includes('\0')
-    ? fault(file, 'not-text', 'the file holds U+0000; a descriptor is text')
+    ? fault(file, 'not-text', 'the file contains U+0000, so it is not text')
     : readText(file, text);
 }
 
@@ -69,12 +69,12 @@ function readText(file: string, text: string): ReadResult {
   };
 }
 
-const TOO_DEEP = 'the YAML is nested too deeply to be read';
+const TOO_DEEP = 'the YAML is nested too deeply';
 
-/** Never throws; a text that exhausts the parser is a fault of its own. */
+/** Never throws: a text that exhausts the parser is a fault too. */
 function parse(text: string, lineCounter: LineCounter): readonly [Document, string | undefined] {
   try {
-    // Equal keys are found on the way to JSON: the parser compares each key with each.
+    // Equal keys are found in the conversion to JSON: the parser would compare each key with every other.
     const options = {
       lineCounter,
       schema: 'core',
@@ -89,7 +89,7 @@ function parse(text: string, lineCounter: LineCounter): readonly [Document, stri
   }
 }
 
-/** The errors that say something new: one for each line, and one for neighbouring lines with the same error. */
+/** One error for each line, and one for neighbouring lines with the same error. */
 function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted) return [exhausted];
@@ -104,19 +104,19 @@ function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAM
   return told.slice(0, MAX_YAML_FAULTS);
 }
 
-/** What the parser's words for common slips mean, by its code. */
+/** Plain words for the parser's most common errors, by its code. */
 const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, string]>> = {
-  MULTIPLE_DOCS: ['several-documents', 'a second document begins here; each descriptor is a file of its own'],
+  MULTIPLE_DOCS: ['several-documents', 'a second document begins here; put each descriptor into its own file'],
   RESOURCE_EXHAUSTION: ['yaml-syntax', TOO_DEEP],
   BLOCK_AS_IMPLICIT_KEY: [
     'yaml-syntax',
-    'a key within a value: quote text that holds ": ", or begin a new line for the key',
+    'a key inside a value: quote text that contains ": ", or put the key on a new line',
   ],
-  TAB_AS_INDENT: ['yaml-syntax', 'a tab in the indentation; YAML is indented with spaces'],
+  TAB_AS_INDENT: ['yaml-syntax', 'a tab in the indentation; use spaces'],
 };
 
 function explain(whole: Source, error: YAMLError): Diagnostic {
-  const [code, message] = explained[error.code] ?? ['yaml-syntax', `this is not YAML: ${error.message}`];
+  const [code, message] = explained[error.code] ?? ['yaml-syntax', `this is not valid YAML: ${error.message}`];
   const [start, end] = error.pos;
   const indentation = Math.max(0, whole.text.slice(start).search(/[^ ]/));
   return diagnoseAt(whole, code, [start + indentation, end + indentation], message);

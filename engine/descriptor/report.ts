@@ -1,4 +1,4 @@
-/** Diagnostics as people read them: in the order of the files, each with its place, and a count at the end. */
+/** Diagnostics as text: in the order of the files, each with its place, and a count at the end. */
 import type { Diagnostic, DiagnosticCode, Severity } from '../diagnostic.ts';
 import { type At, printableText, type YamlPath } from './source.ts';
 import { shortened } from '../names.ts';
@@ -30,7 +30,7 @@ function summary(diagnostics: readonly Diagnostic[]): string {
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-// A fault inside a descriptor, before its place is looked up.
+// A fault in a descriptor, before its line is looked up.
 
 export interface Finding {
   readonly code: DiagnosticCode;
@@ -48,7 +48,7 @@ export const finding = (code: DiagnosticCode, path: YamlPath, at: At, message: s
 
 const MAX_SHOWN = 60;
 
-/** A name or value in a message: quoted as in JSON, and cut where it is long. */
+/** A name or value in a message: quoted as in JSON, and shortened if long. */
 export const quoted = (value: unknown): string => shortened(JSON.stringify(value) ?? String(value), MAX_SHOWN);
 
 /** `"a", "b" or "c"`. */

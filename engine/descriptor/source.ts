@@ -1,4 +1,4 @@
-/** One descriptor file as text and as YAML nodes: where each of its keys and values stands. */
+/** A descriptor file as text and as YAML nodes: the place of each key and value. */
 import {
   type Document,
   isAlias,
@@ -25,14 +25,14 @@ interface SourcePlace {
 export interface Placing {
   /** Path of the file, relative to the working directory. */
   readonly file: string;
-  /** The place of a key or of its value; of the nearest that is there where the path leads nowhere. */
+  /** The place of a key or of its value; if the path leads nowhere, that of the nearest parent that exists. */
   place(path: YamlPath, at: At): SourcePlace;
 }
 
 export interface Source extends Placing {
   readonly text: string;
   readonly document: Document;
-  /** The place of a stretch of the text. */
+  /** The place of a range of the text. */
   at(start: number, end: number): SourcePlace;
 }
 
@@ -76,7 +76,7 @@ function step(node: unknown, name: string | number): PathNode | undefined {
   return pair && { key: pair.key, value: pair.value ?? undefined };
 }
 
-/** The last step of the path that is there; the whole document where none is. */
+/** The last node on the path that exists; the whole document if there is none. */
 function locate(document: Document, path: YamlPath): { readonly found: PathNode; readonly whole: boolean } {
   let found: PathNode = { key: undefined, value: document.contents ?? undefined };
   for (const name of path) {
@@ -89,7 +89,7 @@ function locate(document: Document, path: YamlPath): { readonly found: PathNode;
 
 export const rangeOf = (node: Node | undefined): TextRange => [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
 
-/** A value of several lines is shown by its key. */
+/** A value of several lines is shown at its key. */
 const isBlock = (node: Node | undefined): boolean => isCollection(node) && !node.flow;
 
 function range(document: Document, path: YamlPath, which: At): TextRange {
@@ -107,13 +107,13 @@ const LEAD = 40;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\uFE0F/u;
-/** Characters that would move the cursor, or none at all. */
+/** Characters that move the cursor or are invisible. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
-/** Text that a terminal shows in one line, whatever is in it. */
+/** Text that a terminal shows on one line, whatever it contains. */
 export const printableText = (text: string): string => text.replaceAll('\r\n', '\n').replace(UNSAFE, '\uFFFD');
 
-/** A tab stays a tab, so that the carets below move with it; what is wide takes two places. */
+/** A tab stays a tab, so that the carets below line up; a wide character takes two columns. */
 function blank(text: string): string {
   return [...graphemes.segment(text)]
     .map(({ segment }) => (segment === '\t' ? '\t' : WIDE.test(segment) ? '  ' : ' '))
@@ -122,7 +122,7 @@ function blank(text: string): string {
 
 const shown = (text: string): string => text.split('\t').map(printableText).join('\t');
 
-/** `column` is 1-based, in UTF-16 code units; `length` reaches at most to the end of the line. */
+/** `column` is 1-based, in UTF-16 code units; `length` ends at the end of the line. */
 export function frame(source: string, line: number, column: number, length: number): string {
   const start = column - 1;
   const end = Math.min(source.length, start + Math.max(1, length));

@@ -1,4 +1,4 @@
-/** The texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema knows them as formats. */
+/** Texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema refers to them as formats. */
 import type { DiagnosticCode } from '../diagnostic.ts';
 
 export interface TextFault {
@@ -10,10 +10,10 @@ export const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
 export const ORDER_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*( (asc|desc))?$';
 export const MAX_NAME_BYTES = 60;
 export const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
-/** Words with a meaning of their own where names stand: keys of requests, which know case, and words that do not. */
+/** Reserved words: keys of requests, which are case-sensitive, and words that are not. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc)$/i;
-/** What every object of a JavaScript client has: a record that has it too cannot be told from one that has it not. */
+/** Properties of every JavaScript object: a client could not tell whether a record has such a key. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 const RESERVED_TABLE = /^(_records_|sqlite_)/i;
 
@@ -26,24 +26,28 @@ const badName = (message: string): TextFault => ({ code: 'bad-name', message });
 export function nameFault(text: string): TextFault | undefined {
   const quoted = JSON.stringify(text);
   if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text)) {
-    return { code: 'reserved-name', message: `${quoted} has a meaning of its own; choose another name` };
+    return { code: 'reserved-name', message: `${quoted} is reserved; choose another name` };
   }
   if (INHERITED.has(text))
-    return { code: 'reserved-name', message: `${quoted} is what every JavaScript object has; choose another name` };
+    return {
+      code: 'reserved-name',
+      message: `${quoted} is a property of every JavaScript object; choose another name`,
+    };
   const composed = text.normalize('NFC');
   if (text !== composed) return badName(`${quoted} must be written in Unicode form NFC: ${JSON.stringify(composed)}`);
-  if (!name.test(text)) return badName(`${quoted} is no name: a letter or "_", then letters, digits and "_"`);
+  if (!name.test(text))
+    return badName(`${quoted} is not a valid name; expected a letter or "_", then letters, digits and "_"`);
   const bytes = Buffer.byteLength(text);
   return bytes <= MAX_NAME_BYTES
     ? undefined
-    : badName(`${quoted} has ${bytes} bytes; a name has at most ${MAX_NAME_BYTES}`);
+    : badName(`${quoted} has ${bytes} bytes; a name can have at most ${MAX_NAME_BYTES}`);
 }
 
 export function tableFault(text: string): TextFault | undefined {
   if (!RESERVED_TABLE.test(text)) return nameFault(text);
   return {
     code: 'reserved-name',
-    message: `${JSON.stringify(text)} begins like a table of the engine or the database; choose another name`,
+    message: `${JSON.stringify(text)} starts with a prefix that is reserved for the engine or the database; choose another name`,
   };
 }
 
@@ -51,11 +55,11 @@ export function pathFault(text: string): TextFault | undefined {
   if (PATH.test(text)) return undefined;
   return {
     code: 'bad-path',
-    message: `${JSON.stringify(text)} is no path: a small letter or digit, then letters, digits, "-" and "_"`,
+    message: `${JSON.stringify(text)} is not a valid path; expected a lowercase letter or digit, then letters, digits, "-" and "_"`,
   };
 }
 
-/** The field of an item such as `position desc`; undefined where the item is none. */
+/** The field of an item such as `position desc`; undefined if the item is malformed. */
 export function orderField(item: string): string | undefined {
   const [field, word, ...more] = item.split(' ');
   return field && more.length === 0 && (word === undefined || direction.test(word)) ? field : undefined;
@@ -74,11 +78,14 @@ function regexFault(text: string): TextFault | undefined {
     return void new RegExp(text, 'u');
   } catch (error) {
     const reason = error instanceof Error ? error.message.split(': ').at(-1) : '';
-    return { code: 'bad-pattern', message: `this is no regular expression (ECMA-262, with the flag "u"): ${reason}` };
+    return {
+      code: 'bad-pattern',
+      message: `this is not a regular expression (ECMA-262, with the flag "u"): ${reason}`,
+    };
   }
 }
 
-/** By the name of the format in the grammar. */
+/** By the format's name in the grammar. */
 export const textFaults: Readonly<Record<string, (text: string) => TextFault | undefined>> = {
   name: nameFault,
   table: tableFault,
@@ -87,13 +94,13 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
   regex: regexFault,
 };
 
-/** What was probably meant by a value of the wrong type. */
+/** The words that YAML 1.1 read as booleans. */
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...['yes', 'on', 'true', 'y'].map((word) => [word, true] as const),
   ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
 ]);
 
-/** The end of a message, or nothing. YAML's usual slips: numbers without quotes, and the words for true and false of its older version. */
+/** The end of a message about a value of the wrong type, or nothing: missing or extra quotes, YAML 1.1 booleans, a list of one. */
 export function hint(type: unknown, value: unknown): string {
   if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return `; write it in quotes: "${String(value)}"`;

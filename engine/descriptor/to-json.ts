@@ -1,27 +1,27 @@
-/** YAML nodes -> the JSON value they stand for; what JSON cannot say, and what is said twice, is a fault. */
+/** Converts YAML nodes to JSON. Whatever JSON cannot express, and every repeated key, is a fault. */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RawMember, RawValues } from '../raw-json.ts';
 import type { YamlPath } from './source.ts';
 
-/** The node that is at fault, and why. */
+/** The faulty node, and why. */
 interface NodeFault {
   readonly code: DiagnosticCode;
   readonly node: Node;
   readonly message: string;
-  /** The place of a number that only its text keeps exactly. */
+  /** The path of a number that only its text represents exactly. */
   readonly inexact?: YamlPath;
 }
 
 interface Converted {
   readonly value: JsonValue;
-  /** The members whose texts JSON.stringify would write in another way. */
+  /** The members that JSON.stringify would write differently. */
   readonly raw: RawValues;
   readonly faults: readonly NodeFault[];
 }
 
-/** Nodes that may be repeated through aliases, in all: room for shared fields, none for bombs. */
+/** Nodes that aliases may repeat, in total: enough for shared fields, too few for a bomb. */
 const MAX_ALIASED = 10_000;
 const MAX_DEPTH = 100;
 
@@ -33,12 +33,12 @@ interface Conversion {
   readonly within: Set<Node>;
   readonly raw: Map<JsonObject, Map<string, RawMember>>;
   readonly path: (string | number)[];
-  /** Values so far that are not written as JSON.stringify writes them. */
+  /** Values so far that JSON.stringify would write differently. */
   odd: number;
   aliased: number;
 }
 
-/** Values that are at fault are null in the answer. */
+/** Faulty values become null. */
 export function toJson(document: Document): Converted {
   const maps = { anchors: new Map(), within: new Set<Node>(), raw: new Map() };
   const walk: Conversion = { faults: [], ...maps, path: [], odd: 0, aliased: 0 };
@@ -72,9 +72,8 @@ function anchored(node: Node, walk: Conversion): JsonValue {
 
 function alias(node: Node, name: string, walk: Conversion): JsonValue {
   const target = walk.anchors.get(name);
-  if (!target) return refuse(walk, 'yaml-syntax', node, `nothing before this has the anchor "&${name}"`);
-  if (walk.within.has(target))
-    return refuse(walk, 'too-many-aliases', node, `"*${name}" stands within "&${name}" itself`);
+  if (!target) return refuse(walk, 'yaml-syntax', node, `there is no anchor "&${name}"`);
+  if (walk.within.has(target)) return refuse(walk, 'too-many-aliases', node, `"*${name}" is inside "&${name}" itself`);
   const before = walk.aliased;
   walk.within.add(target);
   const value = convert(target, walk);
@@ -94,14 +93,14 @@ function collection(node: Node, walk: Conversion): JsonValue {
     const name = keyOf(key, walk);
     if (name === undefined) continue;
     if (entries.has(name))
-      refuse(walk, 'duplicate-key', key, `the key ${JSON.stringify(name)} is there twice; keep one of them`);
+      refuse(walk, 'duplicate-key', key, `the key ${JSON.stringify(name)} appears twice; keep one of them`);
     else {
       const { odd } = walk;
       entries.set(name, convertAt(name, value, walk));
       if (walk.odd > odd) raw.set(name, { name: JSON.stringify(name), text: textOf(value, walk) });
     }
   }
-  // Makes an own property of every key, "__proto__" too.
+  // Makes every key an own property, even "__proto__".
   const object = Object.fromEntries(entries);
   if (raw.size > 0) walk.raw.set(object, raw);
   if (Object.keys(object).some((key, index) => key !== [...entries.keys()][index])) walk.odd += 1;
@@ -129,9 +128,9 @@ function keyOf(key: Node, walk: Conversion): string | undefined {
   return undefined;
 }
 
-const INEXACT = 'JSON keeps no such number exactly; a long number can be text in quotes';
+const INEXACT = 'JSON cannot represent this number exactly; put a long number in quotes, as text';
 
-/** A number that is too long is a fault, except where its text is kept: that is not known here. */
+/** A number that is too long is a fault unless its text is stored, which is not known here. */
 function number(value: number, node: Node, walk: Conversion): JsonValue {
   const source = isScalar(node) ? jsonNumber(node) : undefined;
   if (source !== undefined && source !== String(value)) walk.odd += 1;

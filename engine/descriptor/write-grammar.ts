@@ -1,4 +1,4 @@
-/** Writes the published grammar. Run by `npm run grammar`, after a change of the grammar or of a field type's keywords. */
+/** Writes the published grammar. Run `npm run grammar` after a change of the grammar or of a field type's keywords. */
 import { writeFileSync } from 'node:fs';
 import { grammar } from './grammar.ts';
 

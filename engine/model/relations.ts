@@ -1,4 +1,4 @@
-/** Connects the types: which column or join table keeps each relation, and which relations are two sides of one. */
+/** Connects the types: the column or join table of each relation, and its inverse. */
 import type { Descriptor, RelationDescriptor } from '../descriptor/descriptor.ts';
 import { pairUp } from '../descriptor/pairs.ts';
 import { deletionOf, hiddenColumn, joinTable, ownColumn } from '../descriptor/defaults.ts';
@@ -6,7 +6,7 @@ import { generatedName, snakeCase } from '../names.ts';
 import type { Draft } from './resolve.ts';
 import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';
 
-/** A relation as one type's descriptor tells it. */
+/** A relation as the descriptor of one type has it. */
 interface DeclaredSide {
   readonly source: Draft<RecordType>;
   readonly target: Draft<RecordType>;

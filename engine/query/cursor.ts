@@ -26,18 +26,18 @@ function decodeCursor(
   complain: Complain,
 ): Cursor | undefined {
   const content = readContent(text);
-  if (!content) return complain('invalid-cursor', 'This is not a cursor; take the links of the list as they are');
+  if (!content) return complain('invalid-cursor', 'This is not a cursor; use the links of the list unchanged');
   const [bound, ...values] = content;
   if (bound !== binding(query))
     return complain(
       'invalid-cursor',
-      'This cursor belongs to a list of another type, order or filter; begin again without it',
+      'This cursor belongs to a list with another type, order or filter; start again without it',
     );
   const fits =
     values.length === query.order.length && query.order.every(({ path }, index) => isValueOf(path, values[index]));
   return fits
     ? { direction, values }
-    : complain('invalid-cursor', 'This cursor was changed; take the links of the list as they are');
+    : complain('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
 }
 
 function readContent(text: string): readonly JsonValue[] | undefined {
@@ -81,9 +81,9 @@ export function resolveCursor(
   const direction = after === undefined ? 'before' : 'after';
   const complain = complainAbout(faults, direction);
   if (after !== undefined && before !== undefined)
-    return complain('contradiction', 'Either after or before can be given, not both');
+    return complain('contradiction', 'Use either after or before, not both');
   if (query.limit === undefined)
     return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
-  if (query.offset > 0) return complain('contradiction', `${direction} takes the place of the offset, which must be 0`);
+  if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
   return decodeCursor(query, direction, text, complain);
 }

@@ -43,10 +43,10 @@ function resolveFilter(parameters: readonly Parameter[], names: PathNames, fault
 
 function resolveOperator({ name, field }: Path, text: string, complain: Complain): Operator | undefined {
   const { operators: known, name: type } = field?.type ?? integer;
-  if (known.length === 0) return complain('not-filterable', `No list is filtered by a field of type ${type}`);
+  if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by a field of type ${type}`);
   const operator = operatorsByName.get(text);
   if (operator && known.includes(operator.name)) return operator;
-  const message = `${quote(text)} is no operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
+  const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
   return complain('unknown-operator', message, () => didYouMean(text, known));
 }
 
@@ -72,7 +72,7 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
 
 function single([parameter, ...others]: readonly Parameter[], complain: Complain): string | undefined {
   if (others.length > 0)
-    return complain('repeated', `The key is given twice; for one of several values take [${operators.in.name}]`);
+    return complain('repeated', `The key is given twice; to match any of several values, use [${operators.in.name}]`);
   if (!parameter?.steps || parameter.steps.length > 2)
     return complain('malformed-filter', 'Nothing can follow the operator of a filter');
   return parameter.value;
@@ -86,7 +86,7 @@ function parse(path: Path, text: string, complain: Complain): JsonValue | undefi
   const { type, shape } = field ? { type: field.type, shape: field } : { type: integer, shape: NO_CONSTRAINTS };
   const value = type.parse(text);
   if (value !== undefined) return value;
-  const hint = text === '' ? `; records without a value are found by _cnd[${name}][${operators.null.name}]=true` : '';
+  const hint = text === '' ? `; to find records without a value, use _cnd[${name}][${operators.null.name}]=true` : '';
   return complain(
     'invalid-value',
     `${said(path, text)} cannot be a value of "${name}", expected ${type.expected(shape)}${hint}`,
@@ -123,10 +123,10 @@ export function wireArray(parameters: readonly Parameter[], depth: number, compl
   const forms = new Set<Form>();
   for (const parameter of parameters) {
     const form = formOf(parameter, depth);
-    if (!form) return complain('malformed-array', `${quote(parameter.key)} is no item of a list. ${FORMS}`);
+    if (!form) return complain('malformed-array', `${quote(parameter.key)} is not an item of a list. ${FORMS}`);
     forms.add(form);
   }
-  if (forms.size > 1) return complain('mixed-forms', `The items of one list must be written alike. ${FORMS}`);
+  if (forms.size > 1) return complain('mixed-forms', `The items of a list must all be written the same way. ${FORMS}`);
   return forms.has('indices')
     ? byIndex(parameters, depth, complain)
     : { indexed: false, items: inSequence(parameters) };

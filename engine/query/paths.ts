@@ -86,7 +86,11 @@ export function unknownRelation(
 const ONE_VALUE: Way<PathPlace, Path> = {
   through: ({ type, relations }, relation, _, complain) => {
     const { name, target, toMany } = relation;
-    if (toMany) return complain('to-many', `"${name}" of ${type.name} holds many records; a path leads through one`);
+    if (toMany)
+      return complain(
+        'to-many',
+        `"${name}" of ${type.name} holds many records; a path can only lead through a single one`,
+      );
     if (relations.length === MAX_INCLUDE_DEPTH) return complain('too-deep', TOO_DEEP);
     const { defaultVariant: variant, fields } = target;
     return { type: target, variant, fields, relations: [...relations, relation], others: [] };

@@ -120,8 +120,8 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
 
 function refuse({ key, steps }: Parameter, { conditions, spellings }: AcceptedParameters, faults: Fault[]): void {
   const complain = complainAbout(faults, key);
-  if (steps && !conditions) complain('unknown-parameter', `${quote(key)} is a parameter of lists only`);
-  else complain('unknown-parameter', `${quote(key)} is no parameter here`, () => suggestion(key, spellings));
+  if (steps && !conditions) complain('unknown-parameter', `${quote(key)} is a parameter for lists only`);
+  else complain('unknown-parameter', `${quote(key)} is not a parameter here`, () => suggestion(key, spellings));
 }
 
 /** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */

@@ -339,7 +339,7 @@ describe('messages', () => {
     ['fields=author.brn', 'did you mean "born"?'],
     ['fields=editor.born', 'The relation "editor" does not show the field "born" of Author'],
     ['_cnd[pages]=', '"" cannot be a value of "pages"'],
-    ['_cnd[pages]=', 'records without a value are found by _cnd[pages][null]=true'],
+    ['_cnd[pages]=', 'to find records without a value, use _cnd[pages][null]=true'],
     ['_cnd[limit][1]=1000', 'at most 100'],
   ])('?%s: %s', (search, message) => {
     const { errors } = problemOf(() => list(search));
@@ -348,11 +348,11 @@ describe('messages', () => {
 
   test('a long text is cut', () => {
     const { message } = problemOf(() => list('z'.repeat(500)));
-    expect(message).toBe(`"${'z'.repeat(60)}…" is no parameter here`);
+    expect(message).toBe(`"${'z'.repeat(60)}…" is not a parameter here`);
   });
 
   test('a name that nothing resembles gets no suggestion', () => {
-    expect(problemOf(() => list('utm_source=x')).errors[0]?.message).toBe('"utm_source" is no parameter here');
+    expect(problemOf(() => list('utm_source=x')).errors[0]?.message).toBe('"utm_source" is not a parameter here');
   });
 
   test('all faults of a request are reported together', () => {

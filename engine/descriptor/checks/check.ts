@@ -1,21 +1,21 @@
-/** What a check is, and what several of them need. */
+/** The types of checks, and what several checks share. */
 import { didYouMean } from '../../names.ts';
 import type { Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
 import type { YamlPath } from '../source.ts';
 
-/** What is wrong with one type, seen within its schema. */
+/** Finds the faults of one type within its schema. */
 export type TypeCheck = (type: TypeDraft, schema: Schema) => readonly Finding[];
 
 export type TypeFinding = readonly [TypeDraft, Finding];
 
-/** What is wrong between types: each fault belongs to one of them. */
+/** Finds faults between types; each belongs to one of them. */
 export type SchemaCheck = (schema: Schema) => readonly TypeFinding[];
 
-/** Names are compared without regard to case, as databases do. */
+/** Names are compared without regard to case, as databases compare them. */
 export const folded = (name: string): string => name.normalize('NFC').toLowerCase();
 
-/** A name that is none of the fields that may stand here; silent where the name may be lost in another fault. */
+/** Reports a name that is not one of the known fields, unless another fault may hide that field. */
 export function unknownField(
   type: TypeDraft,
   name: string,
@@ -26,22 +26,22 @@ export function unknownField(
   if (!type.complete || known.includes(name)) return [];
   const kind = type.relations.get(name)?.kind;
   const why = kind
-    ? `${quoted(name)} is a ${kind} relation, which cannot stand here`
+    ? `${quoted(name)} is a ${kind} relation, which cannot be used here`
     : `${type.name || 'the type'} has no field ${quoted(name)}${didYouMean(name, known)}`;
   return [finding('unknown-field', path, at, why)];
 }
 
-/** Something that wants a name for itself, among all that share a space of names. */
+/** A claim to a name in a namespace. */
 export interface NameClaim {
   readonly name: string;
-  /** Who wants it, in messages. */
+  /** The claimant, in messages. */
   readonly owner: string;
   readonly type: TypeDraft;
-  /** What to say of it where an earlier one has the name. */
+  /** The fault if an earlier claim has the name. */
   found(earlier: string): Finding;
 }
 
-/** Every claim to a name that an earlier one has. */
+/** Every claim to a name that is already taken. */
 export function nameConflicts(claims: readonly NameClaim[]): readonly TypeFinding[] {
   const owners = new Map<string, string>();
   return claims.flatMap(({ name, owner, type, found }): readonly TypeFinding[] => {
@@ -51,7 +51,7 @@ export function nameConflicts(claims: readonly NameClaim[]): readonly TypeFindin
   });
 }
 
-/** The indices of the items that stand in a list before. */
+/** The indices of items that repeat an earlier one. */
 export function repeated(items: readonly unknown[]): readonly number[] {
   const seen = new Set<unknown>();
   return items.flatMap((item, index) => {

@@ -1,4 +1,4 @@
-/** Fields against themselves: constraints, defaults and examples that cannot all be true. */
+/** Fields, seeds and variants: constraints, defaults and examples that contradict each other. */
 import type { DiagnosticCode } from '../../diagnostic.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
@@ -26,19 +26,19 @@ function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraf
       fallback === null && !nullable,
       'null-default',
       'default',
-      'is not nullable, yet its default is null; add "nullable: true" or drop the default',
+      'is not nullable, but its default is null; add "nullable: true" or remove the default',
     ],
     [
       !nullable && fallback === undefined && !required,
       'missing-default',
       'nullable',
-      'accepts no null: it needs a default or "required: true"',
+      'does not accept null, so it needs a default or "required: true"',
     ],
     [
       required && readOnly && operations?.has('create') === true,
       'read-only-required',
       'required',
-      'is readOnly: no request may give it, so that create cannot require it',
+      'is readOnly: requests cannot set it, so create cannot require it',
     ],
   ];
   return faults.flatMap(([faulty, code, key, message]) =>
@@ -59,7 +59,7 @@ function checkValues(schema: Schema, name: string, field: FieldDraft): readonly 
     : [...checkListed(schema, fieldType, shape, path), ...checkSamples(schema, fieldType, shape, name, field)];
 }
 
-/** The default and the examples, which the field must accept. */
+/** The field must accept its default and its examples. */
 function checkSamples(
   schema: Schema,
   fieldType: FieldType,
@@ -70,7 +70,7 @@ function checkSamples(
   const jsonSchema = fieldType.schema(shape);
   const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     if (schema.accepts(jsonSchema, value)) return [];
-    const message = `${quoted(name)} refuses ${quoted(value)}: it must be ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
+    const message = `${quoted(name)} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
     return [finding(code, ['fields', name, ...key], 'value', message)];
   };
   const { default: fallback = null } = field;
@@ -80,7 +80,7 @@ function checkSamples(
   ];
 }
 
-/** Values that `enum` lists and another constraint refuses. */
+/** Values of `enum` that another constraint does not accept. */
 function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: readonly string[]): readonly Finding[] {
   const { enum: listed, ...constraints } = shape.constraints;
   if (!Array.isArray(listed)) return [];
@@ -94,13 +94,13 @@ function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: r
             'contradictory-constraints',
             [...path, 'enum', index],
             'value',
-            `${quoted(value)} is listed, yet the field must be ${fieldType.expected(others)}`,
+            `${quoted(value)} is listed, but the field must be ${fieldType.expected(others)}`,
           ),
         ],
   );
 }
 
-// Seed records: each has an identifier of its own and only keys that the type knows. What their values must be, validators say.
+// Seed records: each has its own identifier and only known keys. Validators check the values.
 
 export const checkSeeds: TypeCheck = (type) => {
   const seeds = type.draft.seed ?? [];
@@ -116,7 +116,7 @@ export const checkSeeds: TypeCheck = (type) => {
         'duplicate-seed',
         ['seed', index, type.identifier],
         'value',
-        `an earlier seed record has the identifier ${quoted(identifiers[index])} already`,
+        `an earlier seed record already has the identifier ${quoted(identifiers[index])}`,
       ),
     ),
   ];
@@ -132,7 +132,7 @@ function checkIdentifier({ complete, identifier }: TypeDraft, value: unknown, in
         'seed-identifier',
         ['seed', index],
         'value',
-        `a seed record needs its identifier, ${quoted(identifier)}: it is inserted once for each`,
+        `a seed record needs its identifier, ${quoted(identifier)}, so that it is inserted only once`,
       ),
     ];
   return [
@@ -140,7 +140,7 @@ function checkIdentifier({ complete, identifier }: TypeDraft, value: unknown, in
       'seed-identifier',
       ['seed', index, identifier],
       'value',
-      `an identifier is a whole number from 1 on, not ${quoted(value)}`,
+      `an identifier is an integer from 1, not ${quoted(value)}`,
     ),
   ];
 }
@@ -151,7 +151,7 @@ function checkKeys(type: TypeDraft, seed: JsonObject, index: number): readonly F
   return Object.keys(seed).flatMap((key) => unknownField(type, key, known, ['seed', index, key], 'key'));
 }
 
-// Variants: the default is one of them, and each leaves a record that can be created.
+// Variants: the default exists, and each allows creating a record.
 
 export const checkVariants: TypeCheck = (type) => {
   const { default: chosen, omit } = type.draft.variants ?? {};
@@ -185,7 +185,7 @@ function checkOmitted(type: TypeDraft, variant: string, name: string, index: num
       'variant-omits-required',
       path,
       'value',
-      `${quoted(name)} is required: without it variant ${quoted(variant)} could create nothing`,
+      `${quoted(name)} is required: variant ${quoted(variant)} cannot create records without it`,
     ),
   ];
 }

@@ -1,4 +1,4 @@
-/** The names of one type: identifier, fields and relations, and the columns that follow from them. */
+/** Names that clash: within one type, between types, and in the database. */
 import { type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
 import { hiddenColumn, joinTable, ownColumn, pathOf, tableOf } from '../defaults.ts';
@@ -28,7 +28,7 @@ function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
         'duplicate-name',
         path,
         at,
-        `${owner} has the name of ${earlier} already; upper and lower case count as the same`,
+        `${owner} has the same name as ${earlier}; upper and lower case count as the same`,
       ),
   });
   return nameConflicts([
@@ -38,7 +38,7 @@ function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
   ]);
 }
 
-/** The columns of each table: those of identifier and fields, then those that relations of any type bring. */
+/** The columns of each table: those of the identifier and the fields, then those of relations of any type. */
 export const checkColumns: SchemaCheck = (schema) => {
   const brought = Map.groupBy(
     schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),
@@ -59,7 +59,7 @@ function ownColumns(type: TypeDraft): readonly NameClaim[] {
   }));
 }
 
-/** The column that a relation brings, and the table that has it: its own, or that of its children. */
+/** The column of a relation and its table: the type's own, or that of its children. */
 function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readonly table: TypeDraft }) | undefined {
   const { type, name, relation, target } = side;
   const own = relation.kind === 'belongsTo';
@@ -73,7 +73,7 @@ function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readon
       'duplicate-column',
       path,
       at,
-      `relation ${quoted(name)} would have the column ${quoted(column)} of ${table.name}, which is that of ${earlier}; give it another "column"`,
+      `relation ${quoted(name)} would use the column ${quoted(column)} of ${table.name}, which belongs to ${earlier}; set another "column"`,
     );
   return { name: column, owner: `relation ${quoted(name)} of ${type.name}`, type, table, found };
 }
@@ -83,9 +83,9 @@ const isHidden = (side: RelationEnd, schema: Schema): boolean =>
   side.relation.inverse === undefined &&
   !schema.inverse(side);
 
-// The names that types have among each other: types, paths, tables.
+// Names between types: of types, paths and tables.
 
-/** Types whose name an earlier one has. */
+/** Types that have the name of an earlier one. */
 export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFinding[] =>
   nameConflicts(
     types.map((type) => ({
@@ -97,12 +97,12 @@ export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFindin
           'duplicate-type',
           ['type'],
           'value',
-          `the type ${quoted(type.name)} is described in ${earlier} already`,
+          `the type ${quoted(type.name)} is already described in ${earlier}`,
         ),
     })),
   );
 
-/** Default names that cannot be used: the descriptor has to give others. */
+/** Default names that cannot be used, so that the descriptor must set others. */
 export const checkDefaultNames: TypeCheck = ({ draft, lost, name, operations }) => {
   if (name === '' || nameFault(name)) return [];
   const fault = (key: string, wrong: TextFault | undefined): readonly Finding[] =>
@@ -122,7 +122,7 @@ export const checkPaths: SchemaCheck = ({ types }) =>
     types.filter((type) => isKnown(type, 'path')).map((type) => typeClaim(type, 'path', pathOf(type.draft))),
   );
 
-/** The tables of types, and those that keep manyToMany relations. */
+/** The tables of types, and those of manyToMany relations. */
 export const checkTables: SchemaCheck = (schema) =>
   nameConflicts([
     ...schema.types
@@ -136,7 +136,7 @@ export const checkTables: SchemaCheck = (schema) =>
 function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameClaim {
   const place = type.draft[key] === undefined ? 'type' : key;
   const message = (earlier: string) =>
-    `the ${key} ${quoted(name)} is that of ${earlier} already; give one of them another "${key}"`;
+    `the ${key} ${quoted(name)} is already used by ${earlier}; give one of them another "${key}"`;
   return {
     name,
     owner: type.name,
@@ -147,7 +147,7 @@ function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameCl
 
 const keyOf = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
 
-/** Of two sides, the one whose name comes first gives the table its name. */
+/** The table is named after the side that comes first by name. */
 function namingSide(side: RelationEnd, schema: Schema): RelationEnd {
   const other = schema.inverse(side);
   return other && keyOf(other) < keyOf(side) ? other : side;
@@ -163,12 +163,12 @@ function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
       'duplicate-table',
       path,
       at,
-      `the table ${quoted(table)} of the relation is that of ${earlier} already; set "through"`,
+      `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`,
     );
   return { name: table, owner: keyOf(side), type, found };
 }
 
-// Former names: each belongs to nothing else, so that what is known under it moves to one place.
+// Former names: each is used once, so that existing data moves to one place.
 
 interface Renamed {
   readonly name: string;
@@ -210,15 +210,15 @@ function faults(
   if (former === undefined) return [];
   const holder = taken.find((one) => (one === name ? one === former : folded(one) === folded(former)));
   if (holder !== undefined) {
-    const message = `${quoted(former)} is there still, so that ${quoted(name)} cannot be its new name`;
+    const message = `${quoted(former)} still exists, so ${quoted(name)} cannot be its new name`;
     return [finding('former-name-taken', path, 'value', message)];
   }
   const rival = all.slice(0, index).find((one) => one.former === former);
   if (!rival) return [];
-  return [finding('duplicate-rename', path, 'value', `${quoted(former)} has become ${quoted(rival.name)} already`)];
+  return [finding('duplicate-rename', path, 'value', `${quoted(former)} was already renamed to ${quoted(rival.name)}`)];
 }
 
-// The fields that order, unique and indexes name.
+// The fields in order, unique and indexes.
 
 export const checkMembers: TypeCheck = (type) => [
   ...checkOrder(type),
@@ -236,7 +236,7 @@ function checkOrder(type: TypeDraft): readonly Finding[] {
       ...notComparable(type, name, ['order', index]),
     ]),
     ...twice.map((index) =>
-      finding('repeated-item', ['order', index], 'value', `${quoted(order[index])} stands in the order already`),
+      finding('repeated-item', ['order', index], 'value', `${quoted(order[index])} is already in the order`),
     ),
   ];
 }
@@ -251,12 +251,7 @@ function checkGroups(type: TypeDraft, key: string, groups: readonly (readonly st
       const path = [key, row, index];
       if (name === type.identifier)
         return [
-          finding(
-            'bad-value',
-            path,
-            'value',
-            `${quoted(name)} is the identifier, which is unique and indexed by itself`,
-          ),
+          finding('bad-value', path, 'value', `${quoted(name)} is the identifier, which is always unique and indexed`),
         ];
       return [...unknownField(type, name, known, path), ...notComparable(type, name, path)];
     }),

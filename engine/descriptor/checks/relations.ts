@@ -1,4 +1,4 @@
-/** Where relations lead to, and what they show of it. */
+/** Relations: their targets, inverses, cycles and deletions. */
 import { didYouMean } from '../../names.ts';
 import { deletionOf } from '../defaults.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
@@ -22,7 +22,7 @@ function checkTarget({ name, relation, target }: RelationEnd, { byName, allNamed
       'hidden-identifier',
       path,
       'value',
-      `records of ${target.name} do not show their identifier (inRecord: false), so that nothing can be linked to them`,
+      `records of ${target.name} do not show their identifier (inRecord: false), so nothing can link to them`,
     ),
   ];
 }
@@ -35,7 +35,7 @@ function checkShown({ name, relation, target }: RelationEnd): readonly Finding[]
   );
 }
 
-// Relations that are two sides of one connection: whether both agree that they are.
+// Whether two sides of a relation agree with each other.
 
 const pairs: Readonly<Record<RelationKind, readonly RelationKind[]>> = {
   belongsTo: ['hasOne', 'hasMany'],
@@ -66,7 +66,7 @@ function checkInverse(side: RelationEnd, schema: Schema): readonly Finding[] {
       'duplicate-inverse',
       path,
       'value',
-      `${label(other)} is the inverse of ${label(first)} already, and cannot be that of ${type.name}.${name} too`,
+      `${label(other)} is already the inverse of ${label(first)}, and cannot be the inverse of ${type.name}.${name} too`,
     ),
   ];
 }
@@ -89,7 +89,7 @@ interface Mismatch {
 
 /** Why the other relation is not the other side of this one. */
 function mismatch(side: RelationEnd, other: RelationEnd, schema: Schema): Mismatch | undefined {
-  // That the other one leads nowhere, or names nothing, is said there.
+  // If the other side leads nowhere, or names nothing, that is reported there.
   if (!other.target || (other.relation.inverse !== undefined && !schema.named(other))) return undefined;
   const wrong = otherEnd(side, other) ?? kinds(side, other);
   return wrong === undefined ? throughs(side, other) : { key: 'inverse', message: wrong };
@@ -103,7 +103,7 @@ function otherEnd(side: RelationEnd, other: RelationEnd): string | undefined {
   return inverse === name ? undefined : `${label(other)} names ${quoted(inverse)} as its inverse, not ${quoted(name)}`;
 }
 
-/** What concerns both alike is said at one of two sides that name each other. */
+/** A fault of both sides is reported on one of them, if each names the other. */
 const saidThere = (side: RelationEnd, other: RelationEnd): boolean =>
   other.relation.inverse === side.name && label(other) < label(side);
 
@@ -122,7 +122,7 @@ function throughs(side: RelationEnd, other: RelationEnd): Mismatch | undefined {
   };
 }
 
-/** A pair that looks like two sides of one, though neither names the other. */
+/** Two relations that look like two sides of one, though neither names the other. */
 function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
   const { type, name, relation, target } = side;
   if (
@@ -144,7 +144,7 @@ function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
       'unpaired-relations',
       ['relations', name],
       'key',
-      `if ${label(side)} and ${label(back)} are two sides of one relation, one must say so ("inverse: ${back.name}" here); now each has a column of its own`,
+      `if ${label(side)} and ${label(back)} are two sides of one relation, declare it ("inverse: ${back.name}" here); otherwise each has its own column`,
     ),
   ];
 }
@@ -152,7 +152,7 @@ function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
 const isAlone = (side: RelationEnd, schema: Schema): boolean =>
   side.relation.inverse === undefined && !schema.inverse(side);
 
-/** `column` belongs to the side that has one. */
+/** `column` belongs to the side whose table has it. */
 function checkOwnColumn(side: RelationEnd, schema: Schema): readonly Finding[] {
   const { name, relation } = side;
   const other = schema.inverse(side);
@@ -162,12 +162,12 @@ function checkOwnColumn(side: RelationEnd, schema: Schema): readonly Finding[] {
       'misplaced-column',
       ['relations', name, 'column'],
       'key',
-      `the column of this relation is that of ${label(other)}: name it there`,
+      `this relation uses the column of ${label(other)}; set "column" there`,
     ),
   ];
 }
 
-// Required relations that lead back to where they started: no first record could ever be created.
+// Cycles of required relations: the first record could never be created.
 
 export const checkRequiredCycles: SchemaCheck = (schema) => {
   const known = new Set<TypeDraft>();
@@ -205,12 +205,12 @@ function describe(cycle: readonly RelationEnd[]): TypeFinding {
       'required-cycle',
       ['relations', first.name, 'required'],
       'value',
-      `required relations in a circle, so that no first record can be created: ${way}`,
+      `required relations form a cycle, so the first record can never be created: ${way}`,
     ),
   ];
 }
 
-// What happens to related records when one is deleted: whether both sides say the same, and nobody is stuck.
+// Deletion: whether both sides agree, and whether records can be deleted at all.
 
 export const checkDeletion: TypeCheck = (type, schema) =>
   schema
@@ -229,7 +229,7 @@ function checkOnDelete(side: RelationEnd, schema: Schema): readonly Finding[] {
         'contradictory-deletion',
         path,
         'value',
-        `${other.type.name}.${other.name} owns these records, so that they are deleted with their parent; ${quoted(relation.onDelete)} says otherwise`,
+        `${other.type.name}.${other.name} owns these records, so they are deleted with their parent; ${quoted(relation.onDelete)} contradicts that`,
       ),
     ];
   }
@@ -239,7 +239,7 @@ function checkOnDelete(side: RelationEnd, schema: Schema): readonly Finding[] {
       'set-null-required',
       path,
       'value',
-      `${quoted(name)} is required, and cannot be set to null; take restrict or cascade`,
+      `${quoted(name)} is required and cannot become null; use restrict or cascade`,
     ),
   ];
 }
@@ -257,7 +257,7 @@ function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
       'blocked-deletion',
       path,
       at,
-      `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; "owned" there, or "onDelete: cascade" or "setNull" here, avoids it`,
+      `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; set "owned" there, or "onDelete: cascade" or "setNull" here`,
     ),
   ];
 }
@@ -265,7 +265,7 @@ function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
 // Types that no request can reach.
 
 export const checkReachability: SchemaCheck = ({ types, sides, allNamed }) => {
-  // A relation that lost its way may have led anywhere.
+  // A relation with an unknown target might lead to any type.
   if (!allNamed || types.some(({ complete }) => !complete) || sides.some(({ target }) => !target)) return [];
   const reached = new Set(sides.filter(({ type, target }) => type !== target).map(({ target }) => target));
   return types
@@ -276,7 +276,7 @@ export const checkReachability: SchemaCheck = ({ types, sides, allNamed }) => {
         'unreachable-type',
         ['type'],
         'value',
-        `${type.name} has no operations, and no other type has a relation to it: no request can reach it`,
+        `${type.name} has no operations, and no other type has a relation to it, so no request can reach it`,
       ),
     ]);
 };
