@@ -8,7 +8,7 @@ import { fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, list, post, type Scene, send } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
 import { canMake, comparable, page, several } from './lists.ts';
-import { offers, representative, type Rule, rule, single } from './rule.ts';
+import { offers, representative, rule, single, table } from './rule.ts';
 
 const MAX_EDGES = 5;
 
@@ -104,9 +104,8 @@ const unknownNames = ({ identifier, relations }: RecordType): readonly string[] 
   ...[...relations.values()].filter(({ toMany }) => toMany).map(({ name }) => name),
 ];
 
-export const filterRules: readonly Rule[] = [
+export const filterRules = table('filters', [
   rule({
-    group: 'filters',
     when: canMake,
     title: (_, { identifier }) => `${cnd(identifier.name)} each operator`,
     requests: (scene) => {
@@ -117,7 +116,6 @@ export const filterRules: readonly Rule[] = [
     },
   }),
   rule<Field>({
-    group: 'filters',
     when: canMake,
     each: filterable,
     title: ({ name }) => `${cnd(name)} each operator, both orders`,
@@ -129,7 +127,6 @@ export const filterRules: readonly Rule[] = [
     },
   }),
   rule<Field>({
-    group: 'filters',
     when: offers('list'),
     each: ({ type }) => representative(type.defaultVariant.fields),
     title: ({ name }) => `${cnd(name)} what is refused`,
@@ -138,7 +135,6 @@ export const filterRules: readonly Rule[] = [
     },
   }),
   rule<Relation>({
-    group: 'filters',
     when: canMake,
     each: ({ type }) => [...type.relations.values()].filter(isLinkable),
     title: ({ name }) => `${cnd(name)} and paths through it`,
@@ -158,8 +154,7 @@ export const filterRules: readonly Rule[] = [
     },
   }),
   single({
-    group: 'filters',
     when: offers('list'),
     calls: (type) => unknownNames(type).map((name) => page(type, [parameter(cnd(name), '1')])),
   }),
-];
+]);

@@ -5,7 +5,7 @@ import { fresh, fullest, isChangeable, obtain } from '../samples.ts';
 import { get, list, post, put, remove, send, shownAs, Unreachable } from '../scene.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { rowOf } from '../world.ts';
-import { offers, type Rule, rule, single } from './rule.ts';
+import { offers, type Row, type Rule, rule, single, table } from './rule.ts';
 
 const withHeaders = (call: Call, headers: Readonly<Record<string, string>>): Call => ({
   ...call,
@@ -22,11 +22,10 @@ const changed = ({ defaultVariant }: RecordType): Field | undefined =>
 
 const isTagged = (type: RecordType): boolean => offers('get')(type) && type.preconditions !== 'off';
 
-const preconditionRules: readonly Rule[] = [
+const preconditionRules = table('preconditions', [
   rule({
-    group: 'preconditions',
     when: isTagged,
-    title: () => 'GET If-None-Match',
+    title: 'GET If-None-Match',
     requests: (scene) => {
       const id = obtain(scene);
       send(scene, { method: 'GET', id, tag: 'tag' });
@@ -36,9 +35,8 @@ const preconditionRules: readonly Rule[] = [
   }),
   // A write with the tag of what was read before another write.
   rule({
-    group: 'preconditions',
     when: (type) => isTagged(type) && offers('update')(type) && changed(type) !== undefined,
-    title: () => 'If-Match with an old tag, then with the new one',
+    title: 'If-Match with an old tag, then with the new one',
     requests: (scene) => {
       const { type } = scene;
       const field = changed(type);
@@ -62,9 +60,8 @@ const preconditionRules: readonly Rule[] = [
     },
   }),
   rule({
-    group: 'preconditions',
     when: (type) => isTagged(type) && type.preconditions === 'required',
-    title: () => 'writes without If-Match',
+    title: 'writes without If-Match',
     requests: (scene) => {
       const id = obtain(scene);
       for (const call of changing(scene.type)) send(scene, { ...call, id, unguarded: true });
@@ -73,9 +70,8 @@ const preconditionRules: readonly Rule[] = [
   }),
   // A page changes with the records on it and with those before and after.
   rule({
-    group: 'preconditions',
     when: (type) => isTagged(type) && offers('create', 'list')(type) && type.identifier.inRecord,
-    title: () => 'GET of a page, If-None-Match',
+    title: 'GET of a page, If-None-Match',
     requests: (scene) => {
       // The last one is not on the page, nor next to it: only the total tells that it goes.
       const ids = [1, 2, 3].map(() => post(scene, fullest(scene)));
@@ -88,9 +84,8 @@ const preconditionRules: readonly Rule[] = [
   }),
   // What is to be made has no tag that it could match; a write that wants nothing to be there finds something.
   rule({
-    group: 'preconditions',
     when: isTagged,
-    title: () => 'If-Match where nothing is, If-None-Match: *',
+    title: 'If-Match where nothing is, If-None-Match: *',
     requests: (scene) => {
       if (scene.type.operations.has('create'))
         send(scene, { method: 'POST', headers: { 'if-match': '"x"' }, body: fullest(scene) });
@@ -101,16 +96,14 @@ const preconditionRules: readonly Rule[] = [
     },
   }),
   single({
-    group: 'preconditions',
     when: offers('update'),
     calls: (type) => [{ type, method: 'PUT', id: MISSING_ID, body: {}, headers: { 'if-match': '"x"' } }],
   }),
-];
+]);
 
 /** Each write, answered as the client prefers it: with the record, or without. */
-const returning = (prefer: string): Rule =>
+const returning = (prefer: string): Row =>
   rule({
-    group: 'preferences',
     when: (type) => offers('create')(type) || offers('get')(type),
     title: () => `each write with Prefer: ${prefer}`,
     requests: (scene) => {
@@ -127,19 +120,17 @@ const returning = (prefer: string): Rule =>
     },
   });
 
-const preferenceRules: readonly Rule[] = [
+const preferenceRules = table('preferences', [
   returning('return=minimal'),
   returning('return=representation'),
   single({
-    group: 'preferences',
     when: offers('list'),
     calls: (type) => [{ type, method: 'GET', list: { limit: 0 }, headers: { prefer: 'count=none' } }],
   }),
   // The same key with the same body makes one record; with another body it is a mistake.
   rule({
-    group: 'preferences',
     when: (type) => offers('create')(type) && type.fields.size > 0,
-    title: () => 'POST twice with one Idempotency-Key',
+    title: 'POST twice with one Idempotency-Key',
     requests: (scene) => {
       const [body, other] = [fullest(scene), fullest(scene)];
       const more = { headers: { 'idempotency-key': `suite-${(scene.seeds.next += 1)}` }, view: {} };
@@ -151,15 +142,14 @@ const preferenceRules: readonly Rule[] = [
     },
   }),
   rule({
-    group: 'preferences',
     when: offers('create'),
-    title: () => 'POST with an Idempotency-Key that is not one',
+    title: 'POST with an Idempotency-Key that is not one',
     requests: (scene) => {
       for (const key of ['two words', 'x'.repeat(256), ''])
         send(scene, { method: 'POST', body: fullest(scene), headers: { 'idempotency-key': key } });
     },
   }),
-];
+]);
 
 const NOT_ACCEPTED = ['text/html', 'application/json;q=0', 'image/*'];
 const NO_BODIES = ['text/plain', 'application/x-www-form-urlencoded', 'application/xml'];
@@ -173,9 +163,8 @@ const PREFERRED = [
 const unsupported = ({ method }: Call): readonly string[] =>
   method === 'PATCH' ? NO_BODIES : [...NO_BODIES, 'application/merge-patch+json'];
 
-const mediaTypeRules: readonly Rule[] = [
+const mediaTypeRules = table('media types', [
   single({
-    group: 'media types',
     calls: (type) => [
       ...endpoints(type).flatMap((call) => NOT_ACCEPTED.map((accept) => withHeaders(call, { accept }))),
       ...endpoints(type)
@@ -187,24 +176,22 @@ const mediaTypeRules: readonly Rule[] = [
     ],
   }),
   rule({
-    group: 'media types',
     when: offers('list'),
-    title: () => 'GET in the media type that is liked best',
+    title: 'GET in the media type that is liked best',
     requests: (scene) => {
       for (const accept of PREFERRED) send(scene, { method: 'GET', list: { limit: 0 }, headers: { accept } });
     },
   }),
-];
+]);
 
 /** What a client takes of codings. */
 const CODINGS = ['gzip', 'br', 'gzip;q=0.5, br', 'deflate, gzip', 'identity', 'gzip;q=0', 'deflate'];
 const MOST_RECORDS = 25;
 
-const compressionRules: readonly Rule[] = [
+const compressionRules = table('compression', [
   rule({
-    group: 'compression',
     when: (type) => offers('create', 'list')(type) && type.identifier.inRecord,
-    title: () => 'GET of many records, compressed',
+    title: 'GET of many records, compressed',
     requests: (scene) => {
       const first = post(scene, fullest(scene));
       const count = Math.ceil(LONG / JSON.stringify(shownAs(scene, first)).length);
@@ -219,9 +206,8 @@ const compressionRules: readonly Rule[] = [
   }),
   // A refusal of many words, which any service can answer.
   rule({
-    group: 'compression',
     when: (type) => offers('get')(type) || offers('list')(type),
-    title: () => 'a long refusal, compressed',
+    title: 'a long refusal, compressed',
     requests: (scene) => {
       const call = endpoints(scene.type).find(({ method }) => method === 'GET');
       const wrong = Array.from({ length: 40 }, (_, index) => `noSuchParameter${index}=1`);
@@ -229,22 +215,21 @@ const compressionRules: readonly Rule[] = [
         send(scene, { ...call, method: 'GET', wrong, headers: { 'accept-encoding': taken } });
     },
   }),
-];
+]);
 
 const NAMES = ['of-the.suite:1', 'a/b+c=d_e', 'x'.repeat(128), 'two words', '"quoted"', 'x'.repeat(129)];
 
-const nameRules: readonly Rule[] = [
+const nameRules = table('request ids', [
   // The name that a request has: its own, where that may stand in a log.
   rule({
-    group: 'request ids',
-    title: () => 'X-Request-Id',
+    title: 'X-Request-Id',
     requests: (scene) => {
       for (const call of endpoints(scene.type))
         for (const name of NAMES)
           send(scene, withHeaders({ ...call, wrong: ['noSuchParameter=1'] }, { 'x-request-id': name }));
     },
   }),
-];
+]);
 
 export const headerRules: readonly Rule[] = [
   ...mediaTypeRules,

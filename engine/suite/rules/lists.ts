@@ -5,7 +5,7 @@ import { listed, type ListRequest, type OrderRequest } from '../reads.ts';
 import { fullest } from '../samples.ts';
 import { among, list, post, remove, type Scene, send } from '../scene.ts';
 import type { Id } from '../world.ts';
-import { offers, representative, type Rule, rule, single } from './rule.ts';
+import { offers, representative, type Rule, rule, single, table } from './rule.ts';
 
 export const canMake = (type: RecordType): boolean => offers('create', 'list')(type) && type.identifier.inRecord;
 
@@ -116,69 +116,71 @@ export const page = (type: RecordType, wrong: Query, limit = false): Call => ({
 });
 
 const pageRules: readonly Rule[] = [
-  rule({
-    group: 'reads',
-    when: offers('list'),
-    title: () => 'the first three, in each form',
-    requests: (scene) => alike(scene, FIRST_THREE),
-  }),
-  rule<string>({
-    group: 'reads',
-    when: offers('list'),
-    each: ({ type }) => [type.identifier.name, ...representative(comparable(type)).map(({ name }) => name)],
-    title: (name) => `by ${name} desc, in each form`,
-    requests: (scene, name) =>
-      alike(
-        scene,
-        downForms(name).map((form) => [...(FIRST_THREE[0] ?? []), ...form]),
-      ),
-  }),
-  // The page of no record changes with how many there are.
-  rule({
-    group: 'reads',
-    when: offers('list'),
-    title: () => 'the page of no record once more, If-None-Match',
-    requests: (scene) => {
-      const empty = { method: 'GET', list: { offset: 0, limit: 0 }, form: ['_cnd[limit]=0', '_cnd[limit]=0'] } as const;
-      send(scene, { ...empty, tag: 'tag', links: { first: 'first' } });
-      if (scene.type.preconditions !== 'off') send(scene, { ...empty, headers: { 'if-none-match': '"{tag}"' } });
-      send(scene, { ...empty, path: '{+first}', links: { first: 'first' } });
-    },
-  }),
-  rule({
-    group: 'lists',
-    when: canMake,
-    title: () => 'pages, in each form of _cnd[limit]',
-    requests: (scene) => {
-      const all = several(scene, 5);
-      list(scene, all);
-      for (const [request, ...forms] of PAGES) for (const form of forms) list(scene, all, request, { form });
-    },
-  }),
-  rule({
-    group: 'lists',
-    when: canMake,
-    title: () => 'in order, in each form of _cnd[orderBy]',
-    requests: (scene) => {
-      const [first, second] = sortable(scene.type);
-      const down = { path: first, descending: true };
-      const all = several(scene, 5);
-      if (first === second) list(scene, all, { order: [down] });
-      else
-        for (const form of orderForms(first, second))
-          list(scene, all, { order: [down, { path: second, descending: false }] }, { form });
-      list(scene, all, { order: [{ path: scene.type.identifier.name, descending: true }] });
-      list(scene, all, { order: [{ path: first, descending: false }] });
-    },
-  }),
-  single({
-    group: 'lists',
-    when: offers('list'),
-    calls: (type) =>
-      [...BAD_PAGES, ['_cnd[limit]=0', `_cnd[limit]=${type.maxLimit + 1}`], ...badOrders(sortable(type)[0])].map(
-        (wrong) => page(type, wrong),
-      ),
-  }),
+  ...table('reads', [
+    rule({
+      when: offers('list'),
+      title: 'the first three, in each form',
+      requests: (scene) => alike(scene, FIRST_THREE),
+    }),
+    rule<string>({
+      when: offers('list'),
+      each: ({ type }) => [type.identifier.name, ...representative(comparable(type)).map(({ name }) => name)],
+      title: (name) => `by ${name} desc, in each form`,
+      requests: (scene, name) =>
+        alike(
+          scene,
+          downForms(name).map((form) => [...(FIRST_THREE[0] ?? []), ...form]),
+        ),
+    }),
+    // The page of no record changes with how many there are.
+    rule({
+      when: offers('list'),
+      title: 'the page of no record once more, If-None-Match',
+      requests: (scene) => {
+        const empty = {
+          method: 'GET',
+          list: { offset: 0, limit: 0 },
+          form: ['_cnd[limit]=0', '_cnd[limit]=0'],
+        } as const;
+        send(scene, { ...empty, tag: 'tag', links: { first: 'first' } });
+        if (scene.type.preconditions !== 'off') send(scene, { ...empty, headers: { 'if-none-match': '"{tag}"' } });
+        send(scene, { ...empty, path: '{+first}', links: { first: 'first' } });
+      },
+    }),
+  ]),
+  ...table('lists', [
+    rule({
+      when: canMake,
+      title: 'pages, in each form of _cnd[limit]',
+      requests: (scene) => {
+        const all = several(scene, 5);
+        list(scene, all);
+        for (const [request, ...forms] of PAGES) for (const form of forms) list(scene, all, request, { form });
+      },
+    }),
+    rule({
+      when: canMake,
+      title: 'in order, in each form of _cnd[orderBy]',
+      requests: (scene) => {
+        const [first, second] = sortable(scene.type);
+        const down = { path: first, descending: true };
+        const all = several(scene, 5);
+        if (first === second) list(scene, all, { order: [down] });
+        else
+          for (const form of orderForms(first, second))
+            list(scene, all, { order: [down, { path: second, descending: false }] }, { form });
+        list(scene, all, { order: [{ path: scene.type.identifier.name, descending: true }] });
+        list(scene, all, { order: [{ path: first, descending: false }] });
+      },
+    }),
+    single({
+      when: offers('list'),
+      calls: (type) =>
+        [...BAD_PAGES, ['_cnd[limit]=0', `_cnd[limit]=${type.maxLimit + 1}`], ...badOrders(sortable(type)[0])].map(
+          (wrong) => page(type, wrong),
+        ),
+    }),
+  ]),
 ];
 
 const SIZE = 2;
@@ -207,16 +209,14 @@ function thereAndBack(walk: Walk): void {
   turn(walk, '{+first}', 0, { prev: null, next: 'second' });
 }
 
-const cursorRules: readonly Rule[] = [
+const cursorRules = table('paging', [
   rule({
-    group: 'paging',
     when: canMake,
-    title: () => 'page by page in the default order',
+    title: 'page by page in the default order',
     requests: (scene) => thereAndBack(startWalk(scene)),
   }),
   // A field that may be null, downwards.
   rule<Field>({
-    group: 'paging',
     when: canMake,
     each: ({ type }) =>
       comparable(type)
@@ -227,9 +227,8 @@ const cursorRules: readonly Rule[] = [
   }),
   // What was read already goes: the next page is the one that was promised.
   rule({
-    group: 'paging',
     when: (type) => canMake(type) && offers('delete')(type),
-    title: () => 'page by page while records go',
+    title: 'page by page while records go',
     requests: (scene) => {
       const walk = startWalk(scene);
       turn(walk, undefined, 0, { next: 'second' });
@@ -240,16 +239,14 @@ const cursorRules: readonly Rule[] = [
     },
   }),
   rule({
-    group: 'paging',
     when: canMake,
-    title: () => 'the cursor of another list',
+    title: 'the cursor of another list',
     requests: (scene) => {
       turn(startWalk(scene), undefined, 0, { next: 'second' });
       send(scene, { method: 'GET', path: '{+second}', wrong: [`${cnd(scene.type.identifier.name, 'ne')}=1`] });
     },
   }),
   single({
-    group: 'paging',
     when: offers('list'),
     calls: (type) => [
       page(type, ['after=x']),
@@ -259,6 +256,6 @@ const cursorRules: readonly Rule[] = [
       page(type, ['_cnd[limit]=1', '_cnd[limit]=2', 'after=x']),
     ],
   }),
-];
+]);
 
 export const listRules: readonly Rule[] = [...pageRules, ...cursorRules];

@@ -3,7 +3,7 @@ import type { RecordType } from '../../model/model.ts';
 import { type Call, collectionPath, endpoints, itemPath, MISSING_ID, pathOf, takesBody } from '../call.ts';
 import { fullest } from '../samples.ts';
 import { send } from '../scene.ts';
-import { offers, type Rule, rule, single } from './rule.ts';
+import { offers, type Rule, rule, single, table } from './rule.ts';
 
 const MISPLACED = ['_cnd[limit][1]=1', '_cnd[orderBy]=x'];
 const MALFORMED = ['_cnd=1', '_cnd[]=1', '_cnd[x', 'limit=1', 'orderBy=x', 'include=&include=', '%', '%ff=1'];
@@ -40,9 +40,8 @@ function precedence(call: Call): readonly Call[] {
   ];
 }
 
-const errors: readonly Rule[] = [
+const errors = table('errors', [
   single({
-    group: 'errors',
     calls: (type) => [
       ...[
         `${collectionPath(type)}-none`,
@@ -65,9 +64,8 @@ const errors: readonly Rule[] = [
     ],
   }),
   rule({
-    group: 'errors',
     when: offers('create'),
-    title: () => 'POST with a fault in each field',
+    title: 'POST with a fault in each field',
     requests: (scene) => {
       const bad = scene.type.defaultVariant.fields
         .filter(({ readOnly }) => !readOnly)
@@ -81,7 +79,7 @@ const errors: readonly Rule[] = [
         send(scene, { method: 'POST', body: { ...fullest(scene), ...Object.fromEntries(bad) } });
     },
   }),
-];
+]);
 
 const keysText = (count: number): string =>
   `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(',')}}`;
@@ -89,9 +87,8 @@ const itemsText = (count: number): string => `{"k":[${Array.from({ length: count
 const levelsText = (count: number): string => `${'{"k":'.repeat(count)}1${'}'.repeat(count)}`;
 
 /** At the limit a request is looked at, beyond it is refused before anything else. */
-const limits: readonly Rule[] = [
+const limits = table('limits', [
   single({
-    group: 'limits',
     calls: (type, { bodyLimit, bodyKeys, bodyItems, bodyDepth, urlLimit }) => {
       const [first] = writing(type);
       const texts = [
@@ -106,7 +103,7 @@ const limits: readonly Rule[] = [
       ];
     },
   }),
-];
+]);
 
 function padded(call: Call, bytes: number): readonly Call[] {
   const large = { ...call, padTo: bytes + 1 };

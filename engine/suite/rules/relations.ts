@@ -5,7 +5,7 @@ import { linkTo, MISSING_ID } from '../call.ts';
 import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
 import { get, post, put, remove, type Scene, send, shownAs } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
-import { offers, type Rule, rule } from './rule.ts';
+import { offers, type Row, type Rule, rule, table } from './rule.ts';
 
 /** A rule about each relation of a type whose records can be made; `when` says about which. */
 const about = (
@@ -13,9 +13,8 @@ const about = (
   when: (relation: Relation) => boolean,
   requests: (scene: Scene, relation: Relation) => void,
   operations: readonly string[] = ['create', 'update'],
-): Rule =>
+): Row =>
   rule<Relation>({
-    group: 'relations',
     when: offers(...operations),
     each: ({ type }) => [...type.relations.values()].filter(when),
     title: ({ name }) => `${name}, ${title}`,
@@ -64,7 +63,7 @@ function through(type: RecordType, relation: Relation, id: Id, first: Id, key: J
   });
 }
 
-const accepted: readonly Rule[] = [
+const accepted = table('relations', [
   about(
     'created with the record, read at each depth, written back, deleted',
     always,
@@ -152,9 +151,9 @@ const accepted: readonly Rule[] = [
       get(scene, second);
     }
   }),
-];
+]);
 
-const refused: readonly Rule[] = [
+const refused = table('relations', [
   about(
     'left out on create, null, or a record that is not there',
     ({ required }) => required,
@@ -273,6 +272,6 @@ const refused: readonly Rule[] = [
       get(scene, id);
     },
   ),
-];
+]);
 
 export const relationRules: readonly Rule[] = [...accepted, ...refused];

@@ -8,40 +8,43 @@ import { caseOf, type Context, type Scene, send } from '../scene.ts';
 /** The cases of one kind for one record type. */
 export type Rule = (context: Context) => readonly Case[];
 
-interface Row<Subject> {
-  readonly group: string;
+/** A rule that does not know yet which group its cases belong to. */
+export type Row = (group: string) => Rule;
+
+export const table = (group: string, rows: readonly Row[]): readonly Rule[] => rows.map((row) => row(group));
+
+type When = (type: RecordType, deployment: Deployment) => boolean;
+
+interface RuleOf<Subject> {
   /** The types that it holds for, and what must be known of the service. */
-  readonly when?: (type: RecordType, deployment: Deployment) => boolean;
+  readonly when?: When;
   /** What each case is about, where there is more than one. */
   readonly each?: (context: Context) => readonly Subject[];
-  readonly title: (subject: Subject, type: RecordType) => string;
+  readonly title: string | ((subject: Subject, type: RecordType) => string);
   readonly requests: (scene: Scene, subject: Subject) => void;
 }
 
 export const rule =
-  <Subject = undefined>({ group, when = () => true, each, title, requests }: Row<Subject>): Rule =>
+  <Subject = undefined>({ when = () => true, each, title, requests }: RuleOf<Subject>): Row =>
+  (group) =>
   (context) => {
     const { type, deployment } = context;
     if (!when(type, deployment)) return [];
     const subjects = each ? each(context) : [undefined as Subject];
-    return subjects.flatMap(
-      (subject) =>
-        caseOf(context, { group, title: `${type.path}: ${title(subject, type)}` }, (scene) =>
-          requests(scene, subject),
-        ) ?? [],
-    );
+    return subjects.flatMap((subject) => {
+      const text = typeof title === 'string' ? title : title(subject, type);
+      return caseOf(context, { group, title: `${type.path}: ${text}` }, (scene) => requests(scene, subject)) ?? [];
+    });
   };
 
 interface Requests {
-  readonly group: string;
-  readonly when?: (type: RecordType, deployment: Deployment) => boolean;
+  readonly when?: When;
   readonly calls: (type: RecordType, deployment: Deployment) => readonly Call[];
 }
 
 /** Requests that need nothing: each is a case, and its own title. */
-export const single = ({ group, when, calls }: Requests): Rule =>
+export const single = ({ when, calls }: Requests): Row =>
   rule<Call>({
-    group,
     ...(when ? { when } : {}),
     each: ({ type, deployment }) => calls(type, deployment),
     title: titleOf,

@@ -5,54 +5,48 @@ import type { Deployment } from '../deployment.ts';
 import { fullest } from '../samples.ts';
 import { get, post, put, send } from '../scene.ts';
 import { breadth } from './views.ts';
-import { offers, type Rule, rule, single } from './rule.ts';
+import { offers, type Rule, rule, single, table } from './rule.ts';
 
 const reads = ({ method }: Call): boolean => method === 'GET';
 
-const access: readonly Rule[] = (['nobody', 'stranger'] as const)
-  .map((as) =>
-    // Not even whether there is something.
-    rule({
-      group: 'access',
-      when: (_, { guarded }) => guarded === true,
-      title: () => `every request as ${as}`,
-      requests: (scene) => {
-        const { type } = scene;
-        const others = [
-          { method: 'OPTIONS' },
-          { method: 'GET', path: `${collectionPath(type)}-none` },
-          { method: 'HEAD' },
-        ];
-        for (const call of [...endpoints(type), ...others]) send(scene, { ...call, as });
-      },
-    }),
-  )
-  .concat([
-    single({
-      group: 'access',
-      when: (_, { guarded, hasReader }) => guarded === true && hasReader === true,
-      calls: (type) =>
-        endpoints(type)
-          .filter((call) => !reads(call))
-          .map((call) => ({ ...call, as: 'reader' })),
-    }),
-    rule({
-      group: 'access',
-      when: (_, { guarded, hasReader }) => guarded === true && hasReader === true,
-      title: () => 'with a token that may only read: reads, and what is offered',
-      requests: (scene) => {
-        if (offers('list')(scene.type)) send(scene, { method: 'GET', list: { limit: 0 }, as: 'reader' });
-        for (const id of [undefined, MISSING_ID]) send(scene, { method: 'OPTIONS', id, as: 'reader' });
-      },
-    }),
-  ]);
+/** A service that needs tokens, and a replay that has one which may only read. */
+const isReadable = (_: unknown, { guarded, hasReader }: Deployment): boolean => guarded === true && hasReader === true;
+
+const access = table('access', [
+  // Not even whether there is something.
+  rule<'nobody' | 'stranger'>({
+    when: (_, { guarded }) => guarded === true,
+    each: () => ['nobody', 'stranger'],
+    title: (as) => `every request as ${as}`,
+    requests: (scene, as) => {
+      const { type } = scene;
+      const others = [
+        { method: 'OPTIONS' },
+        { method: 'GET', path: `${collectionPath(type)}-none` },
+        { method: 'HEAD' },
+      ];
+      for (const call of [...endpoints(type), ...others]) send(scene, { ...call, as });
+    },
+  }),
+  single({
+    when: isReadable,
+    calls: (type) => endpoints(type).flatMap((call) => (reads(call) ? [] : { ...call, as: 'reader' })),
+  }),
+  rule({
+    when: isReadable,
+    title: 'with a token that may only read: reads, and what is offered',
+    requests: (scene) => {
+      if (offers('list')(scene.type)) send(scene, { method: 'GET', list: { limit: 0 }, as: 'reader' });
+      for (const id of [undefined, MISSING_ID]) send(scene, { method: 'OPTIONS', id, as: 'reader' });
+    },
+  }),
+]);
 
 const STRANGER = 'https://elsewhere.example';
 
 /** Pages of other origins (Fetch standard, CORS protocol): those that are named may ask and see, others may not. */
-const cors: readonly Rule[] = [
+const cors = table('cors', [
   rule<string>({
-    group: 'cors',
     when: (_, { corsOrigins }) => corsOrigins !== undefined,
     each: ({ deployment: { corsOrigins = [] } }) => [...corsOrigins.filter((origin) => origin !== '*'), STRANGER],
     title: (origin) => `from ${origin}`,
@@ -67,80 +61,47 @@ const cors: readonly Rule[] = [
         send(scene, { ...call, wrong: ['noSuchParameter=1'], headers: { origin } });
     },
   }),
-];
+]);
 
 const closed = { 'cache-control': 'no-cache', connection: 'close' } as const;
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+const SHORT = 'Connection: close\r\nContent-Length: 2\r\n\r\n{}';
 
 /** No case takes longer than this to be answered, in milliseconds. */
 const PATIENCE = 5_000;
 
-interface Bytes {
-  readonly what: string;
-  readonly bytes: string;
-  readonly status: number;
-  readonly code: NonNullable<ExpectedProblem['code']>;
-}
+type Bytes = readonly [what: string, bytes: string, status: number, code: NonNullable<ExpectedProblem['code']>];
 
 /** What the oracle cannot read: bytes that are not an HTTP request, never become one, or are for another service. */
-function rawRequests(
-  path: string,
-  { headerLimit, requestTimeout = Infinity, refusesHosts }: Deployment,
-): readonly Bytes[] {
+function rawRequests(path: string, { headerLimit = Infinity, requestTimeout = Infinity, refusesHosts }: Deployment) {
   const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
+  const elsewhere = head.replace('localhost', 'rebound.invalid');
   const smuggled = 'DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n';
-  const bad = { status: 400, code: 'bad-request' } as const;
-  return [
-    { what: 'that are not HTTP', bytes: 'HELLO\r\n\r\n', ...bad },
-    {
-      what: 'with a length and chunks',
-      bytes: `${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
-      ...bad,
-    },
-    { what: 'with two hosts', bytes: `${head}Host: localhost\r\nContent-Length: 2\r\n\r\n{}`, ...bad },
-    { what: 'with two codings', bytes: `${head}Transfer-Encoding: gzip, chunked\r\n\r\n${smuggled}`, ...bad },
-    { what: 'with chunks in HTTP/1.0', bytes: `${head.replace('/1.1', '/1.0')}${CHUNKED}`, ...bad },
-    ...(headerLimit === undefined
-      ? []
-      : [
-          {
-            what: `with more than ${headerLimit} bytes of headers`,
-            bytes: `${head}X-Filler: ${'a'.repeat(headerLimit)}\r\n\r\n`,
-            status: 431,
-            code: 'headers-too-large',
-          } as const,
-        ]),
-    ...(refusesHosts
-      ? [
-          {
-            what: 'for another host',
-            bytes: `${head.replace('localhost', 'rebound.invalid')}Connection: close\r\nContent-Length: 2\r\n\r\n{}`,
-            status: 421,
-            code: 'misdirected-request',
-          } as const,
-        ]
-      : []),
-    ...(requestTimeout > PATIENCE
-      ? []
-      : [
-          {
-            what: 'whose body never ends',
-            bytes: `${head}Content-Length: 10\r\n\r\n{`,
-            status: 408,
-            code: 'request-timeout',
-          } as const,
-        ]),
+  const bad = [400, 'bad-request'] as const;
+  const both = 'Content-Length: 2\r\nTransfer-Encoding: chunked';
+  const all: readonly (readonly [isKnown: boolean, ...Bytes])[] = [
+    [true, 'that are not HTTP', 'HELLO\r\n\r\n', ...bad],
+    [true, 'with a length and chunks', `${head}${both}\r\n\r\n0\r\n\r\n${smuggled}`, ...bad],
+    [true, 'with two hosts', `${head}Host: localhost\r\nContent-Length: 2\r\n\r\n{}`, ...bad],
+    [true, 'with two codings', `${head}Transfer-Encoding: gzip, chunked\r\n\r\n${smuggled}`, ...bad],
+    [true, 'with chunks in HTTP/1.0', `${head.replace('/1.1', '/1.0')}${CHUNKED}`, ...bad],
+    [headerLimit < Infinity, 'with too large headers', filled(head, headerLimit), 431, 'headers-too-large'],
+    [refusesHosts === true, 'for another host', `${elsewhere}${SHORT}`, 421, 'misdirected-request'],
+    [requestTimeout <= PATIENCE, 'whose body never ends', `${head}Content-Length: 10\r\n\r\n{`, 408, 'request-timeout'],
   ];
+  return all.flatMap(([isKnown, ...bytes]) => (isKnown ? [bytes] : []));
 }
+
+const filled = (head: string, bytes: number): string =>
+  bytes < Infinity ? `${head}X-Filler: ${'a'.repeat(bytes)}\r\n\r\n` : head;
 
 const isDirect = (_: unknown, { direct }: Deployment): boolean => direct === true;
 
 const wire = rule<Bytes>({
-  group: 'wire',
   when: isDirect,
   each: ({ type, deployment }) => rawRequests(collectionPath(type), deployment),
-  title: ({ what }) => `bytes ${what}`,
-  requests: ({ type, steps }, { bytes, status, code }) =>
+  title: ([what]) => `bytes ${what}`,
+  requests: ({ type, steps }, [, bytes, status, code]) =>
     void steps.push({
       request: { method: 'POST', path: collectionPath(type), raw: bytes },
       expect: { status, headers: closed, problem: { code, unaddressed: true } },
@@ -158,9 +119,8 @@ const unchanged = (method: string, path: string, expect: Expectation, more: Part
 });
 
 /** What operators ask is about no record; the oracle does not know it. */
-const health: readonly Rule[] = [
+const health = table('health', [
   rule({
-    group: 'health',
     when: isDirect,
     title: () => `${LIVE}, ${READY}`,
     requests: ({ steps }) => {
@@ -179,7 +139,6 @@ const health: readonly Rule[] = [
   }),
   // Clients are told to go elsewhere; requests that still come are answered, each as the last one of its connection.
   rule({
-    group: 'health',
     when: (type, { direct }) => direct === true && offers('list')(type),
     title: () => `${READY} and a list, service stopping`,
     requests: (scene) => {
@@ -188,7 +147,7 @@ const health: readonly Rule[] = [
       send(scene, { method: 'GET', list: { limit: 0 } }, last);
     },
   }),
-];
+]);
 
 /** Each write waits for a while before it is given up, so few stand for all. */
 const FAILURES = [
@@ -199,7 +158,6 @@ const FAILURES = [
 
 /** Writes are refused whole, and go on afterwards. */
 const storage = rule<(typeof FAILURES)[number]>({
-  group: 'storage',
   when: offers('create', 'get', 'update', 'delete'),
   each: () => FAILURES,
   title: ([given, methods]) => `${methods.join(', ')}, ${given}`,
@@ -226,7 +184,6 @@ const MOST_REQUESTS = 3000;
 
 /** How often a client may ask: it is told what is left, and then when to come again. */
 const rates = rule({
-  group: RATES,
   when: (type, { rateLimit = Infinity }) => rateLimit <= MOST_REQUESTS && endpoints(type).some(reads),
   title: (_, type) => `more requests for ${collectionPath(type)} than a minute may have`,
   requests: (scene) => {
@@ -259,4 +216,10 @@ const rates = rule({
 export const settingRules: readonly Rule[] = [...cors, ...access];
 
 /** Rules that have nothing to do with types: they show at the first one that can show them. */
-export const serviceRules: readonly Rule[] = [breadth, wire, ...health, storage, rates];
+export const serviceRules: readonly Rule[] = [
+  ...table('views', [breadth]),
+  ...table('wire', [wire]),
+  ...health,
+  ...table('storage', [storage]),
+  ...table(RATES, [rates]),
+];

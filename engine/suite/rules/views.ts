@@ -4,7 +4,7 @@ import { type Call, endpoints, linkTo, parameter } from '../call.ts';
 import type { ViewRequest } from '../reads.ts';
 import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
 import { type Context, get, list, post, put, remove, send, shownAs } from '../scene.ts';
-import { offers, type Rule, rule, single } from './rule.ts';
+import { offers, type Rule, rule, single, table } from './rule.ts';
 
 /** Every relation path up to some depth, in the order of the descriptors. */
 function relationPaths(type: RecordType, depth: number): readonly string[] {
@@ -62,60 +62,58 @@ const badViews = (type: RecordType): readonly (readonly [key: string, value: str
 const readings = (type: RecordType): readonly Call[] => endpoints(type).filter(({ method }) => method === 'GET');
 
 export const viewRules: readonly Rule[] = [
-  rule<ViewRequest>({
-    group: 'views',
-    when: offers('create'),
-    each: viewsOf,
-    title: (view) => `?${queryOf(view)}, each operation`,
-    requests: (scene, view) => {
-      const id = post(scene, nestedBody(scene), { view });
-      get(scene, id, { view });
-      list(scene, [id], {}, { view });
-      put(scene, id, {}, { view });
-      remove(scene, id, { view });
-    },
-  }),
-  // Written back to the same address, query included, an answer changes nothing.
-  rule<ViewRequest>({
-    group: 'views',
-    when: offers('update'),
-    each: (context) => [{}, ...viewsOf(context)],
-    title: (view) => `PUT ?${queryOf(view)} what GET answered`,
-    requests: (scene, view) => {
-      const id = scene.type.operations.has('create') ? post(scene, nestedBody(scene), { view }) : obtain(scene);
-      get(scene, id, { view });
-      put(scene, id, shownAs(scene, id, view), { view });
-      get(scene, id);
-    },
-  }),
-  single({
-    group: 'views',
-    calls: (type) =>
-      readings(type).flatMap((call) =>
-        badViews(type).map(([key, value]) => ({ ...call, wrong: [parameter(key, value)] })),
-      ),
-  }),
-
-  // One record is one line, which is JSON by itself.
-  rule({
-    group: 'formats',
-    when: (type) => offers('create', 'list')(type) && type.identifier.inRecord,
-    title: () => 'GET as application/x-ndjson',
-    requests: (scene) =>
-      list(scene, [post(scene, fullest(scene))], {}, { headers: { accept: 'application/x-ndjson' } }),
-  }),
-  // A table begins with its names; relations have no place in it.
-  rule({
-    group: 'formats',
-    when: offers('list'),
-    title: () => 'GET as text/csv',
-    requests: (scene) => {
-      const call = { method: 'GET', headers: { accept: 'text/csv' } };
-      const { identifier, defaultVariant, relations } = scene.type;
-      if (identifier.inRecord || defaultVariant.fields.length > 0) send(scene, { ...call, list: { limit: 0 } });
-      for (const name of [...relations.keys()].slice(0, 1)) send(scene, { ...call, view: { include: [name] } });
-    },
-  }),
+  ...table('views', [
+    rule<ViewRequest>({
+      when: offers('create'),
+      each: viewsOf,
+      title: (view) => `?${queryOf(view)}, each operation`,
+      requests: (scene, view) => {
+        const id = post(scene, nestedBody(scene), { view });
+        get(scene, id, { view });
+        list(scene, [id], {}, { view });
+        put(scene, id, {}, { view });
+        remove(scene, id, { view });
+      },
+    }),
+    // Written back to the same address, query included, an answer changes nothing.
+    rule<ViewRequest>({
+      when: offers('update'),
+      each: (context) => [{}, ...viewsOf(context)],
+      title: (view) => `PUT ?${queryOf(view)} what GET answered`,
+      requests: (scene, view) => {
+        const id = scene.type.operations.has('create') ? post(scene, nestedBody(scene), { view }) : obtain(scene);
+        get(scene, id, { view });
+        put(scene, id, shownAs(scene, id, view), { view });
+        get(scene, id);
+      },
+    }),
+    single({
+      calls: (type) =>
+        readings(type).flatMap((call) =>
+          badViews(type).map(([key, value]) => ({ ...call, wrong: [parameter(key, value)] })),
+        ),
+    }),
+  ]),
+  ...table('formats', [
+    // One record is one line, which is JSON by itself.
+    rule({
+      when: (type) => offers('create', 'list')(type) && type.identifier.inRecord,
+      title: 'GET as application/x-ndjson',
+      requests: (scene) =>
+        list(scene, [post(scene, fullest(scene))], {}, { headers: { accept: 'application/x-ndjson' } }),
+    }),
+    // A table begins with its names; relations have no place in it.
+    rule({
+      when: offers('list'),
+      title: 'GET as text/csv',
+      requests: (scene) => {
+        const call = { method: 'GET', headers: { accept: 'text/csv' } };
+        const { identifier, defaultVariant, relations } = scene.type;
+        if (identifier.inRecord || defaultVariant.fields.length > 0) send(scene, { ...call, list: { limit: 0 } });
+        for (const name of [...relations.keys()].slice(0, 1)) send(scene, { ...call, view: { include: [name] } });
+      },
+    }),
+  ]),
 ];
 
 /** So many records, times themselves, are one too many. */
@@ -129,7 +127,6 @@ const sharing = (type: RecordType): Relation | undefined =>
 
 /** A view that reaches more records than one answer may hold, made of few: each of them is related to all. */
 export const breadth = rule({
-  group: 'views',
   when: (type) => offers('create')(type) && type.identifier.inRecord && sharing(type) !== undefined,
   title: () => `${COUNT} records that are all related`,
   requests: (scene) => {

@@ -6,7 +6,7 @@ import { entriesOf } from '../json-tree.ts';
 import { childBody, fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { get, isRemovable, list, post, put, remove, type Scene, send } from '../scene.ts';
 import { type Id, idValue, isField } from '../world.ts';
-import { offers, type Rule, rule, single } from './rule.ts';
+import { offers, type Row, type Rule, rule, single, table } from './rule.ts';
 
 /** What GET says of its answer, HEAD says without it. */
 function sameHead(scene: Scene, call: Pick<Call, 'id' | 'list'>): void {
@@ -14,9 +14,8 @@ function sameHead(scene: Scene, call: Pick<Call, 'id' | 'list'>): void {
 }
 
 /** A record from its creation to its end. */
-const life = (title: string, bodyOf: (scene: Scene) => JsonObject): Rule =>
+const life = (title: string, bodyOf: (scene: Scene) => JsonObject): Row =>
   rule({
-    group: 'operations',
     when: offers('create'),
     title: () => `POST ${title}, read it, delete it`,
     requests: (scene) => {
@@ -32,9 +31,8 @@ const life = (title: string, bodyOf: (scene: Scene) => JsonObject): Rule =>
   });
 
 /** Keys that are left out stay as they are, and nothing is written where nothing differs. */
-const updates = (method: string): Rule =>
+const updates = (method: string): Row =>
   rule({
-    group: 'operations',
     when: offers('update'),
     title: () => `${method} all fields, some, none`,
     requests: (scene) => {
@@ -56,15 +54,14 @@ const NOT_GIVEN = [0, -1, 1.5, '1', true, [], {}, MAX_GIVEN_IDENTIFIER + 1, 1e30
 
 const itemEndpoints = (type: RecordType): readonly Call[] => endpoints(type).filter(({ id }) => id !== undefined);
 
-const operationRules: readonly Rule[] = [
+const operationRules = table('operations', [
   life('the smallest record', smallest),
   life('the fullest record', fullest),
   updates('PUT'),
   updates('PATCH'),
   rule({
-    group: 'operations',
     when: offers('get', 'update'),
-    title: () => 'PUT what GET answered',
+    title: 'PUT what GET answered',
     requests: (scene) => {
       const id = obtain(scene);
       get(scene, id);
@@ -74,9 +71,8 @@ const operationRules: readonly Rule[] = [
     },
   }),
   rule({
-    group: 'operations',
     when: offers('list'),
-    title: () => 'HEAD of the list',
+    title: 'HEAD of the list',
     requests: (scene) => {
       sameHead(scene, { list: { limit: 0 } });
       send(scene, { method: 'HEAD' });
@@ -84,9 +80,8 @@ const operationRules: readonly Rule[] = [
   }),
   // What a type does not offer happens to no record of it.
   rule({
-    group: 'operations',
     when: (type) => offers('create', 'get')(type) && !offers('update')(type),
-    title: () => 'nothing updates a record',
+    title: 'nothing updates a record',
     requests: (scene) => {
       const id = post(scene, fullest(scene));
       for (const method of ['PUT', 'PATCH', 'POST']) send(scene, { method, id, body: fullest(scene) });
@@ -97,7 +92,6 @@ const operationRules: readonly Rule[] = [
   }),
   // Methods that a path lacks are refused before anything else is looked at; OPTIONS says which it has.
   single({
-    group: 'operations',
     calls: (type) =>
       [{ type }, { type, id: MISSING_ID }].flatMap((place) =>
         ALL_METHODS.filter((one) => one === 'OPTIONS' || !allowedMethods(type, 'id' in place).includes(one)).map(
@@ -109,16 +103,15 @@ const operationRules: readonly Rule[] = [
         ),
       ),
   }),
-];
+]);
 
 const hasIdentifiers =
   (...operations: readonly string[]) =>
   (type: RecordType): boolean =>
     offers(...operations)(type) && type.identifier.inRecord;
 
-const identifierRules: readonly Rule[] = [
+const identifierRules = table('identifiers', [
   rule<Call>({
-    group: 'identifiers',
     each: ({ type }) => itemEndpoints(type),
     title: ({ method }) => `${method} with malformed identifiers`,
     requests: (scene, endpoint) => {
@@ -126,11 +119,10 @@ const identifierRules: readonly Rule[] = [
         send(scene, { ...endpoint, id: undefined, path: `${collectionPath(scene.type)}/${text}` });
     },
   }),
-  single({ group: 'identifiers', calls: itemEndpoints }),
+  single({ calls: itemEndpoints }),
   rule({
-    group: 'identifiers',
     when: hasIdentifiers('create'),
-    title: () => 'POST with an identifier that is taken',
+    title: 'POST with an identifier that is taken',
     requests: (scene) => {
       const id = post(scene, fullest(scene));
       send(scene, { method: 'POST', body: { ...fullest(scene), ...linkTo(scene.type, id) } });
@@ -138,9 +130,8 @@ const identifierRules: readonly Rule[] = [
     },
   }),
   rule({
-    group: 'identifiers',
     when: hasIdentifiers('create'),
-    title: () => 'POST with an identifier that is free, or null',
+    title: 'POST with an identifier that is free, or null',
     requests: (scene) => {
       const { type } = scene;
       const id = post(scene, { ...fullest(scene), [type.identifier.name]: null });
@@ -151,7 +142,6 @@ const identifierRules: readonly Rule[] = [
     },
   }),
   rule({
-    group: 'identifiers',
     when: offers('create'),
     title: (_, { identifier }) => `POST with ${identifier.name} that no record may have`,
     requests: (scene) => {
@@ -162,7 +152,6 @@ const identifierRules: readonly Rule[] = [
   }),
   // The identifier may stand in the body of PUT only if it is the record's own.
   rule({
-    group: 'identifiers',
     when: hasIdentifiers('update'),
     title: (_, { identifier }) => `PUT with ${identifier.name} in the body`,
     requests: (scene) => {
@@ -172,7 +161,7 @@ const identifierRules: readonly Rule[] = [
       get(scene, other);
     },
   }),
-];
+]);
 
 /** Values for every member of the index; each call gives others. */
 const memberValues = (scene: Scene, { members }: Index): JsonObject =>
@@ -202,9 +191,8 @@ const uniqueFields = ({ fields }: Relation): readonly Field[] =>
 /** Records of their own that can go. */
 const deletable = ({ target }: Relation): boolean => offers('create', 'delete')(target);
 
-const conflictRules: readonly Rule[] = [
+const conflictRules = table('conflicts', [
   rule<Index>({
-    group: 'conflicts',
     when: offers('create'),
     each: ({ type }) => uniqueOf(type),
     title: ({ members }) => `POST the same ${members.map(({ name }) => name).join(', ')} twice`,
@@ -225,7 +213,6 @@ const conflictRules: readonly Rule[] = [
     },
   }),
   rule<ReturnType<typeof spellings>[number]>({
-    group: 'conflicts',
     when: offers('create'),
     each: ({ type }) =>
       uniqueOf(type)
@@ -239,7 +226,6 @@ const conflictRules: readonly Rule[] = [
   }),
   // A new nested record conflicts after its parent and its elder sister are written: nothing of them stays.
   rule<readonly [Relation, Field]>({
-    group: 'conflicts',
     when: offers('create'),
     each: ({ type }) =>
       relationsOf(type)
@@ -273,7 +259,6 @@ const conflictRules: readonly Rule[] = [
   }),
   // Deleting a record that another one belongs to is refused, or the other goes too, or it loses the link.
   rule<Relation>({
-    group: 'conflicts',
     when: offers('create'),
     each: ({ type }) => relationsOf(type).filter((relation) => relation.link.at === 'source' && deletable(relation)),
     title: ({ name, target }) => `DELETE ${target.path} that ${name} refers to`,
@@ -287,7 +272,6 @@ const conflictRules: readonly Rule[] = [
   }),
   // The rows of a join table go with either side.
   rule<Relation>({
-    group: 'conflicts',
     when: offers('create'),
     each: ({ type }) => relationsOf(type).filter((relation) => relation.link.at === 'join' && deletable(relation)),
     title: ({ name, target }) => `DELETE ${target.path} that is among ${name}`,
@@ -298,7 +282,7 @@ const conflictRules: readonly Rule[] = [
       get(scene, id);
     },
   }),
-];
+]);
 
 /** More cases than this are not made of one limit. */
 const MOST_ROWS = 50;
@@ -312,7 +296,6 @@ const isSet = ({ toMany, nested, link, target }: Relation): boolean =>
 
 /** One write touches no more rows than the service allows. */
 const manyRows = rule<Relation>({
-  group: 'limits',
   when: (type, { writeRows = Infinity }) => writeRows <= MOST_ROWS && offers('create', 'get', 'update', 'delete')(type),
   each: ({ type }) => relationsOf(type).filter(isSet),
   title: ({ name }) => `${name} of more rows than one write may touch`,
@@ -332,4 +315,9 @@ const manyRows = rule<Relation>({
   },
 });
 
-export const writeRules: readonly Rule[] = [...operationRules, ...identifierRules, ...conflictRules, manyRows];
+export const writeRules: readonly Rule[] = [
+  ...operationRules,
+  ...identifierRules,
+  ...conflictRules,
+  ...table('limits', [manyRows]),
+];
