@@ -1,4 +1,4 @@
-/** What the oracle refuses before any record is looked at: who asks, where, how, how much, and what the query says. */
+/** What the oracle refuses before it looks at any record: by sender, path, method, headers, size and query. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { allowedMethods, type Call, collectionPath, METHODS, pathOf, takesBody } from './call.ts';
 import type { Condition } from './case.ts';
@@ -66,7 +66,7 @@ export const header = ({ headers = {} }: Call, name: string): string | undefined
 export const isPreflight = (call: Call): boolean =>
   call.method === 'OPTIONS' && header(call, 'access-control-request-method') !== undefined;
 
-/** Who asks, where, and how: everything that is refused before body and query are looked at. */
+/** Everything that is refused before the query and the body are read. */
 export function admit({ call, deployment }: Setting): void {
   const { type, method, as } = call;
   const { urlLimit = Infinity } = deployment;

@@ -1,4 +1,4 @@
-/** The variables of a case: what each stands for in the database at hand. */
+/** The variables of a case, and what each stands for in the database at hand. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
 export type Bindings = Map<string, JsonValue>;
@@ -7,7 +7,7 @@ const PLACEHOLDER = /\{([^{}]+)\}/g;
 
 export const reference = (name: string): JsonObject => ({ $ref: name });
 
-/** The name in `{ "$ref": name }`, or undefined where the value is something else. */
+/** The name in `{ "$ref": name }`; undefined for any other value. */
 export function referenceName(value: JsonValue | undefined): string | undefined {
   const name = isObject(value) ? value['$ref'] : undefined;
   return typeof name === 'string' ? name : undefined;
@@ -19,15 +19,11 @@ function bound(name: string, bindings: Bindings): JsonValue {
   return value;
 }
 
-/** A path with its variables filled in; one that begins with `+` stands for a piece of a path, and is not encoded. */
+/** A path with its variables filled in; one that begins with `+` stands for part of a path and is not encoded. */
 export const fillPath = (path: string, bindings: Bindings): string =>
   path.replaceAll(PLACEHOLDER, (_, name: string) =>
     name.startsWith('+') ? String(bound(name.slice(1), bindings)) : encodeURIComponent(String(bound(name, bindings))),
   );
-
-function merged(parts: readonly JsonValue[], bindings: Bindings): JsonObject {
-  return Object.assign({}, ...parts.map((part) => fill(part, bindings))) as JsonObject;
-}
 
 /** Headers with their variables filled in. */
 export const fillHeaders = (headers: Readonly<Record<string, string>>, bindings: Bindings): Record<string, string> =>
@@ -44,17 +40,16 @@ export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   if (!isObject(value)) return value;
   const name = referenceName(value);
   if (name !== undefined) return bound(name, bindings);
-  if (Array.isArray(value['$merge'])) return merged(value['$merge'], bindings);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
 }
 
-/** Names of identifiers hold a colon: `Order:1`. Two of one type never stand for the same record. */
+/** Variables for identifiers have a colon: `Order:1`. No two of one type stand for the same record. */
 function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {
   const prefix = name.slice(0, name.indexOf(':') + 1);
   return [...bindings].some(([other, taken]) => taken === value && other.startsWith(prefix));
 }
 
-/** Binds a variable to what an answer shows, or says why it cannot stand for that. */
+/** Binds a variable to what an answer shows, or says what was expected instead. */
 export function bind(name: string, value: JsonValue, bindings: Bindings): string | undefined {
   if (name.includes(':')) {
     if (!Number.isSafeInteger(value) || Number(value) < 1) return 'a new identifier';

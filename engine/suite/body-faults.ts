@@ -103,7 +103,7 @@ interface Members {
 /** Two values for one key, two contents for one set, two targets for one link: both places of each. */
 class Contradictions extends Facts {
   readonly sets = new Map<string, Members>();
-  /** Who says to be whose child, beside the sets. */
+  /** Children that name their parent, beside the sets. */
   readonly claims: Claim[] = [];
   readonly linked = new Set<string>();
 

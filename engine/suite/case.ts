@@ -4,28 +4,27 @@ import type { ProblemCode } from '../problem.ts';
 
 /**
  * Paths hold variables as `{Order:1}`, bodies as `{ "$ref": "Order:1" }`. The first answer that shows the value
- * of a variable binds it; `{*}` in a header is any word. `{ "$merge": [a, b] }` is a with the keys of b; `{ "$json": text }` is
- * exactly that text. An object with `$keys` has these keys in this order.
+ * of a variable binds it; `{*}` in a header is any word. `{ "$json": text }` is exactly that text. An object with `$keys` has these keys in this order.
  */
 export interface Request {
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
-  /** The bytes to send where no `body` can stand for them. */
+  /** The text to send, where no `body` can express it. */
   readonly text?: string;
-  /** Spaces are added to the body until it has so many bytes. */
+  /** Spaces are added to the body until it has this many bytes. */
   readonly padTo?: number;
-  /** What goes over the wire, byte by byte, instead of all that; the answer is whatever comes before the connection ends. */
+  /** The bytes to send instead of all that, on a connection of their own; the answer is what arrives before it ends. */
   readonly raw?: string;
-  /** Who sends it, where that is not the one whose token is replayed with. */
+  /** The sender, if it is not the one whose token the replay uses. */
   readonly as?: Sender;
 }
 
-/** Somebody without a token, with one that nobody gave out, or with one that may read everything and write nothing. */
+/** A client without a token, with a token that does not exist, or with one that may only read. */
 export type Sender = 'nobody' | 'stranger' | 'reader';
 
-/** What a service must be brought into from outside: no request does that. */
+/** States of a service that no request can bring about. */
 export const CONDITIONS = {
   'database held': 'another program keeps the database for its own writes',
   'database full': 'the database has no space left on its disk',
@@ -37,38 +36,38 @@ export type Condition = keyof typeof CONDITIONS;
 
 export interface ExpectedProblem {
   readonly code?: ProblemCode;
-  /** JSON Pointers into the body: these and no others. */
+  /** JSON Pointers into the body: exactly these, in this order. */
   readonly pointers?: readonly string[];
-  /** Query parameters: these and no others. */
+  /** Query parameters: exactly these. */
   readonly parameters?: readonly string[];
-  /** Request headers: these and no others. */
+  /** Request headers: exactly these. */
   readonly headers?: readonly string[];
-  /** What was sent had no path that could be read. */
+  /** The request had no readable path. */
   readonly unaddressed?: true;
 }
 
 export interface Expectation {
   readonly status: number;
-  /** null: the header must be absent. Variables are bound here as well. */
+  /** null: the header must be absent. Variables are bound here too. */
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** The variable that stands for the address of each relation in `Link`, `*` for any; null where the relation must be absent. */
+  /** By relation in `Link`: the variable for its address, `*` for any address, null where it must be absent. */
   readonly links?: Readonly<Record<string, string | null>>;
   readonly body?: JsonValue;
-  /** Nothing after the headers. */
+  /** No bytes after the headers. */
   readonly empty?: true;
   readonly problem?: ExpectedProblem;
-  /** An answer that does not fit ends the case as skipped: the database lacks what the case needs. */
+  /** If the answer differs, the case is skipped: the database lacks what it needs. */
   readonly orSkip?: true;
 }
 
 export interface Step {
   readonly request: Request;
-  /** What must be so while the request is under way. */
+  /** The state of the service during the request. */
   readonly given?: Condition;
-  /** Sent again, up to so many times in all, until the answer is as expected. */
+  /** The request is sent up to this many times, until the answer is as expected. */
   readonly attempts?: number;
   readonly expect: Expectation;
-  /** The tables whose rows must differ afterwards; all others must be as they were. undefined: it depends on the record. */
+  /** The tables that must have changed, and no others. undefined: that depends on the record. */
   readonly changes: readonly string[] | undefined;
 }
 
@@ -77,11 +76,11 @@ export interface Case {
   readonly group: string;
   readonly title: string;
   readonly steps: readonly Step[];
-  /** Removes what the steps made and puts back what they changed; runs after a failure too. */
+  /** Removes what the steps made and restores what they changed; runs after a failure too. */
   readonly cleanup: readonly Step[];
-  /** How many records of each type stay behind, because their type offers no delete. */
+  /** How many records of each type stay behind, because the type has no delete. */
   readonly leaves: Readonly<Record<string, number>>;
-  /** Changes what no request can put back: not for databases that anyone still needs. */
+  /** No request can undo it: not for a database that is still needed. */
   readonly irreversible?: true;
 }
 

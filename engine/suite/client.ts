@@ -1,4 +1,4 @@
-/** HTTP as the replayer speaks it: one connection kept alive, and for HEAD every byte that comes after the headers. */
+/** An HTTP client with one connection that is kept alive; of HEAD it also reads what follows the headers. */
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { connect } from 'node:net';
@@ -20,7 +20,7 @@ export interface Sent {
 
 export interface Client {
   send(request: Sent): Promise<Answer>;
-  /** Sends these bytes on a connection of their own, and reads until it ends. */
+  /** Sends these bytes on a new connection, and reads until it ends. */
   sendRaw(bytes: string): Promise<Answer>;
   close(): void;
 }
@@ -36,7 +36,7 @@ const DECODERS: ReadonlyMap<string | undefined, (bytes: Buffer) => Buffer> = new
   ['br', brotliDecompressSync],
 ]);
 
-/** What was compressed on its way. */
+/** The body without its compression. */
 function decoded(bytes: Buffer, headers: Answer['headers']): string {
   const decode = bytes.length === 0 ? undefined : DECODERS.get(headers['content-encoding']);
   return (decode === undefined ? bytes : decode(bytes)).toString('utf8');
@@ -52,7 +52,7 @@ function collect(response: http.IncomingMessage, done: (answer: Answer) => void,
   });
 }
 
-/** Node's client drops what follows the headers of a HEAD answer, so the bytes are read from the socket itself. */
+/** Node's client drops what follows the headers of a HEAD answer, so this reads from the socket. */
 function sendHead(base: URL, { path, headers }: Sent): Promise<Answer> {
   const lines = Object.entries({ host: base.host, connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
@@ -89,7 +89,7 @@ export function parseHead(received: string): Answer {
   };
 }
 
-/** Where the service is mounted below some path, the addresses that it answers begin with it. */
+/** The addresses in an answer of a service that is mounted below a path begin with that path. */
 function belowPrefix(answer: Answer, prefix: string): Answer {
   if (prefix === '') return answer;
   const { location, link } = answer.headers;

@@ -1,6 +1,6 @@
-/** An answer against what a case expects of it: status, headers, body place by place, and for refusals the shape of RFC 9457. */
+/** Compares an answer with an expectation: status, headers, body place by place, and the shape of problems (RFC 9457). */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { bind, type Bindings, fill, reference, referenceName } from './bindings.ts';
+import { bind, type Bindings, reference, referenceName } from './bindings.ts';
 import type { ExpectedProblem, Expectation } from './case.ts';
 import type { Answer } from './client.ts';
 import { keysOf, rawText, readJson, type Tree, valueOf } from './json-tree.ts';
@@ -69,7 +69,7 @@ function matchOrder(expected: readonly string[], got: Members, place: string): D
   return JSON.stringify(expected) === JSON.stringify(found) ? [] : [difference(`${place} keys`, expected, found)];
 }
 
-/** Every place where `got` is not what the template `expected` says. */
+/** Every place where `got` differs from the template `expected`. */
 export function match(expected: JsonValue, got: Tree | undefined, place: string, bindings: Bindings): Difference[] {
   if (Array.isArray(expected)) return matchArray(expected, got, place, bindings);
   if (!isObject(expected))
@@ -78,11 +78,10 @@ export function match(expected: JsonValue, got: Tree | undefined, place: string,
   if (name !== undefined) return matchReference(name, got, place, bindings);
   const text = rawText(expected);
   if (text !== undefined) return text === got?.text ? [] : [{ place, expected: text, got: got?.text ?? 'nothing' }];
-  if (expected['$merge'] !== undefined) return match(fill(expected, bindings), got, place, bindings);
   return matchObject(expected, got, place, bindings);
 }
 
-/** The variable that stands for any word, and is not bound. */
+/** The variable that stands for any word and is not bound. */
 const ANYTHING = '*';
 const WORD = /^[\w.:/+=-]{1,128}$/;
 const VARIABLE = /\{([^{}]+)\}/;
@@ -94,7 +93,7 @@ const holds = (expected: string, got: string): boolean =>
   itemsOf(expected).every((item) => itemsOf(got).includes(item));
 const same = (expected: string, got: string): boolean => holds(expected, got) && holds(got, expected);
 
-/** Headers whose items stand in any order; of the last ones there may be more than a case knows of. */
+/** Headers whose items may come in any order; those compared with `holds` may have more items than expected. */
 const LISTS: ReadonlyMap<string, (expected: string, got: string) => boolean> = new Map([
   ['allow', same],
   ['accept-patch', same],
@@ -110,7 +109,7 @@ function matchText(name: string, expected: string | null, got: string | undefine
   return equal ? [] : [difference(`header ${name}`, expected ?? undefined, got)];
 }
 
-/** A header may hold one variable: `/api/orders/{Order:1}`. That of an identifier stands for digits. */
+/** A header may hold one variable: `/api/orders/{Order:1}`. One for an identifier stands for digits. */
 function matchHeader(name: string, expected: string | null, got: string | undefined, bindings: Bindings): Difference[] {
   const [place, variable] = VARIABLE.exec(expected ?? '') ?? [];
   if (expected === null || got === undefined || place === undefined || variable === undefined)
@@ -155,10 +154,10 @@ function matchList(place: string, expected: readonly string[] | undefined, got: 
   return JSON.stringify(expected) === JSON.stringify(got) ? [] : [difference(place, expected, got)];
 }
 
-/** One parameter may have several faults; which is told first does not matter. */
+/** A parameter may have several faults, in any order. */
 const distinct = (names: readonly JsonValue[]): readonly string[] => [...new Set(names.map(String))].toSorted();
 
-/** What the errors of a problem point at, in one of the three ways. */
+/** Where the errors of a problem are: their pointers, parameters or headers. */
 const places = (problem: JsonObject, kind: string): readonly JsonValue[] =>
   (Array.isArray(problem['errors']) ? problem['errors'] : []).flatMap((one: JsonValue) =>
     isObject(one) ? (one[kind] ?? []) : [],
@@ -204,7 +203,7 @@ function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Dif
   return match(expect.body, readJson(answer.text) ?? tree(answer.text), 'body', bindings);
 }
 
-/** Every point in which the answer differs from what is expected. */
+/** Every way in which the answer differs from what is expected. */
 export function compareAnswer(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
   const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
     matchHeader(name, value, answer.headers[name], bindings),

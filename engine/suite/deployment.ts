@@ -1,7 +1,7 @@
-/** What of a service does not follow from its descriptors: how it is set up, and who may use it. */
+/** What descriptors do not say about a service: how it is set up, and who may use it. */
 import { AUTO_RATE, type Settings } from '../settings.ts';
 
-/** The settings that requests can tell, under their own names. */
+/** The settings that requests can observe. */
 const TOLD = [
   'bodyLimit',
   'bodyKeys',
@@ -15,22 +15,22 @@ const TOLD = [
   'corsOrigins',
 ] as const satisfies readonly (keyof Settings)[];
 
-/** What is undefined is not known, and no case depends on it. */
+/** What is undefined is unknown, and no case depends on it. */
 export type Deployment = Partial<Pick<Settings, (typeof TOLD)[number]>> & {
   /** Whether requests need a token. */
   readonly guarded?: boolean;
   /** Whether the replay has a token that may read everything and write nothing. */
   readonly hasReader?: boolean;
-  /** Whether it answers under the names of its machine alone. */
+  /** Whether it only answers requests for the names of its machine. */
   readonly refusesHosts?: boolean;
-  /** Nothing stands between, and what answers is a whole service rather than its records inside of another app. */
+  /** There is no proxy in front, and this is a whole service rather than records inside another app. */
   readonly direct?: boolean;
 };
 
-/** Nothing is known but what the descriptors say. */
+/** Only the descriptors are known. */
 export const ANYWHERE: Deployment = {};
 
-/** A service that is started with these settings, and asked directly. Which rate `auto` is, its address decides. */
+/** A service that is started with these settings, without a proxy. Its address decides which rate `auto` is. */
 export function deploymentOf(settings: Settings): Deployment {
   const told = TOLD.map((name) => [name, settings[name]] as const).filter(([, value]) => value !== AUTO_RATE);
   const guarded = settings.tokens !== '' || settings.tokensFile !== '';

@@ -1,7 +1,7 @@
-/** JSON read without losing how it was written, and written with texts in it: by means of the suites' own. */
+/** JSON that keeps how it was written: read into a tree, and written with exact texts in it. The suites share no parser with the service. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
-/** A value of an answer. */
+/** A value in an answer. */
 export interface Tree {
   /** Exactly as it stands there. */
   readonly text: string;
@@ -67,7 +67,7 @@ function readItems(tokens: Tokens): readonly Tree[] {
 /** A value that stands for exactly this text. */
 export const raw = (text: string): JsonObject => ({ $json: text });
 
-/** The text that a value stands for; undefined where it is a value like others. */
+/** The exact text that a value stands for, if it does. */
 export function rawText(value: JsonValue | undefined): string | undefined {
   const text = isObject(value) ? value['$json'] : undefined;
   return typeof text === 'string' ? text : undefined;
@@ -83,7 +83,7 @@ function inside({ text, items, members }: Tree): JsonValue {
   return JSON.stringify(value) === text ? value : raw(text);
 }
 
-/** A body as it is sent: texts as they are, the keys of `$keys` last and in that order. */
+/** A body as it is sent: exact texts as they are, the keys of `$keys` last, in that order. */
 export function writeJson(value: JsonValue): string {
   const text = rawText(value);
   if (text !== undefined) return text;

@@ -47,7 +47,7 @@ const EXPOSED =
   'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
 const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer';
 
-/** In characters: a service that compresses at all compresses an answer of so many. */
+/** In characters: the service compresses answers that are at least this long. */
 export const LONG = 4096;
 
 /** A record as the view of a request shows it; undefined where there is none. */
@@ -213,7 +213,7 @@ function preflight({ call }: Setting, allowed: string | null): Expectation {
   return { status: 204, headers, empty: true };
 }
 
-/** The origin that may see the answer; undefined where nothing says who asks. */
+/** The origin that may see the answer; undefined if the request has no origin. */
 function allowedOrigin({ call, deployment: { corsOrigins } }: Setting): string | null | undefined {
   const origin = header(call, 'origin');
   if (origin === undefined || corsOrigins === undefined) return undefined;
@@ -279,7 +279,7 @@ function withoutBody(expect: Expectation): Expectation {
   return { ...rest, empty: true };
 }
 
-/** What the service must answer; the world is what it is afterwards. */
+/** What the service must answer; the world is then what it is after the request. */
 export function answer(world: World, call: Call, deployment: Deployment = {}, given?: Condition): Answered {
   const copy = copyWorld(world);
   const setting = { world: copy, call, deployment, given };

@@ -119,7 +119,7 @@ function deepRecords(world: World, row: Row, { relations }: Shown, level = 1): n
   return count;
 }
 
-/** The records as one answer shows them, where it may hold so many. */
+/** The records as one answer shows them; refused if it would hold too many. */
 export function representAll(
   world: World,
   type: RecordType,

@@ -1,4 +1,4 @@
-/** Sends the requests of cases to a service and tells where its answers differ from what the cases say. */
+/** Sends the requests of cases to a service and reports where its answers differ from the expectations. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bindings, fill, fillHeaders, fillPath } from './bindings.ts';
 import { type Case, type Condition, conditionsOf, type Request, type Sender, type Step } from './case.ts';
@@ -7,7 +7,7 @@ import { compareAnswer, type Difference } from './compare.ts';
 import { writeJson } from './json-tree.ts';
 
 export interface Tokens {
-  /** Of whoever sends what nobody in particular sends. */
+  /** For requests that name no other sender. */
   readonly token?: string;
   /** May read everything and write nothing. */
   readonly readToken?: string;
@@ -15,7 +15,7 @@ export interface Tokens {
 
 interface SentStep {
   readonly answer: Answer;
-  /** As a report shows it. */
+  /** The request as a report shows it. */
   readonly request: string;
 }
 
@@ -37,10 +37,10 @@ function authorization({ as }: Request, tokens: Tokens): Readonly<Record<string,
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** A budget is there again after a minute; who is refused more often than this is refused for another reason. */
+/** A rate limit starts anew after a minute; if a request is refused more often, there is another reason. */
 const MAX_WAITS = 5;
 
-/** A budget of requests that is used up says nothing of this one, unless this is what the step is about. */
+/** Waits while the rate limit is used up, unless that is what the step is about. */
 async function patiently(send: () => Promise<Answer>, { expect }: Step): Promise<Answer> {
   for (let waits = 0; ; waits += 1) {
     const answer = await send();
@@ -68,22 +68,22 @@ async function sendStep(client: Client, tokens: Tokens, step: Step, bindings: Bi
   return { request: `${method} ${sent.path}${shown}`, answer: await patiently(() => client.send(sent), step) };
 }
 
-/** What each table holds, by its name: any text that differs when the rows differ. */
+/** By table: any text that differs when the rows differ. */
 export type Snapshot = ReadonlyMap<string, string>;
 
-/** Brings a condition about; what it answers ends it. */
+/** Brings a condition about; the function that it returns ends it. */
 export type Arrange = () => Promise<() => Promise<void>>;
 
 export interface ReplayOptions extends Tokens {
   readonly url: string;
-  /** Speaks to the service in place of a client of the replayer's own. */
+  /** The client to use, instead of a new one. */
   readonly client?: Client;
-  /** Sees into the database behind the service, so that `changes` can be checked. */
+  /** Reads the database behind the service, so that `changes` can be checked. */
   readonly observe?: () => Promise<Snapshot>;
-  /** Cases that need another condition than these are skipped. */
+  /** Cases that need other conditions are skipped. */
   readonly conditions?: { readonly [C in Condition]?: Arrange };
   readonly onProgress?: (result: Result, done: number, all: number) => void;
-  /** Asked before each case: true ends the replay. */
+  /** Called before each case; true ends the replay. */
   readonly stop?: () => boolean;
 }
 
@@ -103,7 +103,7 @@ export interface Result {
 interface Session {
   readonly client: Client;
   readonly options: ReplayOptions;
-  /** The last snapshot: what was there before the next step. */
+  /** The database before the next step. */
   snapshot: Snapshot | undefined;
 }
 
@@ -136,7 +136,7 @@ async function attempt(session: Session, step: Step, bindings: Bindings): Promis
   }
 }
 
-/** An attempt that is not the last one binds nothing. */
+/** Only the last attempt binds variables. */
 async function attempts(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
   for (let left = step.attempts ?? 1; left > 1; left -= 1) {
     const bound = new Map(bindings);
@@ -164,7 +164,7 @@ async function replaySteps(session: Session, one: Case, bindings: Bindings): Pro
   return undefined;
 }
 
-/** After a failure the case is cleaned up as far as that goes; only then are failures of the cleanup not counted. */
+/** Cleans up as far as possible. Its failures count only if the case itself has not failed. */
 async function cleanUp(session: Session, one: Case, bindings: Bindings): Promise<readonly Failure[]> {
   const failures: Failure[] = [];
   for (const step of one.cleanup) {
@@ -191,7 +191,7 @@ async function replayCase(session: Session, one: Case): Promise<Result> {
   return { ...result, outcome: failures.length > 0 ? 'failed' : 'passed', failures };
 }
 
-/** A replayer that keeps its connection open between cases. */
+/** Keeps its connection open between cases. */
 export interface Replayer {
   replay(one: Case): Promise<Result>;
   close(): void;

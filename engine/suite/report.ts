@@ -9,7 +9,7 @@ function formatFailure({ request, differences }: Failure): string {
   return [`  ${request}`, ...lines].join('\n');
 }
 
-/** One case that failed, with every difference of the request that did not get what it should. */
+/** A failed case, with every difference in the answer to the request that failed. */
 export const formatFailures = ({ case: one, outcome, failures }: Result): string =>
   [`${one.type} ${one.title} (${one.group}): ${outcome}`, ...failures.map(formatFailure)].join('\n');
 
@@ -79,7 +79,7 @@ export interface Progress {
 }
 
 const WIDTH = 30;
-/** Often enough to see it move, seldom enough not to slow anything down. */
+/** Milliseconds between two updates. */
 const INTERVAL = 50;
 const CLEAR_LINE = '\r\u001B[2K';
 

@@ -74,7 +74,7 @@ export function get(scene: Scene, id: Id, more: More = {}): void {
 export const shownAs = ({ world, type }: Scene, id: Id, view: ViewRequest = {}): JsonObject =>
   representation(world, { type, view }, id) ?? {};
 
-/** Whether a case may delete the record: nobody could make an adopted one again. */
+/** Whether a case may delete the record: an adopted one could not be made again. */
 export const isRemovable = ({ world, type: own }: Scene, id: Id, type: RecordType = own): boolean =>
   type.operations.has('delete') && !rowOf(world, type, id)?.adopted;
 

@@ -1,4 +1,4 @@
-/** Model -> the suite of each record type: every case that its descriptor promises something about. */
+/** Model -> the suite of each record type: a case for everything that its descriptor promises. */
 import type { Model, RecordType } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { type Case, conditionsOf } from './case.ts';
@@ -28,12 +28,12 @@ const RULES = [
 
 /** Where the values of samples start: two replays on one database must not share any. */
 const DEFAULT_SEED = 1000;
-/** No suite of a type takes more samples than this. */
+/** Samples set aside for each type. */
 const SEEDS_OF_TYPE = 1_000_000;
 
 export interface SuiteOptions {
   readonly seed?: number;
-  /** As `npm start` has it, where nothing else is said. */
+  /** The default is a service as `npm start` starts it. */
   readonly deployment?: Deployment;
 }
 
@@ -50,7 +50,7 @@ function contextsOf(model: Model, { seed = DEFAULT_SEED, deployment = deployment
 const served = (model: Model): readonly RecordType[] =>
   [...model.types.values()].filter((type) => type.operations.size > 0);
 
-/** The cases about the service that this type shows. */
+/** The cases about the service that this type is the first to show. */
 function shownHere(context: Context, contextOf: ContextOf): readonly Case[] {
   const all = served(context.model);
   const before = all.slice(0, all.indexOf(context.type));
@@ -59,10 +59,10 @@ function shownHere(context: Context, contextOf: ContextOf): readonly Case[] {
   );
 }
 
-/** What leaves the service other than it was: no case that is not about that comes after it. */
+/** Cases that leave the service in another state come last. */
 const disturbs = (one: Case): boolean => one.group === RATES || conditionsOf(one).includes('service stopping');
 
-/** Types without operations have no address; their rules show through the types that nest them. */
+/** Types without operations have no address: the types that nest them show their rules. */
 export function suiteOf(model: Model, type: RecordType, options: SuiteOptions = {}): readonly Case[] {
   if (type.operations.size === 0) return [];
   const contextOf = contextsOf(model, options);

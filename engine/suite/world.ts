@@ -167,7 +167,7 @@ function unlinkFrom(world: World, { type, id }: Address): void {
   }
 }
 
-/** Deletes a record with what goes along: cascades, emptied keys, join rows. */
+/** Deletes a record, and what follows from that: cascades, emptied keys, join rows. */
 export function removeRow(world: World, type: RecordType, id: Id): void {
   const removed = removedWith(world, { type, id });
   for (const one of removed) {
@@ -236,7 +236,7 @@ function samePairs(before: readonly Pair[], after: readonly Pair[]): boolean {
   return known.size === after.length && after.every((pair) => known.has(JSON.stringify(pair)));
 }
 
-/** Whether a value takes the place of one that nobody knows, or the other way round. */
+/** Whether a known value replaces an unknown one, or the reverse. */
 const isUnknown = (before: Row | undefined, after: Row): boolean =>
   [...after.values].some(([field, value]) => {
     const [old, now] = [referenceName(before?.values.get(field)), referenceName(value)];

@@ -95,7 +95,7 @@ function foreign(mention: Mention, { relation, mentions, at }: Content): readonl
   return [owner ? identifierAt(owner) : at];
 }
 
-/** What a body refers to and cannot: records that are not there, children of others, records that it deletes itself. */
+/** What a body refers to but must not: missing records, children of other owners, records that it deletes itself. */
 function referenceFaults(before: World, after: World, mentions: readonly Mention[]): readonly string[] {
   const present = mentions.filter(({ lost }) => !lost);
   const absent = mentions.filter(({ named, lost, via }) => named && lost && !via?.parent.lost);

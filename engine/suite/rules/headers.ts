@@ -113,7 +113,7 @@ const returning = (prefer: string): Row =>
       if (changing(type).length === 0 && rowOf(scene.world, type, id)?.adopted) throw new Unreachable('nothing writes');
       for (const method of ['PUT', 'PATCH']) put(scene, id, {}, more, method);
       get(scene, id);
-      // Also of an adopted record: nobody can make it again.
+      // This also deletes adopted records, which cannot be made again.
       if (type.operations.has('delete') && (type.operations.has('create') || type.referrers.length === 0))
         send(scene, { method: 'DELETE', id, ...more });
       get(scene, id);
@@ -177,7 +177,7 @@ const mediaTypeRules = table('media types', [
   }),
   rule({
     when: offers('list'),
-    title: 'GET in the media type that is liked best',
+    title: 'GET in the preferred media type',
     requests: (scene) => {
       for (const accept of PREFERRED) send(scene, { method: 'GET', list: { limit: 0 }, headers: { accept } });
     },

@@ -1,4 +1,5 @@
 /** Nested writes: what each kind of relation accepts and refuses, created, emptied, replaced, updated, shared. */
+import type { Operation } from '../../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
@@ -12,7 +13,7 @@ const about = (
   title: string,
   when: (relation: Relation) => boolean,
   requests: (scene: Scene, relation: Relation) => void,
-  operations: readonly string[] = ['create', 'update'],
+  operations: readonly Operation[] = ['create', 'update'],
 ): Row =>
   rule<Relation>({
     when: offers(...operations),
@@ -34,7 +35,7 @@ const bodyWith = (scene: Scene, { name }: Relation, value: JsonValue): JsonObjec
   [name]: value,
 });
 
-/** A record with so many related ones. */
+/** A record with this many related ones. */
 function parentOf(scene: Scene, relation: Relation, count = 1): Id {
   const bodies = Array.from({ length: relation.toMany ? count : 1 }, () => childBody(scene, relation));
   return post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)));
@@ -94,7 +95,7 @@ const accepted = table('relations', [
       get(scene, id);
     }
   }),
-  // Keys beside the identifier: equal ones are no write, others update where the relation writes and are a conflict where it links.
+  // Keys beside the identifier: equal values change nothing, others update where the relation writes and conflict where it links.
   about(
     'a field of the related record',
     (relation) => hasId(relation) && changeable(relation) !== undefined,

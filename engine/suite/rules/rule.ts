@@ -1,4 +1,5 @@
 /** A rule of the suites: a row of a table that says for which types it holds, and which requests show it. */
+import type { Operation } from '../../descriptor/descriptor.ts';
 import type { RecordType } from '../../model/model.ts';
 import { type Call, requestOf } from '../call.ts';
 import type { Case } from '../case.ts';
@@ -73,9 +74,9 @@ function titleOf(call: Call): string {
 
 /** Whether the type offers all of these operations. */
 export const offers =
-  (...operations: readonly string[]) =>
-  ({ operations: offered }: RecordType): boolean =>
-    operations.every((name) => [...offered].some((one) => one === name));
+  (...operations: readonly Operation[]) =>
+  (type: RecordType): boolean =>
+    operations.every((name) => type.operations.has(name));
 
 const MAX_FIELDS = 45;
 

@@ -116,10 +116,10 @@ export const viewRules: readonly Rule[] = [
   ]),
 ];
 
-/** So many records, times themselves, are one too many. */
+/** The square of this is more than one answer may hold. */
 const COUNT = Math.floor(Math.sqrt(MAX_DEEP_RECORDS)) + 1;
 
-/** A link to one record that shows who else links it. */
+/** A link to a record that shows all records that link it. */
 const sharing = (type: RecordType): Relation | undefined =>
   [...type.relations.values()].find(
     ({ link, inverse, target }) => link.at === 'source' && inverse?.toMany && target.identifier.inRecord,

@@ -1,4 +1,5 @@
 /** Each operation of a type, from its smallest record to its fullest; identifiers; what other records forbid. */
+import type { Operation } from '../../descriptor/descriptor.ts';
 import type { JsonObject } from '../../json.ts';
 import { type Field, type Index, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../model/model.ts';
 import { allowedMethods, type Call, collectionPath, endpoints, linkTo, MISSING_ID, takesBody } from '../call.ts';
@@ -106,7 +107,7 @@ const operationRules = table('operations', [
 ]);
 
 const hasIdentifiers =
-  (...operations: readonly string[]) =>
+  (...operations: readonly Operation[]) =>
   (type: RecordType): boolean =>
     offers(...operations)(type) && type.identifier.inRecord;
 
@@ -224,7 +225,7 @@ const conflictRules = table('conflicts', [
         send(scene, { method: 'POST', body: { ...smallest(scene), [name]: value as string } });
     },
   }),
-  // A new nested record conflicts after its parent and its elder sister are written: nothing of them stays.
+  // A new nested record conflicts after its parent and its sibling are written: neither of them stays.
   rule<readonly [Relation, Field]>({
     when: offers('create'),
     each: ({ type }) =>
