@@ -1,8 +1,7 @@
 /** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
-import { referenceName } from './bindings.ts';
-import { entriesOf, writeJson } from './json-tree.ts';
+import { entriesOf, referenceName, writeJson } from './template.ts';
 import { allMentions, type Content, membersOf, type Mention, type Path } from './mentions.ts';
 import { isAccepted, isUnchanged, ownEntries } from './values.ts';
 

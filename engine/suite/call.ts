@@ -2,7 +2,7 @@
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../model/model.ts';
-import { reference } from './bindings.ts';
+import { reference } from './template.ts';
 import type { Request, Sender } from './case.ts';
 import type { FilterRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
 import { type Id, idValue } from './world.ts';

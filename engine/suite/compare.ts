@@ -1,9 +1,18 @@
 /** Compares an answer with an expectation: status, headers, body place by place, and the shape of problems (RFC 9457). */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { bind, type Bindings, reference, referenceName } from './bindings.ts';
+import {
+  bind,
+  type Bindings,
+  keysOf,
+  rawText,
+  readJson,
+  reference,
+  referenceName,
+  type Tree,
+  valueOf,
+} from './template.ts';
 import type { ExpectedProblem, Expectation } from './case.ts';
 import type { Answer } from './client.ts';
-import { keysOf, rawText, readJson, type Tree, valueOf } from './json-tree.ts';
 
 export interface Difference {
   /** Where: `status`, `header location`, `body/zone/zone_id`. */

@@ -18,11 +18,10 @@ import {
   readBody,
   type Setting,
 } from './admission.ts';
-import { reference } from './bindings.ts';
+import { reference, writeJson } from './template.ts';
 import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
-import { writeJson } from './json-tree.ts';
 import { listed, representAll } from './reads.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { changedTables, copyWorld, type Id, removeRow, replaceWorld, rowOf, rowsTouched, type World } from './world.ts';

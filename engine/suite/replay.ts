@@ -1,10 +1,9 @@
 /** Sends the requests of cases to a service and reports where its answers differ from the expectations. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bindings, fill, fillHeaders, fillPath } from './bindings.ts';
+import { type Bindings, fill, fillHeaders, fillPath, writeJson } from './template.ts';
 import { type Case, type Condition, conditionsOf, type Request, type Sender, type Step } from './case.ts';
 import { type Answer, type Client, createClient } from './client.ts';
 import { compareAnswer, type Difference } from './compare.ts';
-import { writeJson } from './json-tree.ts';
 
 export interface Tokens {
   /** For requests that name no other sender. */

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { linkTo } from './call.ts';
-import { raw } from './json-tree.ts';
+import { raw } from './template.ts';
 import { adopt, isAdoptable, post, type Scene, Unreachable } from './scene.ts';
 import { type Id, related, rowOf, rowsOf } from './world.ts';
 

@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType } from '../model/model.ts';
-import { referenceName } from './bindings.ts';
-import { entriesOf, raw, rawText, readJson, type Tree, writeJson } from './json-tree.ts';
+import { entriesOf, raw, rawText, readJson, referenceName, type Tree, writeJson } from './template.ts';
 import type { Row } from './world.ts';
 
 const refusedTexts = new WeakMap<Field, ReadonlySet<string>>();

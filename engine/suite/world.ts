@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
-import { reference, referenceName } from './bindings.ts';
+import { reference, referenceName } from './template.ts';
 import { refuse } from './refusal.ts';
 
 /** The name of a variable (`Order:1`), or the number where the client chose it. */

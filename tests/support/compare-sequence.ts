@@ -1,10 +1,9 @@
 /** Sends a random sequence of requests and compares each answer with the oracle's. */
 import type { Model, RecordType } from '../../engine/model/model.ts';
-import { type Bindings, fill, fillPath } from '../../engine/suite/bindings.ts';
+import { type Bindings, fill, fillPath, writeJson } from '../../engine/suite/template.ts';
 import { type Call, requestOf } from '../../engine/suite/call.ts';
 import { compareAnswer } from '../../engine/suite/compare.ts';
 import type { Answer, Client } from '../../engine/suite/client.ts';
-import { writeJson } from '../../engine/suite/json-tree.ts';
 import { answer as oracle } from '../../engine/suite/oracle.ts';
 import { createWorld, type Id, rankByCreation, rowsOf, type World } from '../../engine/suite/world.ts';
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';

@@ -5,7 +5,7 @@ import { pick } from '../../engine/field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { isObject, pointer } from '../../engine/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
-import { raw } from '../../engine/suite/json-tree.ts';
+import { raw } from '../../engine/suite/template.ts';
 import { represent, type Shown, shownBy } from '../../engine/suite/reads.ts';
 import { type Id, idValue, type Row, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
 

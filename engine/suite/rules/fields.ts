@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../../json.ts';
 import type { Field, RecordType, Variant } from '../../model/model.ts';
 import { type Call, cnd, MISSING_ID, parameter } from '../call.ts';
-import { entriesOf, raw } from '../json-tree.ts';
+import { entriesOf, raw } from '../template.ts';
 import { type Context, get, list, post, put, remove, type Scene, send } from '../scene.ts';
 import { fresh, fullest, obtain, OPEN_KEY, otherThan, smallest } from '../samples.ts';
 import { type Id, rowOf } from '../world.ts';

@@ -3,7 +3,7 @@ import type { Operation } from '../../descriptor/descriptor.ts';
 import type { JsonObject } from '../../json.ts';
 import { type Field, type Index, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../model/model.ts';
 import { allowedMethods, type Call, collectionPath, endpoints, linkTo, MISSING_ID, takesBody } from '../call.ts';
-import { entriesOf } from '../json-tree.ts';
+import { entriesOf } from '../template.ts';
 import { childBody, fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { get, isRemovable, list, post, put, remove, type Scene, send } from '../scene.ts';
 import { type Id, idValue, isField } from '../world.ts';
