@@ -150,6 +150,17 @@ const linkConflicts = (after: World, mentions: readonly Mention[], ids: Ids, pat
       ];
     });
 
+/** For each record that a set makes or leaves out: the place of the set. */
+const rowsOfSets = (before: World, mentions: readonly Mention[]): readonly string[] =>
+  mentions
+    .filter(({ writable, lost }) => writable && !lost)
+    .flatMap((mention) =>
+      mention.contents.flatMap((content) => {
+        const made = content.mentions.filter(({ row, lost }) => row === undefined && !lost);
+        return [...made, ...leftOut(before, mention, content)].map(() => content.at);
+      }),
+    );
+
 /** `id`: of the record that is addressed; undefined where one is to be made. `ready`: what is asked before records are. */
 export function write(world: World, id: Id | undefined, written: Written, ready: () => void): Id {
   const { type, body, patch } = written;
@@ -159,9 +170,8 @@ export function write(world: World, id: Id | undefined, written: Written, ready:
   refuseAt('invalid-body', bodyFaults(root, written));
   if (root.lost) refuse('record-not-found');
   ready();
-  const [tooMany] = mentions.filter(({ row, lost }) => row === undefined && !lost).slice(written.writeRows);
-  if (tooMany?.via)
-    refuse('too-many-rows', { pointers: [pointer([...tooMany.via.parent.path, tooMany.via.relation.name])] });
+  const tooMany = [...(id === undefined ? [''] : []), ...rowsOfSets(before, mentions)][written.writeRows];
+  if (tooMany !== undefined) refuse('too-many-rows', { pointers: [tooMany] });
   const ids = makeRows(world, mentions);
   apply(world, before, mentions, ids, patch);
   refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions)));

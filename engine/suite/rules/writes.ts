@@ -285,15 +285,16 @@ const conflictRules = table('conflicts', [
   }),
 ]);
 
-/** More cases than this are not made of one limit. */
+/** A case makes no more records than this. */
 const MOST_ROWS = 50;
 
-/** Records of their own, made and removed with their parent, that nothing keeps from going. */
+/** A set of records that are made with their parent, and that nothing keeps from going. */
 const isSet = ({ toMany, nested, link, target }: Relation): boolean =>
   toMany &&
   nested === 'write' &&
   target.identifier.inRecord &&
-  (link.at === 'join' || link.reference?.onDelete !== 'restrict');
+  link.at === 'target' &&
+  link.reference.onDelete !== 'restrict';
 
 /** One write touches no more rows than the service allows. */
 const manyRows = rule<Relation>({
@@ -308,9 +309,11 @@ const manyRows = rule<Relation>({
     const id = post(scene, { ...smallest(scene), [name]: children(writeRows >> 1) });
     const links = (): readonly JsonObject[] => targetsOf(scene, relation, id).map((one) => linkTo(target, one));
     put(scene, id, { [name]: [...links(), ...children(writeRows - links().length)] });
+    put(scene, id, { [name]: [...links(), ...children(2)] });
+    put(scene, id, { [name]: [] });
     send(scene, { method: 'DELETE', id });
     get(scene, id);
-    put(scene, id, { [name]: links().slice(1) });
+    put(scene, id, { [name]: links().slice(3) });
     send(scene, { method: 'DELETE', id });
     get(scene, id);
   },
