@@ -81,7 +81,7 @@ const operationRules = table('operations', [
   }),
   // What a type does not offer happens to no record of it.
   rule({
-    when: (type) => offers('create', 'get')(type) && !offers('update')(type),
+    when: (type) => offers('create')(type) && !offers('update')(type),
     title: 'nothing updates a record',
     requests: (scene) => {
       const id = post(scene, fullest(scene));
@@ -89,6 +89,7 @@ const operationRules = table('operations', [
       if (scene.type.identifier.inRecord)
         send(scene, { method: 'POST', body: { ...fullest(scene), ...linkTo(scene.type, id) } });
       get(scene, id);
+      list(scene, [id]);
     },
   }),
   // Methods that a path lacks are refused before anything else is looked at; OPTIONS says which it has.
