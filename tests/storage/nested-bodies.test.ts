@@ -314,6 +314,20 @@ describe('everything that is wrong with a body', () => {
     });
   });
 
+  it('names a record that may only be linked and is not there, not what the body says inside it', async () => {
+    const { a, b, thing, tag } = await cast();
+    const bodies: readonly (readonly [object, readonly string[]])[] = [
+      [{ friend: { rank: 900 } }, ['/boss/friend']],
+      [{ friend: { rank: 900, things: [{ id: thing }, { name: 'new' }], tags: [{ id: tag }] } }, ['/boss/friend']],
+      [{ lid: { color: 'x' } }, ['/boss/lid', '/boss/lid/color']],
+    ];
+    for (const [said, told] of bodies)
+      expect(refusal(await send(`PUT /api/owners/${a}`, { boss: { id: b, ...said } }))).toMatchObject({
+        status: 409,
+        pointers: told,
+      });
+  });
+
   it('quotes no value that is sensitive', async () => {
     const { a } = await cast();
     for (const [request, sent] of [
@@ -329,6 +343,15 @@ describe('everything that is wrong with a body', () => {
 });
 
 describe('records that change hands', () => {
+  it('of two that want what a new one takes, the one with the lower identifier is named', async () => {
+    const [first, second] = [await make('things', { name: 'p' }), await make('things', { name: 'q' })];
+    const owner = { rank: (rank += 1), things: [{ name: 'z' }, { id: first, name: 'z' }] };
+    expect(refusal(await send(`PUT /api/things/${second}`, { name: 'z', owner }))).toMatchObject({
+      status: 409,
+      pointers: ['/owner/things/1', '/owner/things/1/name'],
+    });
+  });
+
   test('a new owner with an identifier of its own takes a thing that has none', async () => {
     const thing = await make('things', { name: 'free' });
     const given = { id: 70_000, rank: (rank += 1), name: 'o', things: [{ id: thing, owner: { id: 70_000 } }] };

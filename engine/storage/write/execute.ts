@@ -29,9 +29,13 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
-  const changed = [...session.existing.values()]
-    .flatMap((nodes) => [...nodes.values()])
-    .filter((node) => !session.deleted.has(node) && changesOf(node).length > 0);
+  // By type and identifier: they were loaded in an order that depends on the database, and it decides which one a conflict names.
+  const types = [...session.existing].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
+  const changed = types.flatMap(([, nodes]) =>
+    [...nodes.values()]
+      .filter((node) => !session.deleted.has(node) && changesOf(node).length > 0)
+      .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
+  );
   const unpaired = unwantedPairs(session);
   await requireFewRows(session, { released, unpaired, changed });
 
@@ -108,7 +112,7 @@ const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
 function checkComplete(session: WriteSession, node: Node): void {
   const { type, table } = node;
   for (const { name, nullable, default: value, field, reference } of table.columns) {
-    if (nullable || value !== null || node.assigned.has(name) || name === OPEN_COLUMN) continue;
+    if (nullable || value !== null || node.said.has(name) || name === OPEN_COLUMN) continue;
     const key = field?.name ?? reference?.relation?.name ?? name;
     if (!type.fields.has(key) && !type.relations.has(key)) {
       const message = `This token may not make a ${type.name}: name one that is there, by its "${type.identifier.name}"`;

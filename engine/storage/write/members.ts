@@ -12,16 +12,19 @@ export interface Assignment {
   /** Whether the body says the same as is stored, however it is written. */
   readonly same?: boolean;
   readonly byOmission?: boolean;
+  /** False inside a record that may only be linked and is not there: that it is missing is all there is to say. */
+  readonly compared?: boolean;
 }
 
 export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
-  const { column, value, pointer, writable, same, byOmission = false } = assignment;
+  const { column, value, pointer, writable, same, byOmission = false, compared = true } = assignment;
+  if (!byOmission) node.said.add(column);
   const stored = storedValue(node, column);
   const known = node.assigned.get(column);
   if (known && byOmission) return;
   if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
   const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
-  if (!writable && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
+  if (!writable && compared && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
 }
 
@@ -29,6 +32,9 @@ function willHold(node: Node, column: string): SqlValue | Node | undefined {
   const known = node.assigned.get(column);
   return known ? known.value : (storedValue(node, column) ?? node.table.defaults.get(column) ?? null);
 }
+
+/** Whether a record that may only be linked can be compared with the body: one that is not there cannot. */
+export const isCompared = ({ stored, isOwnChild }: Node): boolean => stored !== undefined || isOwnChild;
 
 /** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
 export function contradiction(session: WriteSession, pointer: string, other: string): void {

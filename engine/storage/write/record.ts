@@ -14,7 +14,7 @@ import {
   takeValue,
 } from '../../raw-json.ts';
 import { columnType, encode, encodedDefault } from '../columns.ts';
-import { assign, contradiction, linkedAs } from './members.ts';
+import { assign, contradiction, isCompared, linkedAs } from './members.ts';
 import { resolveRelation } from './relation.ts';
 import { type BodyPlace, type Node, refuse, storedValue, type WriteSession } from './session.ts';
 
@@ -116,7 +116,7 @@ function resolveOpenKey(
   const member = session.rules.mergePatch ? patched(before, given) : given;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
-  if (!writable && (node.stored || node.isOwnChild) && !isSameMember(before, member))
+  if (!writable && isCompared(node) && !isSameMember(before, member))
     linkedAs(session, node, pointer, () => node.openKeys.get(key)?.member?.text === member?.text);
   if (!known && writable) node.openKeys.set(key, { member, pointer });
 }

@@ -5,6 +5,7 @@ import { identifierIn, type Link, type Relation } from '../../model/model.ts';
 import {
   assign,
   contradiction,
+  isCompared,
   isUnpaired,
   linkedAs,
   linkedOnly,
@@ -266,10 +267,11 @@ async function adopt(
   const { column } = relation.link.reference;
   const { pointer, writable } = place;
   const named = identifierPointer(relation, pointer);
-  if (!writable && !child.stored)
+  const compared = isCompared(parent);
+  if (!writable && compared && !child.stored)
     linkedAs(session, parent, pointer, () => child.assigned.get(column)?.value === idOf(parent));
   if (!relation.owned || (await mayOwn(session, parent, child, column, named)))
-    assign(session, child, { column, value: idOf(parent), pointer, writable });
+    assign(session, child, { column, value: idOf(parent), pointer, writable, compared });
   later(session, relation, parent, child, body, place);
 }
 
@@ -326,9 +328,9 @@ async function resolvePairs(
   const before = new Set(await pairedWith(session, node, relation, targets.length + session.writeRows + 1));
   for (const { node: other, body, pointer: at } of targets) {
     const isNew = other.identifier === undefined || !before.delete(other.identifier);
-    if (isNew && !writable)
+    if (writable || !isNew) pair(session, relation, node, other, at, isNew);
+    else if (isCompared(node))
       linkedAs(session, node, at, () => session.paired.has(pairKey(session, relation, node, other)));
-    else pair(session, relation, node, other, at, isNew);
     later(session, relation, node, other, body, { ...place, pointer: at });
   }
   for (const identifier of before) {

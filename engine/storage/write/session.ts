@@ -25,6 +25,8 @@ export interface Node {
   readonly related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }>;
   /** The one child of its owner, made because there was none: only now it is known that nothing may be missing. */
   readonly isOwnChild: boolean;
+  /** Columns that the body speaks of, also where it may only link. */
+  readonly said: Set<string>;
   /** By key, for open types. */
   readonly openKeys: Map<string, OpenKey>;
   /** The open keys that are stored, once somebody has asked for them. */
@@ -189,6 +191,7 @@ const blank = (table: WriteTable, pointer: string): Node => ({
   assigned: new Map(),
   related: new Map(),
   isOwnChild: false,
+  said: new Set(),
   openKeys: new Map(),
 });
 
