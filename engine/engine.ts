@@ -41,17 +41,17 @@ export interface Engine {
   /** For a host that serves more than records: the steps that hold for its other requests as well. */
   readonly host: HostSteps;
   readonly model: Model;
-  /** As whoever sends the request may know it: without a type where there is no token. */
+  /** The model as the client of the request may see it; without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
-  /** What the descriptors may be asked about, though nothing is wrong. */
+  /** Doubts about the descriptors, though they are valid. */
   readonly warnings: readonly Diagnostic[];
-  /** undefined where the settings want none. */
+  /** undefined if the settings turn them off. */
   readonly metrics: Metrics | undefined;
-  /** Everything large that the process holds for its clients draws from it. */
+  /** Memory for everything large that the process holds for its clients. */
   readonly budget: Budget;
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
-  /** Rejects where records cannot be read. */
+  /** Rejects if records cannot be read. */
   ready(): Promise<void>;
   /** From now on each answer closes its connection. */
   drain(): void;
@@ -61,7 +61,7 @@ export interface Engine {
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'shutdownTimeout'>;
 
-/** Throws a StartError where the descriptors, or the database, do not let it start. */
+/** Throws a StartError if the descriptors or the database prevent the start. */
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
@@ -127,10 +127,10 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   };
 }
 
-/** As with rate limits, the library is loaded where it is wanted: a start without both is 30 ms shorter. */
+/** The library is loaded only if it is needed, as for rate limits: a start without both takes 30 ms less. */
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
-/** An engine inside of an application does not know its host, and leaves limits to whoever does. */
+/** An engine inside an application does not know its host, and leaves limits to the application. */
 async function rateLimitOf({ rateLimit }: EngineSettings, access: Access | undefined): Promise<RateLimit | undefined> {
   if (rateLimit === AUTO_RATE || rateLimit === Infinity) return undefined;
   const { createRateLimit } = await import('./http/rate-limit.ts');
@@ -149,7 +149,10 @@ const fitReporter =
   (log: Log): OnFit =>
   (tables) =>
     tables.length > 0
-      ? log.error({ tables }, 'another version of the service changed these tables: what needs them is answered 503')
+      ? log.error(
+          { tables },
+          'another version of the service changed these tables: requests that need them are answered 503',
+        )
       : log.info({}, 'the tables are again as this service needs them');
 
 /** Without tokens there is one entrance, for everyone. */
@@ -172,7 +175,7 @@ function seenBy(request: IncomingMessage, entranceOf: EntranceOf): Model {
   }
 }
 
-// Who is told of requests and statements: nobody, where neither log nor metrics want to know.
+// What log and metrics are told of requests and statements; undefined if neither wants to know.
 
 function requestObserver(
   { accessLog }: Pick<Settings, 'accessLog'>,
@@ -195,7 +198,7 @@ function statementObserver(
   if (slowStatement === Infinity) return metrics && ((_sql, milliseconds) => metrics.statement(milliseconds));
   return (sql, milliseconds) => {
     metrics?.statement(milliseconds);
-    // With places for values, not with values.
+    // The statement has placeholders instead of values.
     if (milliseconds >= slowStatement) log.warn({ sql, milliseconds: Math.round(milliseconds) }, 'slow statement');
   };
 }

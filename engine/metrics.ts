@@ -1,4 +1,4 @@
-/** Figures for Prometheus: requests by type and operation, statements, and what Node says of itself. */
+/** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { Label, Observed } from './http/request.ts';
 
@@ -18,20 +18,20 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register });
   const requests = new Counter({
     name: 'records_http_requests_total',
-    help: 'Requests that are answered, by type, operation and status; without type and operation where none was found',
+    help: 'Answered requests by type, operation and status; type and operation are empty if none was found',
     labelNames: ['type', 'operation', 'status'] as const,
     registers,
   });
   const durations = new Histogram({
     name: 'records_http_request_duration_seconds',
-    help: 'From the head of a request to the end of its answer',
+    help: 'Time from the head of a request to the end of its answer',
     labelNames: ['type', 'operation'] as const,
     buckets: SECONDS,
     registers,
   });
   const statements = new Histogram({
     name: 'records_database_statement_duration_seconds',
-    help: 'Statements, each from its start to its rows',
+    help: 'Time from the start of a statement to its rows',
     buckets: [0.0001, 0.0005, ...SECONDS],
     registers,
   });

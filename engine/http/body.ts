@@ -9,7 +9,7 @@ import { isKept, rawReader } from './raw-values.ts';
 
 export interface Body {
   readonly body: JsonObject;
-  /** Empty where a body parser in front has left nothing but values. */
+  /** Empty if a body parser in front has left nothing but values. */
   readonly raw: RawValues;
 }
 
@@ -40,7 +40,7 @@ function readText(text: string, limits: BodyLimits, isFault: IsFault, what = BOD
   return inspected(parsed, text.includes('\\u'), limits, isFault, what);
 }
 
-/** The object that a text holds which is not a body; `what` is what messages call it. */
+/** The object in a text that is not a body; messages call it `what`. */
 export function parseText(text: string, limits: BodyLimits, isFault: IsFault, what: string): JsonObject {
   const { value, keys } = readText(text, limits, isFault, what);
   const reading = readingOf(text);
@@ -107,7 +107,7 @@ function textProblem(text: string, { bodyDepth }: BodyLimits, what = BODY): Prob
 const jsonProblem = (message: string, at = ''): Problem =>
   new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
 
-// One walk over a parsed body, for what no schema can say: depth, and keys and strings that cannot be kept.
+// One walk over a parsed body, for what a schema cannot say: its depth, and keys and strings that cannot be stored.
 
 export interface Inspection {
   readonly keys: number;
@@ -127,7 +127,7 @@ interface InspectionState {
   tooDeep: boolean;
 }
 
-/** `checkStrings` false: the strings are known to be well-formed. */
+/** `checkStrings` is false if the strings are known to be well-formed. */
 export function inspect(value: unknown, checkStrings: boolean, maxDepth: number): Inspection {
   const walk: InspectionState = { checkStrings, maxDepth, path: [], faults: [], keys: 0, items: 0, tooDeep: false };
   visit(value, walk);
@@ -170,22 +170,22 @@ function visitString(value: string, walk: InspectionState): void {
   if (walk.checkStrings) checkText(value, 'The string', walk);
 }
 
-/** `1e999` is valid JSON, but not a number in JavaScript: only its text could be kept. */
+/** `1e999` is valid JSON, but JavaScript has no such number. */
 function visitNumber(value: number, walk: InspectionState): void {
   if (!Number.isFinite(value)) refuse(walk, 'number-range', 'The number is too large');
 }
 
 function checkText(text: string, what: string, walk: InspectionState): void {
-  if (text.includes('\0')) refuse(walk, 'nul-character', `${what} holds U+0000, which cannot be kept`);
+  if (text.includes('\0')) refuse(walk, 'nul-character', `${what} contains U+0000, which cannot be stored`);
   if (!text.isWellFormed())
-    refuse(walk, 'lone-surrogate', `${what} holds half of a surrogate pair; it must be well-formed Unicode`);
+    refuse(walk, 'lone-surrogate', `${what} contains half of a surrogate pair; it must be well-formed Unicode`);
 }
 
 function refuse(walk: InspectionState, code: string, message: string): void {
   walk.faults.push({ pointer: pointer(walk.path), code, message });
 }
 
-// How much a body may hold, besides bytes: what is small to send may be dear to look at.
+// Limits of a body besides its bytes: a small body can be expensive to check.
 
 export interface BodyLimits {
   /** Levels of objects and arrays. */
@@ -202,7 +202,7 @@ export function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: Body
 }
 
 const tooMuch = (what: string, limit: number): Problem =>
-  new Problem('content-too-large', `The body has ${what}; at most ${limit} are taken`);
+  new Problem('content-too-large', `The body has ${what}; at most ${limit} are allowed`);
 
-/** Of a body that is refused before all of it is there. */
+/** For a body that is refused before all of it has arrived. */
 export const tooManyKeys = (limit: number): Problem => tooMuch(`more than ${limit} keys`, limit);

@@ -1,4 +1,4 @@
-/** If-Match and If-None-Match (RFC 9110, 13): a read that is known already, a write that came too late. */
+/** If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3): reads that are known already, writes that come too late. */
 import type { IncomingMessage } from 'node:http';
 import { createHash, hash } from 'node:crypto';
 import type { Preconditions } from '../descriptor/descriptor.ts';
@@ -10,13 +10,13 @@ interface Conditional {
   readonly precondition?: Precondition;
 }
 
-/** Whether the client has what it asks for. Throws where it wants something else than what is there. */
+/** Whether the client already has this representation. Throws if it expects another one. */
 export function isKnown({ headers }: IncomingMessage, tag: string): boolean {
   requireMatch(headers['if-match'], tag);
   return isNamed(headers['if-none-match'], tag);
 }
 
-/** The part of a write that the store asks inside its transaction; empty where there is nothing to ask. */
+/** The condition that the store checks inside the transaction of a write; empty if there is none. */
 export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions): Conditional {
   const { 'if-match': expected, 'if-none-match': known } = headers;
   if (expected === undefined && mode === 'required') return TAG_REQUIRED;
@@ -29,11 +29,11 @@ export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions
   return { precondition };
 }
 
-/** No list can be compared: a created record would be one more in it anyway. */
+/** A collection cannot be compared: the new record changes it anyway. */
 export function refuseIfMatch({ headers }: IncomingMessage): void {
   const expected = headers['if-match'];
   if (expected === undefined || expected.trim() === '*') return;
-  throw failed('If-Match', 'A record that is to be created has no entity tag yet; leave If-Match out');
+  throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
 }
 
 function requireMatch(expected: string | undefined, tag: string): void {
@@ -44,7 +44,7 @@ const isNamed = (known: string | undefined, tag: string): boolean =>
   known !== undefined && (known.trim() === '*' || matchesWeakly(known, tag));
 
 function requireIfMatch(): never {
-  const message = 'This record is changed only with If-Match: the ETag that GET of the same URL answered';
+  const message = 'This record can only be changed with If-Match: send the ETag that GET of the same URL returned';
   const errors = [{ header: 'If-Match', code: 'required', message }];
   throw new Problem('precondition-required', message, { errors });
 }
@@ -53,25 +53,25 @@ const UNCONDITIONAL: Conditional = Object.freeze({});
 const TAG_REQUIRED: Conditional = Object.freeze({ precondition: requireIfMatch });
 
 const changed = (): Problem =>
-  failed('If-Match', 'If-Match names none of the entity tags that this URL has now; read it again');
-const present = (): Problem => failed('If-None-Match', 'If-None-Match names what this URL has now');
+  failed('If-Match', 'If-Match does not name the current entity tag of this URL; read it again');
+const present = (): Problem => failed('If-None-Match', 'If-None-Match names the current entity tag of this URL');
 
 function failed(header: string, message: string): Problem {
   return new Problem('precondition-failed', message, { errors: [{ header, code: 'precondition-failed', message }] });
 }
 
-// Strong entity tags: a hash of what is answered, and the comparing of tags (RFC 9110, 8.8.3).
+// Strong entity tags: hashes of representations, and how tags are compared (RFC 9110, 8.8.3).
 
 /** The tag of a record, from its JSON text. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
 
-/** The tag of a page: besides its text, the headers that change with other records. */
+/** The tag of a page covers its text and the headers that change with other records. */
 export const pageTag = (text: string, total: number | undefined, links: string): string =>
   entityTag(`${text}${pageEnd(total, links)}`);
 
 const pageEnd = (total: number | undefined, links: string): string => `\n${total ?? ''}\n${links}`;
 
-/** The same for a page in pieces. */
+/** The tag of a page that comes in pieces. */
 export function pageHash(): { add(piece: string): void; tag(total: number | undefined, links: string): string } {
   const sha1 = createHash('sha1');
   return {
@@ -80,7 +80,7 @@ export function pageHash(): { add(piece: string): void; tag(total: number | unde
   };
 }
 
-/** The tag of what a coding has made of the bytes: other bytes, other tag. */
+/** The tag of the compressed bytes, which are another representation. */
 export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);
 
 /** `If-Match` of one tag or a list: only strong tags count (RFC 9110, 13.1.1). */
@@ -93,7 +93,7 @@ export function matchesWeakly(header: string, tag: string): boolean {
   return header === tag || tags(header).some((candidate) => candidate === tag || candidate === `W/${tag}`);
 }
 
-/** The one of the client's tags that means this one, with the coding that it was sent with. */
+/** The tag as the client names it, with the coding that it got it with. */
 export function asNamed(header: string, tag: string): string {
   const named = header.match(TAG)?.find((candidate) => candidate.replace(CODING, '"') === tag);
   return named ?? tag;
@@ -102,6 +102,6 @@ export function asNamed(header: string, tag: string): string {
 const TAG = /"[^"]*"/g;
 const CODING = new RegExp(`-(?:${CODING_NAMES.join('|')})"$`);
 
-/** What a tag says of the coding does not matter: the record is the same. */
+/** Without the coding: the record is the same. */
 const tags = (header: string): readonly string[] =>
   (header.match(/(?:W\/)?"[^"]*"/g) ?? []).flatMap((tag) => [tag, tag.replace(CODING, '"')]);

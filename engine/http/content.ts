@@ -1,4 +1,4 @@
-/** The bytes of a body: read to their end, but never more than the limit. */
+/** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
@@ -9,25 +9,25 @@ import { type BodyTypes, requireBodyType } from './negotiation.ts';
 import { tooManyKeys } from './body.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-/** A body as it arrived, or as a body parser in front of the handler has left it. */
+/** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
 
 const EMPTY = Buffer.alloc(0);
 
-/** What a body takes until it is carried out: for each of its bytes the text and the value, for each bracket an object. */
+/** Memory that a body takes until its request is done: its text and value for each byte, an object for each bracket. */
 const BYTE_COST = 4;
 const BRACKET_COST = 32;
-/** With the bytes themselves, and those that are copied when there are more. */
+/** With the bytes themselves, and their copies when more arrive. */
 const USUAL_COST = BYTE_COST + 3;
-/** The first piece of a body that comes in several. */
+/** The first buffer of a body that comes in several pieces. */
 const FIRST_BYTES = 16 * 1024;
-/** Each chunk of a body may have this many bytes of framing for every two of content; and so many more, all together. */
+/** A chunk may have this many bytes of framing for every two of content, and the body as a whole may have MAX_EXCESS more. */
 const CHUNK_BYTES = 16;
 const MAX_EXCESS = 16 * 1024;
 
-/** Bytes of a body that takes long to parse and to validate: milliseconds, or tens of them. */
+/** Bytes of a body that takes milliseconds, or tens of them, to parse and validate. */
 const LARGE = 64 * 1024;
-/** Large bodies of which a piece is read in one turn: the pieces of hundreds take as long as a large body does. */
+/** Large bodies of which one turn reads a piece: the pieces of hundreds take as long as one large body. */
 const READ_AT_ONCE = 4;
 
 /** Draws from the budget for the caller. */
@@ -61,7 +61,7 @@ export function contentReader(limits: ContentLimits, budget: Budget, largeTurn: 
   };
 }
 
-/** A body that never fits would be refused with 503 for ever. */
+/** A body that never fits would be refused with 503 forever. */
 function refuseImpossible(limit: number, budget: Budget): void {
   const most = Math.floor(budget.limit / USUAL_COST);
   if (limit <= most) return;
@@ -70,7 +70,7 @@ function refuseImpossible(limit: number, budget: Budget): void {
   );
 }
 
-/** `express.json()` and its like read the stream to its end and leave what they found in `request.body`. */
+/** `express.json()` and similar parsers read the stream to its end and leave the result in `request.body`. */
 function parsedInFront(request: IncomingMessage): Content | undefined {
   if (!request.readableEnded) return undefined;
   const body: unknown = 'body' in request ? request.body : undefined;
@@ -115,11 +115,11 @@ function collect(request: IncomingMessage, body: Growing, readTurn: Turns): Prom
 
 interface Growing {
   add(chunk: Buffer): void;
-  /** What it takes to parse it is drawn as well. */
+  /** Draws the memory to parse it as well. */
   whole(): Buffer;
 }
 
-/** One buffer, however many pieces there are: each of them is an object that takes more memory than a few bytes. */
+/** One buffer for all pieces: an object for each would take more memory than a small piece itself. */
 function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Caller, most: number): Growing {
   const tally = createTally();
   let held: Buffer = EMPTY;
@@ -138,7 +138,7 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
       if (needed > limit) throw tooLarge(limit);
       excess = Math.max(0, excess + CHUNK_BYTES - 2 * chunk.length);
       if (excess > MAX_EXCESS) throw tooManyChunks();
-      // Most bodies come in one piece, which is theirs alone.
+      // Most bodies come in one piece, which needs no copy.
       if (size === 0) {
         caller.take(chunk.length);
         held = chunk;
@@ -161,7 +161,7 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
 }
 
 const tooNested = (): Problem =>
-  new Problem('content-too-large', 'The body has more objects and arrays than there is memory for; send it in parts');
+  new Problem('content-too-large', 'The body has more objects and arrays than fit into memory; send it in parts');
 
 const tooManyChunks = (): Problem =>
   new Problem('bad-request', 'The body comes in too many small chunks; send more than eight bytes in each', {
@@ -170,7 +170,7 @@ const tooManyChunks = (): Problem =>
 
 const tooLarge = (limit: number): Problem => new Problem('content-too-large', `The body is larger than ${limit} bytes`);
 
-// How much a JSON text holds, counted byte by byte while it arrives: cheaper than to parse it.
+// What a JSON text contains, counted byte by byte while it arrives: that is cheaper than parsing it.
 
 export interface Counts {
   readonly keys: number;
@@ -179,7 +179,7 @@ export interface Counts {
 }
 
 export interface Tally {
-  /** Counts on from where it has come to, up to `end`: `bytes` begin with those that were counted before. */
+  /** Counts on, up to `end`. `bytes` begin with those that were counted before. */
   count(bytes: Buffer, end: number): Counts;
 }
 
@@ -189,7 +189,7 @@ const OPEN_ARRAY = 0x5b;
 const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
 
-/** Nobody has said yet that the text is JSON: what it counts of another one means nothing. */
+/** The text may turn out not to be JSON; then the counts mean nothing. */
 export function createTally(): Tally {
   let at = 0;
   let inString = false;
@@ -199,7 +199,7 @@ export function createTally(): Tally {
   /** Goes to `end`, or behind the quote that ends the string. */
   function skipString(bytes: Buffer, end: number): void {
     let place = at;
-    // An escape may reach beyond what is there.
+    // An escape may reach beyond the bytes that have arrived.
     while (place < end && bytes[place] !== QUOTE) place += bytes[place] === BACKSLASH ? 2 : 1;
     inString = place >= end;
     at = inString ? place : place + 1;
@@ -227,7 +227,7 @@ export function createTally(): Tally {
   };
 }
 
-// What happens to the rest of a body that was answered before it was read.
+// The rest of a body whose request was answered before it was read.
 
 const LINGER_MS = 10_000;
 

@@ -1,4 +1,4 @@
-/** The headers that every answer has, whatever it is about: as much of them as can be is decided at boot. */
+/** The headers of every answer, decided at boot as far as possible. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -15,9 +15,9 @@ export interface EnvelopeOptions {
   readonly guarded?: boolean;
 }
 
-/** Request headers that decide about answers. */
+/** Request headers that answers depend on. */
 const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
-/** An identifier of a request that may stand in a log. */
+/** A request identifier that is safe to log. */
 const SANE_ID = /^[\w.:/+=-]{1,128}$/;
 
 export function createEnvelopes({
@@ -31,7 +31,7 @@ export function createEnvelopes({
     'no-cache',
     'Vary',
     [...VARY, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', '),
-    // No browser takes an answer for something else than it says.
+    // Browsers do not guess another media type.
     'X-Content-Type-Options',
     'nosniff',
   ];
@@ -41,18 +41,18 @@ export function createEnvelopes({
   };
 }
 
-/** As the client gave it, where it may stand in a log; else a new one. */
+/** The client's own identifier if it is safe to log, else a new one. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && SANE_ID.test(given) ? given : newId();
 }
 
-/** No two processes have the same, and it costs a tenth of a UUID for each request. */
+/** Unique for each process; an identifier made from it costs a tenth of a UUID. */
 const PROCESS = randomBytes(9).toString('base64url');
 let requests = 0;
 const newId = (): string => `${PROCESS}-${(requests += 1)}`;
 
-// Pages of other origins (Fetch standard, CORS protocol): what they may send and see. Off where no origin is named.
+// What pages of other origins may send and see (Fetch standard, CORS protocol). Off unless the settings name an origin.
 
 /** Names and values in turn. */
 type HeaderLines = readonly string[];
@@ -87,7 +87,7 @@ const ALLOWED_HEADERS = [
   'Prefer',
   'X-Request-Id',
 ];
-/** Browsers ask again after this many seconds; some take no more. */
+/** Seconds after which browsers ask again; some allow no longer time. */
 const MAX_AGE = 7200;
 
 const EXPOSE: HeaderLines = ['Access-Control-Expose-Headers', EXPOSED.join(', ')];
@@ -100,7 +100,7 @@ const PREFLIGHT: HeaderLines = [
   String(MAX_AGE),
 ];
 
-/** `*` among the origins is every one. */
+/** `*` among the origins allows every origin. */
 export function createCors(origins: readonly string[]): Cors {
   const known = new Set(origins);
   const everyone = known.has('*');

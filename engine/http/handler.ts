@@ -94,7 +94,7 @@ function answer(
 
 function refuseLong({ url = '' }: IncomingMessage, limit: number): void {
   if (url.length > limit)
-    throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${limit} are taken`);
+    throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${limit} are allowed`);
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage): boolean =>

@@ -1,4 +1,4 @@
-/** Where and why a text is no JSON, is nested too deep, or names a key twice. It runs only to explain a refusal. */
+/** Where and why a text is not JSON, is nested too deep, or names a key twice. It only runs to explain a refusal. */
 import { pointer } from '../json.ts';
 
 export interface JsonTextFault {
@@ -25,7 +25,7 @@ class JsonFault extends Error {
   }
 }
 
-/** The first fault of the text, or undefined where there is none. */
+/** The first fault of the text, or undefined if it has none. */
 export function textFault(text: string, maxDepth: number): JsonTextFault | undefined {
   const reading = { text, maxDepth, at: 0 };
   try {
@@ -57,7 +57,7 @@ function readObject(reading: JsonReading, path: JsonPath): void {
     skipSpace(reading);
     const start = reading.at;
     const key = readString(reading, path, 'a key in double quotes');
-    if (keys.has(key)) throw new JsonFault(`the key ${JSON.stringify(key)} stands twice`, [...path, key], start);
+    if (keys.has(key)) throw new JsonFault(`the key ${JSON.stringify(key)} is repeated`, [...path, key], start);
     keys.add(key);
     if (!take(reading, ':')) throw unexpected(reading, '":"', path);
     readValue(reading, [...path, key]);
@@ -98,7 +98,7 @@ function readString(reading: JsonReading, path: JsonPath, expected = 'a value'):
   return String(JSON.parse(reading.text.slice(start, reading.at)));
 }
 
-/** Goes to the next character that a string cannot simply hold. */
+/** Goes to the next character that ends a string, begins an escape, or must be escaped. */
 function nextStop(reading: JsonReading): string | undefined {
   STRING_STOP.lastIndex = reading.at;
   const match = STRING_STOP.exec(reading.text);

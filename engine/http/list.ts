@@ -1,4 +1,4 @@
-/** GET of many records: a page where there is a limit, else the whole list; as JSON, or one of the other formats. */
+/** GET of many records: a page if there is a limit, else the whole list, in one of the formats. */
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery } from '../query/list-query.ts';
@@ -14,7 +14,7 @@ import { encodeCursor } from '../query/cursor.ts';
 import { pageSearches } from '../query/parameters.ts';
 import { perQuery } from '../memo.ts';
 
-/** What a whole list takes while it is read, piece by piece. */
+/** Memory that a whole list takes while it is read piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
 /** Characters of a page that is sent at once, and about as many of each piece of a longer one. */
 const LONG_PAGE = 512 * 1024;
@@ -60,7 +60,7 @@ function pageAnswer(service: Service, exchange: Exchange, wanted: ListRequest): 
   });
 }
 
-/** Each piece has a turn of the event loop of its own. */
+/** Each piece has its own turn of the event loop. */
 async function longPageAnswer(
   { type, path, largeTurn }: Service,
   { request, target }: Exchange,
@@ -125,10 +125,10 @@ const contentHeaders = ({ contentType }: ListFormat, total: number | undefined):
   ...(total === undefined ? {} : { 'X-Total-Count': String(total) }),
 });
 
-/** A list that turns out to be short is answered whole, with length and tag; only a long one is streamed. */
+/** Characters. A list that turns out to be short is sent whole, with length and tag; a longer one is streamed. */
 export const GATHERED_LENGTH = 64 * 1024;
 
-/** All pieces as one text, or, where they are more than that, as pieces. */
+/** All pieces as one text if they are short enough, else as pieces. */
 export async function gather(pieces: AsyncIterable<string>): Promise<string | AsyncIterable<string>> {
   const iterator = pieces[Symbol.asyncIterator]();
   let text = '';
@@ -140,7 +140,7 @@ export async function gather(pieces: AsyncIterable<string>): Promise<string | As
   return continued(text, iterator);
 }
 
-/** Ending early ends what lies beneath. */
+/** Ending early ends the source. */
 async function* continued(text: string, iterator: AsyncIterator<string>): AsyncIterable<string> {
   try {
     yield text;
@@ -150,7 +150,7 @@ async function* continued(text: string, iterator: AsyncIterator<string>): AsyncI
   }
 }
 
-// The `Link` header of a page (RFC 8288): cursors, which stay right while records come and go.
+// The `Link` header of a page (RFC 8288) holds cursors, which stay right while records come and go.
 
 const searchesOf = perQuery(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
 

@@ -1,4 +1,4 @@
-/** Media types: what a client takes (Accept), and what a body is (Content-Type, Content-Encoding). */
+/** Media types and content codings: of answers (Accept, Accept-Encoding) and of bodies (Content-Type, Content-Encoding). */
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import {
@@ -21,7 +21,7 @@ export const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** The media types of bodies, by method. The header says them to whoever sent another one (RFC 9110, 15.5.16). */
+/** The media types of bodies, by method. A 415 names them in the header (RFC 9110, 15.5.16). */
 export interface BodyTypes {
   readonly accepted: readonly string[];
   readonly header: 'Accept' | 'Accept-Patch';
@@ -60,7 +60,7 @@ function preferredType(accept: string, offered: readonly string[]): string {
   throw new Problem('not-acceptable', message, { errors: [{ header: 'Accept', code: 'not-acceptable', message }] });
 }
 
-/** Refuses a body that is not one of these media types in UTF-8, before any of it is read. */
+/** Refuses a body of another media type or charset before any of it is read. */
 export function requireBodyType({ headers }: IncomingMessage, types: BodyTypes): void {
   const type = headers['content-type'];
   if (type !== JSON_TYPE) requireMediaType(type, types);
@@ -86,32 +86,32 @@ function unsupported({ accepted, header }: BodyTypes, fault: string): Problem {
 }
 
 function encoded(encoding: string): Problem {
-  const message = `Content-Encoding is "${excerpt(encoding)}"; expected a body that is not encoded`;
+  const message = `Content-Encoding is "${excerpt(encoding)}"; expected a body without encoding`;
   const errors = [{ header: 'Content-Encoding', code: 'unsupported-encoding', message }];
   return new Problem('unsupported-media-type', message, { errors, headers: { 'Accept-Encoding': 'identity' } });
 }
 
 const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
 
-// Content codings: which one a client takes (RFC 9110, 12.5.3), and texts that it makes smaller.
+// Content codings (RFC 9110, 8.4.1).
 
 interface CodingKind {
   readonly whole: (text: Buffer) => Promise<Buffer>;
   readonly stream: () => Transform;
 }
 
-/** Fast rather than small: the answers of a moment are compressed once for each request. */
+/** Fast rather than small: answers are compressed for each request. */
 const GZIP: ZlibOptions = { level: 5 };
 const BROTLI: BrotliOptions = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 },
 };
 
-/** Bytes that a compressor takes while it is at work. */
+/** Bytes that a compressor takes while it works. */
 export const STATE: Readonly<Record<Coding, number>> = { br: 2 * 1024 ** 2, gzip: 512 * 1024 };
 
 const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 
-/** Of two that a client takes alike, the first. */
+/** In the order in which they are preferred. */
 const CODINGS = {
   br: { whole: (text) => brotlied(text, BROTLI), stream: () => createBrotliCompress(BROTLI) },
   gzip: { whole: (text) => gzipped(text, GZIP), stream: () => createGzip(GZIP) },
@@ -121,7 +121,7 @@ export type Coding = keyof typeof CODINGS;
 
 export const CODING_NAMES = Object.keys(CODINGS) as readonly Coding[];
 
-/** An async function, so that its promise is one of this realm, whatever made the other. */
+/** Async, so that its promise belongs to this realm. */
 export const compress = async (text: Buffer, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);
 export const compressor = (coding: Coding): Transform => CODINGS[coding].stream();
 

@@ -142,9 +142,9 @@ function parseIdentifier(text: string): number {
   });
 }
 
-// `Idempotency-Key`: how a client says that a request is the same as before.
+// `Idempotency-Key`: the client's name for a request, so that a retry is recognized.
 
-/** Visible ASCII. The draft standard has quotes around it, most clients have none. */
+/** Visible ASCII. The draft standard puts quotes around it; most clients do not. */
 const KEY = /^[!-~]{1,255}$/;
 const HOUR = 3_600_000;
 
@@ -167,7 +167,7 @@ function badKey(): Problem {
   });
 }
 
-/** The same for a retry, another for another request. */
+/** The hash of what a request asks for: a retry has the same, another request another. */
 function requestHash(method: string, target: Target, content: Content): string {
   const body = 'parsed' in content ? JSON.stringify(content.parsed) : content;
   return createHash('sha256')

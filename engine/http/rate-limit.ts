@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem } from '../problem.ts';
 
-/** Answers the headers that say what is left. Throws a Problem, `rate-limited`. */
+/** Returns the headers that say how many requests are left. Throws a Problem, `rate-limited`. */
 export type RateLimit = (request: IncomingMessage) => Promise<readonly string[]>;
 
 const SECONDS = 60;
 
-/** `clientOf` names who asks; each has a budget of its own. */
+/** `clientOf` names the client; each client has its own limit. */
 export function createRateLimit(perMinute: number, clientOf: (request: IncomingMessage) => string): RateLimit {
   const limiter = new RateLimiterMemory({ points: perMinute, duration: SECONDS });
   const policy = ['RateLimit-Policy', `"minute";q=${perMinute};w=${SECONDS}`];

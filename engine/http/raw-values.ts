@@ -1,4 +1,4 @@
-/** Which values of a body are kept as they were written, and their texts: records are followed by their types. */
+/** Values of a body that are stored as they were written, and their texts. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
@@ -23,7 +23,7 @@ interface Scan extends RawReading {
   readonly values: Map<JsonObject, Map<string, RawMember>>;
 }
 
-/** The texts in a body of the type, which is valid JSON. Only types that may keep any are looked through for them. */
+/** Reads the texts in a body of the type, which is valid JSON. Types that cannot hold such values are skipped. */
 export function rawReader(type: RecordType): (text: string, body: JsonValue) => RawBody {
   let keeps: boolean | undefined;
   return (text, body) => {
@@ -39,7 +39,7 @@ export function rawReader(type: RecordType): (text: string, body: JsonValue) => 
   };
 }
 
-/** Whether a body of the type can hold such a value, in itself or in records nested in it. */
+/** Whether a body of the type can hold such a value, itself or in nested records. */
 function mayKeep(root: RecordType): boolean {
   const types = new Set([root]);
   for (const { open, fields, relations } of types) {
@@ -58,7 +58,7 @@ function readRecord(scan: Scan, type: RecordType, record: JsonObject): void {
   });
 }
 
-/** A field that keeps text, or a key that nothing names in an open type. */
+/** A field that keeps text, or a key of an open type that is not a field. */
 function keepsText(type: RecordType, key: string): boolean {
   const field = type.fields.get(key);
   if (field) return field.type.keepsText === true;
@@ -71,7 +71,7 @@ function keep(scan: Scan, record: JsonObject, key: string, name: string): void {
   members.set(key, { name, text: takeValue(scan) });
 }
 
-/** What is not a record, or a set of them, is refused by the validator. */
+/** Any value other than a record or a set of records is refused by the validator. */
 function readRelated(scan: Scan, type: RecordType, value: JsonValue | undefined): void {
   const first = scan.text[scan.at];
   if (first === '{' && isObject(value)) readRecord(scan, type, value);
@@ -79,7 +79,7 @@ function readRelated(scan: Scan, type: RecordType, value: JsonValue | undefined)
   else skipValue(scan);
 }
 
-/** Whether what a pointer's steps lead to is kept as text. */
+/** Whether the value at the steps of a pointer is kept as text. */
 export function isKept(type: RecordType, [key = '', ...rest]: readonly string[]): boolean {
   const relation = type.relations.get(key);
   if (!relation) return keepsText(type, key);

@@ -62,7 +62,7 @@ export function absoluteForm(url: string): AbsoluteForm | undefined {
   return { scheme: scheme.toLowerCase(), authority, rest };
 }
 
-// What the log and the metrics are told of a request when it is over.
+// What log and metrics are told of a request when it is over.
 
 /** Which operation of which type: made at boot. */
 export interface Label {

@@ -1,4 +1,4 @@
-/** Which path and method means which operation of which record type: decided at boot, looked up in one map. */
+/** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
 import type { Operation as OperationName } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
@@ -22,10 +22,10 @@ export interface Offer {
 export interface Route {
   /** By method. */
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Methods that the path has, but not for this client. */
+  /** Methods that the path has, but that the client's token does not allow. */
   readonly withheld: ReadonlySet<string>;
   readonly allow: string;
-  /** What OPTIONS answers. */
+  /** The answer to OPTIONS. */
   readonly options: Answer;
 }
 
@@ -47,7 +47,7 @@ interface Binding {
 const RECORD: readonly string[] = [JSON_TYPE];
 const LIST: readonly string[] = [...LIST_FORMATS.keys()];
 
-/** How operations are asked for, in the order in which `Allow` names their methods. */
+/** How operations are requested, in the order in which `Allow` names their methods. */
 export const bindings = {
   list: { path: 'collection', methods: ['GET', 'HEAD'], mediaTypes: LIST, serve: list },
   create: { path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
@@ -56,7 +56,7 @@ export const bindings = {
   delete: { path: 'item', methods: ['DELETE'], mediaTypes: RECORD, serve: remove },
 } as const satisfies Record<OperationName, Binding>;
 
-/** Types without operations are reached through others only: they have no path. */
+/** Types without operations are only reached through others: they do not have a path. */
 export function createRoutes(
   types: Iterable<RecordType>,
   serviceOf: (type: RecordType) => Service,
@@ -109,7 +109,7 @@ export interface RouteMatch {
   readonly identifier: string;
 }
 
-/** `path` begins with the root. It is taken apart before its steps are decoded: an encoded slash separates nothing. */
+/** `path` begins with API_ROOT. It is split before it is decoded: an encoded slash does not separate anything. */
 export function findRoute(routes: Routes, path: string): RouteMatch {
   const steps = path
     .slice(API_ROOT.length)
@@ -121,7 +121,7 @@ export function findRoute(routes: Routes, path: string): RouteMatch {
   return identifier === undefined ? { route: pair.collection, identifier: '' } : { route: pair.item, identifier };
 }
 
-/** Of a record: its type's, and its identifier. */
+/** The path of a type, and an identifier. */
 const MAX_STEPS = 2;
 
 function decode(text: string): string {

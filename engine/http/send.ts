@@ -17,29 +17,29 @@ import { codedTag } from './conditions.ts';
 const LONG = 64 * 1024;
 
 export interface SendOptions extends StreamOptions {
-  /** Whether the service is about to stop, so that each answer is the last one on its connection. */
+  /** Whether the service is about to stop; then each answer is the last one on its connection. */
   readonly isDraining: () => boolean;
 }
 
-/** Where an answer goes, and what stands on its envelope. */
+/** Where an answer goes, and what is known of its request so far. */
 export interface Delivery {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   envelope: Envelope;
-  /** Which operation it is, once that is known. */
+  /** Once the operation is known. */
   label?: Label;
-  /** Who asks, once that is known. */
+  /** Once the operation is known. */
   caller?: HttpCaller;
 }
 
-/** Never fails: where the answer cannot be sent to its end, the connection is closed. */
+/** Never fails: if the answer cannot be sent to its end, the connection is closed. */
 export function send(delivery: Delivery, answer: Answer, options: SendOptions): Awaitable<void> {
   const { request, response } = delivery;
-  // Pieces must be begun to be ended, whoever is there.
+  // Pieces must be started to be ended, even if the client has left.
   if (response.destroyed && typeof answer.body !== 'object') return;
   if (options.isDraining()) response.shouldKeepAlive = false;
   const sent = andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options));
-  // An answer that closes the connection does so at once: what comes still is for nobody.
+  // An answer that closes the connection does so at once: what still arrives is not read.
   return answer.headers['Connection'] === 'close' ? sent : andThen(sent, () => linger(request));
 }
 
@@ -53,23 +53,23 @@ function write(
     response.writeHead(status, lines);
     return sendPieces({ request, response, envelope }, body, options);
   }
-  // Of a long text Node would make a copy to put the head before it, and one more to send it.
+  // Node would copy a long text to put the head before it, and once more to send it.
   const bytes = typeof body === 'string' && body.length > LONG ? Buffer.from(body) : body;
   if (bytes !== undefined) lines.push('Content-Length', String(Buffer.byteLength(bytes)));
   response.writeHead(status, lines);
-  // Node leaves the body of an answer to HEAD out.
+  // Node omits the body of an answer to HEAD.
   response.end(bytes);
   options.awaitReader(request, response);
 }
 
-/** Names and values in turn: to spread headers into an object for each answer would cost as much as its record. */
+/** Names and values in turn: spreading headers into an object for each answer would cost as much as its record. */
 function headerLines(envelope: Envelope, headers: Answer['headers']): string[] {
   const lines = [...envelope.headers];
   for (const name of Object.keys(headers)) lines.push(name, headers[name] ?? '');
   return lines;
 }
 
-// Answers that are sent as they come: no faster than they are read, and cut off where nobody reads.
+// Answers in pieces are sent no faster than the client reads them.
 
 export interface StreamOptions {
   readonly awaitReader: AwaitReader;
@@ -92,14 +92,14 @@ export async function sendPieces(
     response.end();
     awaitReader(request, response);
   } catch (error) {
-    // The status is sent: only a broken connection can still say that the answer is not whole.
+    // The status is sent already: only a broken connection can still tell that the answer is incomplete.
     if (!(error instanceof CallerGone))
       log?.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
     response.destroy();
   }
 }
 
-/** Whether the reader has taken what was written; false where it has gone, or took too long. */
+/** Whether the reader has taken what was written; false if it has left, or took too long. */
 function caughtUp({ request, response }: Delivery, awaitReader: AwaitReader): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = awaitReader(request, response);
@@ -116,19 +116,19 @@ function caughtUp({ request, response }: Delivery, awaitReader: AwaitReader): Pr
   });
 }
 
-// Answers made smaller on their way out, where the client takes that and it is worth while.
+// Long answers are compressed if the client accepts that.
 
-/** Characters; below, the headers weigh more. */
-const WORTH_WHILE = 2048;
+/** Characters; shorter answers are sent as they are. */
+const MIN_COMPRESSED = 2048;
 
-/** What goes over the wire. */
+/** An answer as it goes over the wire. */
 export interface Coded extends Omit<Answer, 'body'> {
   readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined;
 }
 
 export function coded(request: IncomingMessage, answer: Answer, caller: Caller = PATIENT): Awaitable<Coded> {
   const { headers, body } = answer;
-  if (body === undefined || (typeof body === 'string' && body.length < WORTH_WHILE)) return answer;
+  if (body === undefined || (typeof body === 'string' && body.length < MIN_COMPRESSED)) return answer;
   const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
   if (coding === undefined || !hasRoom(body, coding, caller)) return answer;
   const tag = headers['ETag'];
@@ -141,7 +141,7 @@ export function coded(request: IncomingMessage, answer: Answer, caller: Caller =
   return andThen<Coded['body'], Coded>(small, (made) => ({ ...answer, headers: described, body: made }));
 }
 
-/** Whether there is memory to compress it: if not, it is sent as it is. */
+/** Whether there is memory to compress the answer; if not, it is sent as it is. */
 function hasRoom(body: string | AsyncIterable<string>, coding: Coding, caller: Caller): boolean {
   try {
     caller.take(STATE[coding] + (typeof body === 'string' ? 2 * body.length : 0));
@@ -152,7 +152,7 @@ function hasRoom(body: string | AsyncIterable<string>, coding: Coding, caller: C
   }
 }
 
-/** A fault of the source, and a reader that ends early, reach the other end. */
+/** An error of the source reaches the reader, and a reader that stops early stops the source. */
 function compressed(pieces: AsyncIterable<string>, coding: Coding): AsyncIterable<Buffer> {
   const transform = compressor(coding);
   pipeline(Readable.from(pieces), transform, () => undefined);

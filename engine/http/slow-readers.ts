@@ -1,31 +1,31 @@
-/** What a connection does not take at once is kept in memory for its reader: not for ever, and within the budget. */
+/** An answer that a connection does not take at once stays in memory: for a limited time, and within the budget. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Budget } from '../budget.ts';
 
-/** Bytes a second: who reads more slowly than that keeps an answer in memory for nothing. */
+/** Bytes a second: a client that reads more slowly is cut off. */
 const SLOWEST = 32 * 1024;
-/** Of a timer; a longer one ends at once. */
+/** Milliseconds; a longer timer would fire at once. */
 const LONGEST = 2 ** 31 - 1;
 
-/** Milliseconds that so many bytes may wait for a reader. */
+/** Milliseconds that this many bytes may wait for a reader. */
 export const patience = (length: number, timeout: number): number =>
   Math.min(LONGEST, timeout + Math.ceil((length / SLOWEST) * 1000));
 
 /**
- * Of an answer that was written, to its end or for now: a connection on which it is not read in time is closed.
- * Answers how to stop waiting.
+ * Called after an answer, or a piece of one, was written: closes the connection if the client does not read it in time.
+ * Returns a function that stops the waiting.
  */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse) => () => void;
 
-const nobody = (): void => undefined;
+const doNothing = (): void => undefined;
 
 /** `timeout`: milliseconds that a reader may leave an answer unread. */
 export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
   return ({ socket }, response) => {
-    // What waits in the answer itself counts too: behind others of its connection, all of it.
+    // Includes what waits in the answer itself: all of it, if it is behind other answers of its connection.
     const length = response.writableLength;
-    if (length === 0 || socket.destroyed) return nobody;
+    if (length === 0 || socket.destroyed) return doNothing;
     const giveUp = (): void => cutOff(socket);
     const timer = setTimeout(giveUp, patience(length, timeout)).unref();
     const share = budget.keep(length, giveUp);
@@ -34,13 +34,13 @@ export function createSlowReaders(timeout: number, budget: Budget): AwaitReader 
       response.off('timeout', giveUp).off('close', stop);
       share.release();
     };
-    // Where nothing is read at all, within two of them; Node takes the limit back with the next request.
+    // Closes the connection within twice the time if nothing is read at all. Node resets it with the next request.
     response.setTimeout(timeout).once('timeout', giveUp).once('close', stop);
     return stop;
   };
 }
 
-/** What the system has still to send would be kept for a reader that never comes: a reset drops it. */
+/** The system would keep what it has not sent yet; a reset drops it. */
 export function cutOff(socket: Socket): void {
   const isPlain = socket.remoteAddress !== undefined && !('encrypted' in socket);
   if (isPlain) socket.resetAndDestroy();

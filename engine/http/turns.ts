@@ -1,12 +1,12 @@
-/** Work that takes long waits for its turn of the event loop, so that small requests are answered between. */
+/** Long work waits for its turn of the event loop, so that small requests are answered in between. */
 
 /** Resolves when it is the caller's turn. */
 export type Turns = () => Promise<void>;
 
 export interface TurnOptions {
-  /** How many have one turn together. */
+  /** How many callers share one turn. */
   readonly atOnce: number;
-  /** Turns that belong to others after one that was given away. */
+  /** Turns left to other work after each one that was used. */
   readonly between: number;
 }
 
@@ -35,5 +35,5 @@ export function createTurns({ atOnce, between }: TurnOptions): Turns {
     });
 }
 
-/** For large bodies. Node takes one new connection in each of the turns between. */
+/** For large bodies. Node accepts one new connection in each of the turns between. */
 export const createLargeTurns = (): Turns => createTurns({ atOnce: 1, between: 4 });

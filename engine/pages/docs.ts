@@ -16,7 +16,7 @@ export const docsPage = (title: string, guarded: boolean): string =>
       ${guarded ? html`<div class="back">${tokenForm(guarded)}</div>` : NO_HTML}
       ${
         guarded
-          ? html`<main id="reference" data-guarded><p class="back">The operations are shown with a token.</p></main>`
+          ? html`<main id="reference" data-guarded><p class="back">Enter a token to see the operations.</p></main>`
           : html`<main id="reference"></main>`
       }
       <noscript
@@ -93,8 +93,8 @@ main:not([data-guarded]) .scheme-container, .swagger-ui .scheme-container .schem
 a:focus-visible, button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 `;
 
-// The one place of the pages where people enter a token. A script keeps it for as long as the tab is open, and sends it in
-// a header, as every other client does: it is in no URL, no cookie, and nothing that other tabs or later visitors see.
+// The one place where people enter a token. A script keeps it while the tab is open, and sends it in a header as every
+// other client does: it is never in a URL or a cookie, and other tabs and later visitors cannot see it.
 
 export const tokenForm = (guarded: boolean): Html =>
   guarded
@@ -105,7 +105,7 @@ export const tokenForm = (guarded: boolean): Html =>
           <button id="forget" type="button" hidden>Forget</button>
           <p id="access-said" role="status"></p>
         </form>
-        <noscript><p class="quiet">To enter a token here, a browser needs JavaScript.</p></noscript>`
+        <noscript><p class="quiet">Entering a token needs JavaScript.</p></noscript>`
     : NO_HTML;
 
 export const tokenScript = (guarded: boolean): Html =>

@@ -99,7 +99,7 @@ figcaption { color: var(--quiet); font-size: 0.88rem; margin-top: 0.6rem; }
 footer { padding-top: 3rem; padding-bottom: 3rem; color: var(--quiet); font-size: 0.88rem; }
 `;
 
-/** HTML by template: what is filled in is text, unless it is HTML already. */
+/** HTML by template: values are escaped, unless they are HTML already. */
 export interface Html {
   readonly html: string;
 }

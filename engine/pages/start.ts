@@ -15,7 +15,7 @@ export interface About {
 
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
-/** `diagram` is the picture of the model as an SVG element; undefined where there is none. */
+/** `diagram` is the picture of the model as an SVG element; undefined if there is none. */
 export function startPage(
   { types: all }: Model,
   { title, version, hasGuide, guarded }: About,
@@ -24,7 +24,7 @@ export function startPage(
   const types = [...all.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
-  // Whoever sends no token that is known learns of no type.
+  // Without a known token, no type is shown.
   const isLocked = guarded && types.length === 0;
   const byToken = guarded ? html` data-by-token` : NO_HTML;
   const body = html`<a class="skip" href="#types">Skip to the record types</a>
@@ -46,7 +46,7 @@ export function startPage(
       <h2 id="types">Record types</h2>
       ${
         isLocked
-          ? html`<p class="quiet">They are shown with a token, which the operator of the service gives out.</p>`
+          ? html`<p class="quiet">Enter a token to see them. The operator of the service gives tokens out.</p>`
           : html`<ul class="types">
               ${served.map((type) => card(type, byToken))}
             </ul>`
@@ -54,7 +54,7 @@ export function startPage(
       ${related.length === 0 ? NO_HTML : relatedSection(related)}
       ${diagram === undefined || isLocked ? NO_HTML : diagramSection(diagram)}
     </main>
-    <footer>Everything on this page comes from the descriptors that the service was started with.</footer>`;
+    <footer>Everything on this page comes from the descriptors of the service.</footer>`;
   return layout({ title, head: html`<link rel="stylesheet" href="docs/style.css" />${tokenScript(guarded)}`, body });
 }
 
@@ -99,7 +99,7 @@ const diagramSection = (diagram: string): Html =>
         ${{ html: diagram }}
       </div>
       <figcaption>
-        A fork stands at the side of which there may be many, a bar at the side of one, a circle where there may be
+        A fork marks the side that may have many records, a bar the side with one, and a circle the side that may have
         none. Types with a coloured frame have paths of their own.
       </figcaption>
     </figure>`;

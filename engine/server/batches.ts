@@ -11,24 +11,24 @@ import type { Socket } from 'node:net';
 import type { Budget, Share } from '../budget.ts';
 import { cutOff } from '../http/slow-readers.ts';
 
-/** Of one connection: requests that are served before the first of their answers is taken. */
+/** Requests of one connection that are served before the client takes the first of their answers. */
 const MAX_OPEN = 32;
-/** Of one connection: bytes of answers that may wait before the next request is served. */
+/** Bytes of unread answers of one connection; beyond that the next request is not served. */
 const MAX_UNREAD = 64 * 1024;
-/** Of one connection: requests that may wait before nothing more is read. */
+/** Requests of one connection that may wait; beyond that nothing more is read from it. */
 const MAX_WAITING = 64;
-/** What Node keeps of a request that waits. */
+/** Bytes that Node keeps for a waiting request. */
 const REQUEST_BYTES = 4096;
-/** The same where a body comes in chunks: 64 KiB may hold ten thousand of them, and each is an object. */
+/** The same for a body in chunks: 64 KiB can hold ten thousand of them, and each is an object. */
 const CHUNKED_BYTES = 3 * 1024 ** 2;
 
-/** What is under way on one connection. */
+/** The requests of one connection. */
 interface Lane {
   readonly socket: Socket;
   readonly waiting: (readonly [request: IncomingMessage, response: ServerResponse])[];
-  /** Served, and not yet taken by the client; in their order. */
+  /** Answers that the client has not taken yet, in their order. */
   readonly open: ServerResponse[];
-  /** Of the requests that wait for the client to read; undefined where none does. */
+  /** Memory of the requests that wait until the client has read more; undefined if none does. */
   share: Share | undefined;
   isQueued: boolean;
   isPaused: boolean;
@@ -59,7 +59,7 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
     const lane: Lane = { socket, waiting: [], open: [], share: undefined, isQueued: false, isPaused: false };
     lanes.set(socket, lane);
     socket.once('close', () => abandon(lane));
-    // Node reads on for reasons of its own.
+    // Node resumes sockets for its own reasons.
     socket.on('resume', () => {
       if (lane.isPaused) socket.pause();
     });
@@ -92,7 +92,7 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
   return (request, response) => {
     const lane = laneOf(request.socket);
     lane.waiting.push([request, response]);
-    // Chunks that nobody takes would pile up until the end of the turn.
+    // Chunks would pile up until the end of the turn.
     if (lane.share === undefined) return isChunked(request) ? serveLane(lane) : queue(lane);
     lane.share.grow(bytesOf([[request, response]]));
     pauseIfFull(lane);
@@ -120,7 +120,7 @@ function goOn(lane: Lane): void {
   lane.socket.resume();
 }
 
-/** Whether the client has taken enough of what it was answered. */
+/** Whether the client has read enough of the answers so far. */
 function hasRoom(open: ServerResponse[]): boolean {
   while (open[0] !== undefined && (open[0].writableFinished || open[0].destroyed)) open.shift();
   if (open.length === 0) return true;
@@ -130,7 +130,7 @@ function hasRoom(open: ServerResponse[]): boolean {
   return unread <= MAX_UNREAD;
 }
 
-/** Node tells only the first answer of a connection that it has closed. */
+/** When a connection closes, Node tells only its first answer. */
 function abandon({ open, waiting, share }: Lane): void {
   share?.release();
   for (const response of [...open, ...waiting.splice(0).map(([, unserved]) => unserved)]) {

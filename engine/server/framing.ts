@@ -1,14 +1,13 @@
 /**
- * Requests that two readers could read in two ways: a proxy that stands in front may end them elsewhere, take them for
- * another host's, or believe the other of two lines (RFC 9112, 11.2). Node's parser refuses most of them; these it
- * lets through.
+ * Requests that two readers could understand in two ways: a proxy in front may end them elsewhere, take them for another
+ * host's, or use the other of two headers (RFC 9112, 11.2). Node's parser refuses most of them, but not these.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { HostSteps } from '../http/handler.ts';
 import { absoluteForm, originForm } from '../http/request.ts';
 import { Problem } from '../problem.ts';
 
-/** Headers that decide something here, and of which a request has one (RFC 9110, 5.3). */
+/** Headers that decide something here, and that a request must not repeat (RFC 9110, 5.3). */
 const SINGLE = [
   'host',
   'expect',
@@ -19,7 +18,7 @@ const SINGLE = [
   'idempotency-key',
   'transfer-encoding',
 ] as const;
-/** By length and first letter, in any case: no two are alike in both, and hardly any other header is like one of them. */
+/** Length and first letter in any case: unique among these, and shared by hardly any other header. */
 const keyOf = (name: string): number => name.length * 32 + (name.charCodeAt(0) & 31);
 const LIKE: readonly ({ readonly single: string; readonly bit: number } | undefined)[] = Array.from(
   { length: 20 * 32 },
@@ -27,7 +26,7 @@ const LIKE: readonly ({ readonly single: string; readonly bit: number } | undefi
 );
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
-/** What of the request has two readings, if anything. */
+/** What is ambiguous about the request, if anything. */
 export function framingFault(request: IncomingMessage): string | undefined {
   const { headers, httpVersionMinor, url = '' } = request;
   return (
@@ -38,7 +37,7 @@ export function framingFault(request: IncomingMessage): string | undefined {
   );
 }
 
-/** Names and values in turn. */
+/** `lines` are names and values in turn. */
 function repeatedHeader(lines: readonly string[]): string | undefined {
   let seen = 0;
   for (let at = 0; at < lines.length; at += 2) {

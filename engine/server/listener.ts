@@ -1,4 +1,4 @@
-/** The http server: it refuses large bodies before they are sent, says why it cannot listen, and ends without loss. */
+/** The http server: it refuses large bodies before they are sent, says why it cannot listen, and stops without loss. */
 import { once } from 'node:events';
 import {
   createServer,
@@ -24,29 +24,29 @@ export type ListenerSettings = Pick<
 
 export interface Listener {
   readonly server: Server;
-  /** The connections that are open. */
+  /** Open connections. */
   readonly sockets: ReadonlySet<Socket>;
 }
 
-/** Longer than proxies and clients keep theirs: who closes first should be the one that sends. */
+/** Longer than proxies and clients keep connections: the side that sends should be the one that closes. */
 const KEEP_ALIVE_MS = 75_000;
-/** Connections that may wait to be taken; the system has a limit of its own. Those beyond are tried again after seconds. */
+/** Connections that may wait to be accepted, up to the system's own limit. Further ones are retried after seconds. */
 const BACKLOG = 4096;
-/** What a connection takes of the memory that is there for clients. */
+/** Bytes of MEMORY_LIMIT that a connection takes. */
 const CONNECTION_BYTES = 16 * 1024;
-/** How often connections are looked through for those that take too long. */
+/** How often connections are checked for requests that take too long. */
 const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
   const { noted, onClientError } = answerInOrder(serve);
   const server = createServer(serverOptions(settings), noted)
     .on('checkContinue', continuing(noted, settings.bodyLimit))
-    // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+    // An unknown expectation may be ignored (RFC 9110, 10.1.1).
     .on('checkExpectation', noted)
     .on('clientError', onClientError)
-    // Nothing here is a proxy.
+    // The service is not a proxy.
     .on('connect', (_, socket) => onClientError(new Error('CONNECT'), socket));
-  // Who has sent all and closes that side is still answered.
+  // A client that closes its side after its last request is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = openSockets(server, Math.floor(settings.memoryLimit / CONNECTION_BYTES));
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG });
@@ -60,7 +60,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
 
 const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): ServerOptions => ({
   maxHeaderSize: headerLimit + 1,
-  // Node's own refusal lets what is pipelined behind such a request through.
+  // Node would refuse the request, but serve those pipelined behind it.
   requireHostHeader: false,
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout,
@@ -68,7 +68,7 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
   connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, requestTimeout / 6)),
 });
 
-/** Of more than `most` connections, the oldest that has not sent a request yet is closed; if all have, the new one. */
+/** Beyond `most` connections, the oldest one without a request is closed; if there is none, the new one. */
 function openSockets(server: Server, most: number): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   const silent = new Set<Socket>();
@@ -89,7 +89,7 @@ function openSockets(server: Server, most: number): ReadonlySet<Socket> {
   return sockets;
 }
 
-/** A client that asks first sends no body that is too large: after the answer its next bytes would be taken for it. */
+/** A client that expects 100 must not send a body that is refused: its next bytes would be taken for that body. */
 function continuing(serve: RequestListener, bodyLimit: number): RequestListener {
   return (request, response) => {
     if (announced(request) <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
@@ -102,9 +102,9 @@ const announced = ({ headers }: IncomingMessage): number => Number(headers['cont
 
 const REASONS: ReadonlyMap<string, (settings: ListenerSettings) => string> = new Map([
   ['EADDRINUSE', ({ host, port }) => `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`],
-  ['EACCES', ({ port }) => `Port ${port} may not be used by this user; set PORT to one above 1023`],
-  ['EADDRNOTAVAIL', ({ host }) => `HOST is "${host}", which is no address of this machine`],
-  ['ENOTFOUND', ({ host }) => `HOST is "${host}", which no name server knows`],
+  ['EACCES', ({ port }) => `This user may not use port ${port}; set PORT to a number above 1023`],
+  ['EADDRNOTAVAIL', ({ host }) => `HOST is "${host}", which is not an address of this machine`],
+  ['ENOTFOUND', ({ host }) => `HOST is "${host}", a name that cannot be resolved`],
 ]);
 
 function whyNot(error: unknown, settings: ListenerSettings): string {
@@ -119,10 +119,10 @@ export function urlOf({ server }: Listener): string {
   return `http://${host}:${address.port}`;
 }
 
-/** How often connections are looked through for those that have become idle. */
+/** How often connections are checked for idle ones while the service stops. */
 const IDLE_CHECK_MS = 25;
 
-/** Takes no new connections and answers what is open. False where requests had to be cut off after `timeout` ms. */
+/** Stops accepting connections and answers the open requests. False if some were cut off after `timeout` milliseconds. */
 export async function drain({ server, sockets }: Listener, timeout: number): Promise<boolean> {
   let inTime = true;
   const cutOff = (): void => {
@@ -131,7 +131,7 @@ export async function drain({ server, sockets }: Listener, timeout: number): Pro
   };
   const closeIdle = (): void => {
     server.closeIdleConnections();
-    // Node takes a connection for idle only after its first request.
+    // Node does not count a connection without a request as idle.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   };
   const timers = [setInterval(closeIdle, IDLE_CHECK_MS), setTimeout(cutOff, timeout)];
@@ -142,18 +142,19 @@ export async function drain({ server, sockets }: Listener, timeout: number): Pro
   return inTime;
 }
 
-// What is no request is answered after those that came before it: its answer would be taken for theirs.
+// Pipelined errors: bytes that are not a request are answered after the requests before them, or clients would take
+// the answer for one of theirs.
 
 type ClientError = Error & { readonly code?: string };
 
 interface InOrder {
-  /** Does the same, and remembers what is owed. */
+  /** Serves requests, and remembers the last answers of each connection. */
   readonly noted: RequestListener;
   readonly onClientError: (error: ClientError, socket: Duplex) => void;
 }
 
-/** The last two answers of a connection: of all but the last one the request is whole. */
-interface Owed {
+/** The last two answers of a connection. Only the request of the last one can be incomplete. */
+interface LastAnswers {
   readonly last: ServerResponse;
   readonly before: ServerResponse | undefined;
 }
@@ -161,7 +162,7 @@ interface Owed {
 const isOpen = ({ writableFinished, destroyed }: ServerResponse): boolean => !writableFinished && !destroyed;
 
 function answerInOrder(serve: RequestListener): InOrder {
-  const all = new WeakMap<Duplex, Owed>();
+  const all = new WeakMap<Duplex, LastAnswers>();
   const refused = new WeakSet<Duplex>();
   return {
     noted: (request, response) => {
@@ -176,17 +177,17 @@ function answerInOrder(serve: RequestListener): InOrder {
   };
 }
 
-function refuse(error: ClientError, socket: Duplex, owed: Owed | undefined): void {
-  if (owed === undefined) return answerClientError(error, socket);
-  const { last, before } = owed;
-  // In the midst of an answer there is no place for another one.
+function refuse(error: ClientError, socket: Duplex, answers: LastAnswers | undefined): void {
+  if (answers === undefined) return answerClientError(error, socket);
+  const { last, before } = answers;
+  // An answer has begun: another one cannot be sent in the middle of it.
   if (!last.req.complete && last.headersSent && isOpen(last)) return void socket.destroy();
   const first = last.req.complete ? last : before;
   if (first && isOpen(first) && socket.writable) first.once('close', () => answerClientError(error, socket));
   else answerClientError(error, socket);
 }
 
-// Requests that Node refuses before they are requests: answered in the words of all others, and closed.
+// What Node's parser refuses is answered with a problem like any other, and the connection is closed.
 
 const REFUSALS: ReadonlyMap<string, Problem> = new Map([
   [

@@ -1,4 +1,4 @@
-/** What `npm start` runs: the engine directly on the http server, and behind it an Express app for everything else. */
+/** What `npm start` runs: the engine directly on the http server, and an Express app behind it for everything else. */
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
@@ -13,7 +13,7 @@ import { drain, listen, urlOf } from './listener.ts';
 export interface Serving {
   readonly url: string;
   readonly engine: Engine;
-  /** Answers what is open, takes nothing new, closes the database. False where requests had to be cut off. */
+  /** Answers open requests, accepts no new ones, closes the database. False if requests had to be cut off. */
   close(): Promise<boolean>;
 }
 
@@ -35,16 +35,16 @@ export async function serve(settings: Settings): Promise<Serving> {
   }
 }
 
-/** Milliseconds of SHUTDOWN_TIMEOUT that are for closing the database, whatever it is doing. */
+/** Milliseconds of SHUTDOWN_TIMEOUT that are kept for closing the database. */
 const reserved = ({ shutdownTimeout }: Settings): number => Math.min(500, shutdownTimeout / 4);
 
-/** The settings as they are for this host. Throws a StartError where it lets strangers in. */
+/** The settings as they apply to this host. Throws a StartError if strangers could write. */
 export function forHost(settings: Settings): Settings {
-  refuseOpenDoor(settings);
+  requireTokens(settings);
   return { ...settings, rateLimit: rateOf(settings) };
 }
 
-/** Enough for a person and a program, and too little to guess or to drain. */
+/** Requests a minute: enough for a person and a program, and too few to guess tokens or exhaust the service. */
 const OPEN_RATE = 1200;
 
 const rateOf = ({ rateLimit, host }: Settings): number => {
@@ -54,15 +54,15 @@ const rateOf = ({ rateLimit, host }: Settings): number => {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
-/** Whoever reaches the port could write: without tokens that is this machine alone. */
-function refuseOpenDoor(settings: Settings): void {
+/** Without tokens, every client that reaches the port could write: that must be this machine alone. */
+function requireTokens(settings: Settings): void {
   if (isGuarded(settings) || LOOPBACK.test(settings.host)) return;
   throw new StartError(
-    `HOST is "${settings.host}", which other machines reach, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or listen on 127.0.0.1`,
+    `HOST is "${settings.host}", which other machines can reach, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or listen on 127.0.0.1`,
   );
 }
 
-/** With a token nothing is done for a stranger: whoever reaches the service may call it as he likes. */
+/** The hosts that requests may name. With tokens any name will do: a stranger cannot do anything anyway. */
 function namesOf(settings: Settings): readonly string[] {
   const { allowedHosts, host } = settings;
   if (allowedHosts.length > 0) return allowedHosts;

@@ -401,12 +401,14 @@ describe('a file of tokens', () => {
 
 test.each(['0.0.0.0', '::', '10.0.0.1', 'example.com'])('HOST %s without tokens is refused', async (host) => {
   const settings = { ...readSettings({}), host, port: 0, schemaDirectory: SCHEMA };
-  await expect(serve(settings)).rejects.toThrow(/^HOST is ".+", which other machines reach, and there are no tokens/);
+  await expect(serve(settings)).rejects.toThrow(
+    /^HOST is ".+", which other machines can reach, and there are no tokens/,
+  );
 });
 
 test('records dev on HOST 0.0.0.0 without tokens is refused as well', async () => {
   const settings = { ...readSettings({}), host: '0.0.0.0', port: 0, schemaDirectory: SCHEMA };
-  await expect(serveReloading(settings)).rejects.toThrow(/^HOST is "0.0.0.0", which other machines reach/);
+  await expect(serveReloading(settings)).rejects.toThrow(/^HOST is "0.0.0.0", which other machines can reach/);
 });
 
 /** A name that somebody else's name server lets lead to this machine. */

@@ -46,17 +46,17 @@ test.each<[string, unknown]>([
   ['{"a":1} x', [400, '', syntax('expected the end of the text, found "x", at line 1, column 9')]],
   ['{"a":NaN}', [400, '/a', syntax('expected a value, found "N", at line 1, column 6')]],
   ["{'a':1}", [400, '', syntax('expected a key in double quotes, found "\'", at line 1, column 2')]],
-  ['{"a":1,"a":2}', [400, '/a', syntax('the key "a" stands twice, at line 1, column 8')]],
-  ['{"b":[{"\\u0061":1,"a":1}]}', [400, '/b/0/a', syntax('the key "a" stands twice, at line 1, column 19')]],
+  ['{"a":1,"a":2}', [400, '/a', syntax('the key "a" is repeated, at line 1, column 8')]],
+  ['{"b":[{"\\u0061":1,"a":1}]}', [400, '/b/0/a', syntax('the key "a" is repeated, at line 1, column 19')]],
   [nested(65), [400, '', 'The body is nested deeper than 64 levels']],
   ['[]', [422, '', 'The body must be a JSON object, not an array']],
   ['null', [422, '', 'The body must be a JSON object, not null']],
   ['"a"', [422, '', 'The body must be a JSON object, not a string']],
   ['{"a":{"__proto__":1}}', [422, '/a/__proto__', 'The key "__proto__" is reserved']],
   ['{"\\u005f_proto__":1}', [422, '/__proto__', 'The key "__proto__" is reserved']],
-  ['{"a":["x","\\u0000"]}', [422, '/a/1', 'The string holds U+0000, which cannot be kept']],
-  ['{"a":"\\ud83d"}', [422, '/a', 'The string holds half of a surrogate pair; it must be well-formed Unicode']],
-  ['{"\\udc00":1}', [422, '/\udc00', 'The key holds half of a surrogate pair; it must be well-formed Unicode']],
+  ['{"a":["x","\\u0000"]}', [422, '/a/1', 'The string contains U+0000, which cannot be stored']],
+  ['{"a":"\\ud83d"}', [422, '/a', 'The string contains half of a surrogate pair; it must be well-formed Unicode']],
+  ['{"\\udc00":1}', [422, '/\udc00', 'The key contains half of a surrogate pair; it must be well-formed Unicode']],
   ['{"a":1e999}', [422, '/a', 'The number is too large']],
 ])('%j', (text, expected) => {
   expect(read(Buffer.from(text))).toEqual(expected);
@@ -83,7 +83,7 @@ const nearlyJson = fc
     return text.slice(0, at) + put + text.slice(at + length);
   });
 
-test('a fault has a place exactly where JSON.parse refuses the text, or a key stands twice', () => {
+test('a fault has a place exactly where JSON.parse refuses the text, or a key is repeated', () => {
   fc.assert(
     fc.property(nearlyJson, (text) => {
       const fault = textFault(text, 64);
@@ -93,7 +93,7 @@ test('a fault has a place exactly where JSON.parse refuses the text, or a key st
       } catch {
         return /line \d+, column \d+$/.test(fault?.message ?? '');
       }
-      return fault === undefined || (typeof parsed === 'object' && fault.message.includes('stands twice'));
+      return fault === undefined || (typeof parsed === 'object' && fault.message.includes('is repeated'));
     }),
     { numRuns: 2000 },
   );

@@ -254,7 +254,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
     async (body) => {
       expect(await send('POST /api/things', body)).toMatchObject({
         status: 400,
-        text: expect.stringContaining('stands twice'),
+        text: expect.stringContaining('is repeated'),
       });
     },
   );
