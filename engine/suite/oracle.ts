@@ -198,20 +198,6 @@ function options({ call }: Setting): Expectation {
   return { status: 204, headers: { allow: allow.join(', '), 'accept-patch': patches }, empty: true };
 }
 
-/** Browsers ask in front whether they may, and send no token with that. */
-function preflight({ call }: Setting, allowed: string | null): Expectation {
-  const methods = [...call.type.operations]
-    .flatMap((operation) => METHODS[operation])
-    .filter((method) => method !== 'HEAD');
-  const permitted = {
-    'access-control-allow-methods': [...new Set(methods)].join(', '),
-    'access-control-allow-headers': SENT,
-    'access-control-max-age': '{age}',
-  };
-  const headers = { 'access-control-allow-origin': allowed, ...(allowed === null ? {} : permitted) };
-  return { status: 204, headers, empty: true };
-}
-
 /** The origin that may see the answer; undefined if the request has no origin. */
 function allowedOrigin({ call, deployment: { corsOrigins } }: Setting): string | null | undefined {
   const origin = header(call, 'origin');
@@ -219,30 +205,38 @@ function allowedOrigin({ call, deployment: { corsOrigins } }: Setting): string |
   return corsOrigins.includes('*') ? '*' : corsOrigins.includes(origin) ? origin : null;
 }
 
-function ofOrigin(setting: Setting): Headers {
+/** Before a request of another origin, browsers ask whether they may send it. That request has no token. */
+function preflight({ call: { type } }: Setting): Expectation {
+  const methods = new Set([...type.operations].flatMap((operation): readonly string[] => METHODS[operation]));
+  methods.delete('HEAD');
+  const headers = {
+    'access-control-allow-methods': [...methods].join(', '),
+    'access-control-allow-headers': SENT,
+    'access-control-max-age': '{age}',
+  };
+  return { status: 204, headers, empty: true };
+}
+
+function ofOrigin(setting: Setting, headers: Headers): Headers {
   const allowed = allowedOrigin(setting);
-  if (allowed === undefined || isPreflight(setting.call)) return {};
-  const exposed = allowed === null ? {} : { 'access-control-expose-headers': EXPOSED };
-  return { 'access-control-allow-origin': allowed, ...exposed };
+  if (allowed === undefined) return headers;
+  const isAsked = isPreflight(setting.call);
+  if (allowed === null) return { ...(isAsked ? {} : headers), 'access-control-allow-origin': null };
+  const exposed = isAsked ? {} : { 'access-control-expose-headers': EXPOSED };
+  return { ...headers, ...exposed, 'access-control-allow-origin': allowed };
 }
 
 const isName = (text: string): boolean => /^[\w.:/+=-]{1,128}$/.test(text);
 
-/** What every answer has, whatever it is about. */
+/** What every answer has. */
 function completed(setting: Setting, expect: Expectation): Expectation {
-  const { call } = setting;
-  const { headers = {}, ...rest } = expect;
-  const coding = compressed(
-    call,
-    rest.problem ? (rest.problem.parameters?.length ?? 0) * 150 : JSON.stringify(rest.body ?? '').length,
-  );
+  const { call, given } = setting;
+  const { headers: { vary, ...headers } = {}, ...rest } = expect;
+  const { parameters = [] } = rest.problem ?? {};
+  const coding = compressed(call, parameters.length * 150 + JSON.stringify(rest.body ?? '').length);
   const id = header(call, 'x-request-id') ?? '';
   const origin = allowedOrigin(setting);
-  const vary = [
-    ...VARY,
-    ...(headers['vary'] ? [headers['vary']] : []),
-    ...(origin === undefined || origin === null || origin === '*' ? [] : ['Origin']),
-  ];
+  const isNamed = typeof origin === 'string' && origin !== '*';
   return {
     ...rest,
     ...(call.bound !== undefined && !takesBody(call) ? { body: reference(call.bound) } : {}),
@@ -250,18 +244,17 @@ function completed(setting: Setting, expect: Expectation): Expectation {
       ...ALWAYS,
       'x-request-id': isName(id) ? id : '{*}',
       ...(coding === undefined ? {} : { 'content-encoding': coding }),
-      ...ofOrigin(setting),
-      ...(setting.given === 'service stopping' ? { connection: 'close' } : {}),
+      ...(given === 'service stopping' ? { connection: 'close' } : {}),
       ...(call.length === undefined ? {} : { 'content-length': `{${call.length}}` }),
-      ...headers,
-      vary: vary.join(', '),
+      ...ofOrigin(setting, headers),
+      vary: [...VARY, ...(vary ? [vary] : []), ...(isNamed ? ['Origin'] : [])].join(', '),
     },
   };
 }
 
 function carryOut(setting: Setting): readonly [Expectation, Id?] {
   const { call } = setting;
-  if (isPreflight(call)) return [preflight(setting, allowedOrigin(setting) ?? null)];
+  if (isPreflight(call)) return [preflight(setting)];
   admit(setting);
   if (call.method === 'OPTIONS') return [options(setting)];
   admitQuery(setting);

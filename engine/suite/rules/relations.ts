@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
 import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
-import { get, post, put, remove, type Scene, send, shownAs } from '../scene.ts';
+import { get, post, put, remove, type Scene, send, shownAs, Unreachable } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
 import { offers, type Row, type Rule, rule, table } from './rule.ts';
 
@@ -28,6 +28,12 @@ const hasId = ({ target }: Relation): boolean => target.identifier.inRecord;
 const isObligatory = ({ link, owned }: Relation): boolean => link.at === 'target' && link.reference.required && !owned;
 const isMovable = (relation: Relation): boolean => hasId(relation) && !isObligatory(relation);
 const changeable = ({ fields }: Relation) => fields.find(isChangeable);
+
+/** Links of the related record to records that cannot be written through them. */
+const plainLinks = ({ target, inverse }: Relation): readonly Relation[] =>
+  [...target.relations.values()].filter(
+    (one) => one !== inverse && one.nested === 'link' && one.link.at === 'source' && hasId(one),
+  );
 
 /** The fullest record with this in the relation. */
 const bodyWith = (scene: Scene, { name }: Relation, value: JsonValue): JsonObject => ({
@@ -118,30 +124,28 @@ const accepted = table('relations', [
     },
   ),
   // A related record that is written holds links of its own: what they lead to is not changed from here.
-  about(
-    'a change of what the related record links',
-    (relation) => relation.nested === 'write' && hasId(relation),
-    (scene, relation) => {
-      const links = [...relation.target.relations.values()].filter(
-        (link) => link !== relation.inverse && link.nested === 'link' && link.link.at === 'source' && hasId(link),
-      );
-      for (const link of links) {
-        const field = changeable(link);
-        const linked = obtain(scene, link.target);
-        const other = field && otherThan(field, stored(scene, link, linked, field.name));
-        if (field === undefined || other === undefined) continue;
-        const child = {
-          ...childBody(scene, relation),
-          [link.name]: { ...linkTo(link.target, linked), [field.name]: other },
-        };
-        const body = { [relation.name]: inRelation(relation, child) };
-        send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
-        const id = post(scene, fullest(scene));
-        for (const method of ['PUT', 'PATCH']) put(scene, id, body, {}, method);
-        get(scene, id);
-      }
+  rule<readonly [Relation, Relation]>({
+    when: offers('create', 'update'),
+    each: ({ type }) =>
+      [...type.relations.values()]
+        .filter((relation) => relation.nested === 'write' && hasId(relation))
+        .flatMap((relation) => plainLinks(relation).map((link) => [relation, link] as const)),
+    title: ([{ name }, link]) => `${name}, a change of what ${link.name} of the related record links`,
+    requests: (scene, [relation, link]) => {
+      const field = changeable(link);
+      const linked = obtain(scene, link.target);
+      const other = field && otherThan(field, stored(scene, link, linked, field.name));
+      if (field === undefined || other === undefined)
+        throw new Unreachable(`${link.name} leads to nothing that changes`);
+      const changed = { ...linkTo(link.target, linked), [field.name]: other };
+      const child = { ...childBody(scene, relation), [link.name]: changed };
+      const body = { [relation.name]: inRelation(relation, child) };
+      send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
+      const id = post(scene, fullest(scene));
+      for (const method of ['PUT', 'PATCH']) put(scene, id, body, {}, method);
+      get(scene, id);
     },
-  ),
+  }),
   // Shared, moved, or refused where it is owned.
   about('a related record of another', isMovable, (scene, relation) => {
     const first = parentOf(scene, relation);
