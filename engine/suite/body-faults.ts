@@ -2,11 +2,11 @@
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
 import { entriesOf, referenceName, writeJson } from './template.ts';
-import { allMentions, type Content, membersOf, type Mention, type Path } from './mentions.ts';
+import { allMentions, type RelationContent, membersOf, type RecordMention, type BodyPath } from './mentions.ts';
 import { isAccepted, isUnchanged, ownEntries } from './values.ts';
 
 /** What a write asks for, beside its body. */
-export interface Written {
+export interface BodyWrite {
   readonly type: RecordType;
   readonly body: JsonObject;
   /** Whether a record is addressed. */
@@ -22,7 +22,7 @@ const isIdentifier = (value: JsonValue): boolean =>
   referenceName(value) !== undefined || (Number.isSafeInteger(value) && Number(value) > 0);
 
 /** Values that do not fit their place, and keys that have none. */
-function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, path: Path): readonly string[] {
+function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, path: BodyPath): readonly string[] {
   const { name, inRecord } = type.identifier;
   return entriesOf(body).flatMap(([key, value]) => {
     const [field, relation, at] = [type.fields.get(key), type.relations.get(key), [...path, key]];
@@ -35,7 +35,7 @@ function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, p
   });
 }
 
-function misfitsOf({ toMany, required, target, fields }: Relation, value: JsonValue, at: Path): readonly string[] {
+function misfitsOf({ toMany, required, target, fields }: Relation, value: JsonValue, at: BodyPath): readonly string[] {
   if (value === null && !toMany) return required ? [pointer(at)] : [];
   if (toMany !== Array.isArray(value)) return [pointer(at)];
   return [value].flat().flatMap((item: JsonValue, index) => {
@@ -45,7 +45,7 @@ function misfitsOf({ toMany, required, target, fields }: Relation, value: JsonVa
 }
 
 /** The identifier of a body for one record: what clients may choose, or the record's own. */
-function identifierFaults({ type, update, body }: Written, { id }: Mention): readonly string[] {
+function identifierFaults({ type, update, body }: BodyWrite, { id }: RecordMention): readonly string[] {
   const { name, inRecord } = type.identifier;
   const value = body[name];
   if (!inRecord || value === undefined) return [];
@@ -54,7 +54,7 @@ function identifierFaults({ type, update, body }: Written, { id }: Mention): rea
 }
 
 /** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
-function missingIn(mentions: readonly Mention[]): readonly string[] {
+function missingIn(mentions: readonly RecordMention[]): readonly string[] {
   const made = mentions.filter(({ named, row, lost }) => !named && row === undefined && !lost);
   return made.flatMap(({ who, type, path, via }, index) => {
     if (made.findIndex((one) => one.who === who) !== index) return [];
@@ -106,7 +106,7 @@ class Contradictions extends Facts {
   readonly claims: Claim[] = [];
   readonly linked = new Set<string>();
 
-  hear(mention: Mention): void {
+  hear(mention: RecordMention): void {
     for (const [key, value] of ownEntries(mention.type, mention.body))
       if (mention.type.fields.has(key) || mention.type.open)
         this.say(`${mention.who} . ${key}`, writeJson(value), pointer([...mention.path, key]));
@@ -117,7 +117,7 @@ class Contradictions extends Facts {
     }
   }
 
-  private hearLink({ who }: Mention, { relation, mentions, at }: Content, unique: boolean): void {
+  private hearLink({ who }: RecordMention, { relation, mentions, at }: RelationContent, unique: boolean): void {
     const key = keyName(relation);
     const parent = mentions[0]?.who;
     const about = `${who} > ${key}`;
@@ -126,7 +126,7 @@ class Contradictions extends Facts {
     this.linked.add(about);
   }
 
-  private hearSet(mention: Mention, content: Content): void {
+  private hearSet(mention: RecordMention, content: RelationContent): void {
     const { relation, mentions, at } = content;
     const key = keyName(relation);
     const members = membersOf(mention, content);
@@ -158,25 +158,25 @@ class Contradictions extends Facts {
   }
 }
 
-function contradictions(mentions: readonly Mention[]): readonly string[] {
+function contradictions(mentions: readonly RecordMention[]): readonly string[] {
   const heard = new Contradictions();
   for (const mention of mentions) heard.hear(mention);
   return heard.conclude();
 }
 
 /** Items that name a record which stands in the set already. */
-const duplicates = ({ contents }: Mention): readonly string[] =>
+const duplicates = ({ contents }: RecordMention): readonly string[] =>
   contents.flatMap(({ mentions }) =>
     mentions.filter(({ who }, index) => mentions.findIndex((one) => one.who === who) < index).map(({ at }) => at),
   );
 
 /** Values of read-only fields that are not those which the record has, or will have. */
-const readOnlyFaults = ({ type, row, body, path, lost }: Mention, patch: boolean): readonly string[] =>
+const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: boolean): readonly string[] =>
   ownEntries(type, body)
     .filter(([key, given]) => !lost && type.fields.get(key)?.readOnly && !isUnchanged(type, row, key, given, patch))
     .map(([key]) => pointer([...path, key]));
 
-export function bodyFaults(root: Mention, written: Written): readonly string[] {
+export function bodyFaults(root: RecordMention, written: BodyWrite): readonly string[] {
   const mentions = allMentions(root);
   return inOrder(written.body, [
     ...misfits(written.type, written.fields, written.body, []),
@@ -192,7 +192,7 @@ export function bodyFaults(root: Mention, written: Written): readonly string[] {
 export function inOrder(body: JsonObject, places: readonly string[]): readonly string[] {
   const order = new Map<string, number>();
   const ends = new Map<string, number>();
-  const visit = (value: JsonValue, at: Path): void => {
+  const visit = (value: JsonValue, at: BodyPath): void => {
     order.set(pointer(at), order.size + ends.size);
     if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item as JsonValue, [...at, index]);
     // As JSON.parse orders them: keys that look like indices come first.

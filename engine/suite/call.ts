@@ -45,7 +45,7 @@ export interface Call {
 export const MISSING_ID = MAX_GIVEN_IDENTIFIER + 1;
 
 /** The variable as a path holds it. */
-export const idText = (id: Id): string => (typeof id === 'string' ? `{${id}}` : String(id));
+const idText = (id: Id): string => (typeof id === 'string' ? `{${id}}` : String(id));
 
 export const linkTo = (type: RecordType, id: Id): JsonObject => ({ [type.identifier.name]: idValue(id) });
 

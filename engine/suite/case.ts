@@ -25,7 +25,7 @@ export interface Request {
 export type Sender = 'nobody' | 'stranger' | 'reader';
 
 /** States of a service that no request can bring about. */
-export const CONDITIONS = {
+const CONDITIONS = {
   'database held': 'another program keeps the database for its own writes',
   'database full': 'the database has no space left on its disk',
   'memory used up': 'the service has no memory left for another request',

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
-export interface Answer {
+export interface ReceivedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -19,9 +19,9 @@ export interface Sent {
 }
 
 export interface Client {
-  send(request: Sent): Promise<Answer>;
+  send(request: Sent): Promise<ReceivedAnswer>;
   /** Sends these bytes on a new connection, and reads until it ends. */
-  sendRaw(bytes: string): Promise<Answer>;
+  sendRaw(bytes: string): Promise<ReceivedAnswer>;
   close(): void;
 }
 
@@ -37,12 +37,16 @@ const DECODERS: ReadonlyMap<string | undefined, (bytes: Buffer) => Buffer> = new
 ]);
 
 /** The body without its compression. */
-function decoded(bytes: Buffer, headers: Answer['headers']): string {
+function decoded(bytes: Buffer, headers: ReceivedAnswer['headers']): string {
   const decode = bytes.length === 0 ? undefined : DECODERS.get(headers['content-encoding']);
   return (decode === undefined ? bytes : decode(bytes)).toString('utf8');
 }
 
-function collect(response: http.IncomingMessage, done: (answer: Answer) => void, failed: (error: Error) => void): void {
+function collect(
+  response: http.IncomingMessage,
+  done: (answer: ReceivedAnswer) => void,
+  failed: (error: Error) => void,
+): void {
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   response.on('error', failed);
@@ -53,14 +57,14 @@ function collect(response: http.IncomingMessage, done: (answer: Answer) => void,
 }
 
 /** Node's client drops what follows the headers of a HEAD answer, so this reads from the socket. */
-function sendHead(base: URL, { path, headers }: Sent): Promise<Answer> {
+function sendHead(base: URL, { path, headers }: Sent): Promise<ReceivedAnswer> {
   const lines = Object.entries({ host: base.host, connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
   );
   return overSocket(base, `HEAD ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
 }
 
-function overSocket(base: URL, bytes: string): Promise<Answer> {
+function overSocket(base: URL, bytes: string): Promise<ReceivedAnswer> {
   const secure = base.protocol === 'https:';
   const port = Number(base.port) || (secure ? 443 : 80);
   return new Promise((resolve, reject) => {
@@ -75,7 +79,7 @@ function overSocket(base: URL, bytes: string): Promise<Answer> {
   });
 }
 
-export function parseHead(received: string): Answer {
+function parseHead(received: string): ReceivedAnswer {
   const end = received.indexOf('\r\n\r\n');
   const [first = '', ...lines] = received.slice(0, end < 0 ? undefined : end).split('\r\n');
   const headers = lines.map((line) => {
@@ -90,7 +94,7 @@ export function parseHead(received: string): Answer {
 }
 
 /** The addresses in an answer of a service that is mounted below a path begin with that path. */
-function belowPrefix(answer: Answer, prefix: string): Answer {
+function belowPrefix(answer: ReceivedAnswer, prefix: string): ReceivedAnswer {
   if (prefix === '') return answer;
   const { location, link } = answer.headers;
   const headers = {
@@ -106,7 +110,7 @@ export function createClient(url: string): Client {
   const transport = base.protocol === 'https:' ? https : http;
   const agent = new transport.Agent({ keepAlive: true, maxSockets: 1 });
   const prefix = base.pathname.replace(/\/$/, '');
-  const send = ({ method, path, headers, text }: Sent): Promise<Answer> =>
+  const send = ({ method, path, headers, text }: Sent): Promise<ReceivedAnswer> =>
     new Promise((resolve, reject) => {
       const isWhole = text !== undefined && headers['transfer-encoding'] === undefined;
       const length = isWhole ? { 'content-length': String(Buffer.byteLength(text)) } : {};

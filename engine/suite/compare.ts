@@ -12,7 +12,7 @@ import {
   valueOf,
 } from './template.ts';
 import type { ExpectedProblem, Expectation } from './case.ts';
-import type { Answer } from './client.ts';
+import type { ReceivedAnswer } from './client.ts';
 
 export interface Difference {
   /** Where: `status`, `header location`, `body/zone/zone_id`. */
@@ -137,7 +137,7 @@ const linkTargets = (header = ''): ReadonlyMap<string, string> =>
     [...header.matchAll(/<([^>]*)>; rel="([^"]*)"/g)].map(([, target = '', relation = '']) => [relation, target]),
   );
 
-function matchLinks({ links = {} }: Expectation, { headers }: Answer, bindings: Bindings): Difference[] {
+function matchLinks({ links = {} }: Expectation, { headers }: ReceivedAnswer, bindings: Bindings): Difference[] {
   const targets = linkTargets(headers['link']);
   return Object.entries(links).flatMap(([relation, variable]) => {
     const [place, target] = [`link ${relation}`, targets.get(relation)];
@@ -186,7 +186,11 @@ function matchMembers(problem: JsonObject, status: number, { unaddressed }: Expe
   return wrong;
 }
 
-function matchProblem(expected: ExpectedProblem, status: number, { headers, text: body }: Answer): Difference[] {
+function matchProblem(
+  expected: ExpectedProblem,
+  status: number,
+  { headers, text: body }: ReceivedAnswer,
+): Difference[] {
   const problem = parsed(body);
   if (!isObject(problem)) return [difference('body', 'a problem', body)];
   const mediaType = headers['content-type']?.split(';')[0];
@@ -205,7 +209,7 @@ function matchProblem(expected: ExpectedProblem, status: number, { headers, text
   ];
 }
 
-function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
+function matchBody(expect: Expectation, answer: ReceivedAnswer, bindings: Bindings): Difference[] {
   if (expect.empty) return answer.text === '' ? [] : [difference('body', undefined, answer.text)];
   if (expect.problem) return matchProblem(expect.problem, expect.status, answer);
   if (expect.body === undefined) return [];
@@ -213,7 +217,7 @@ function matchBody(expect: Expectation, answer: Answer, bindings: Bindings): Dif
 }
 
 /** Every way in which the answer differs from what is expected. */
-export function compareAnswer(expect: Expectation, answer: Answer, bindings: Bindings): Difference[] {
+export function compareAnswer(expect: Expectation, answer: ReceivedAnswer, bindings: Bindings): Difference[] {
   const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
     matchHeader(name, value, answer.headers[name], bindings),
   );

@@ -1,43 +1,43 @@
 /** A body taken apart: every place that mentions a record, which record that is, and what it says of its relations. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
-import { type Id, idIn, related, type Row, rowOf, type World } from './world.ts';
+import { type Id, idIn, related, type RecordRow, rowOf, type World } from './world.ts';
 
-export type Path = readonly (string | number)[];
+export type BodyPath = readonly (string | number)[];
 
 /** What one place says that a relation holds. */
-export interface Content {
+export interface RelationContent {
   readonly relation: Relation;
-  readonly mentions: readonly Mention[];
+  readonly mentions: readonly RecordMention[];
   readonly at: string;
 }
 
-export interface Mention {
+export interface RecordMention {
   readonly type: RecordType;
   /** The same for all places that mention one record. */
   readonly who: string;
   /** undefined for a record that is to be made and has no identifier yet. */
   readonly id: Id | undefined;
   /** The record as it is; undefined where it is to be made, or is not there. */
-  readonly row: Row | undefined;
+  readonly row: RecordRow | undefined;
   /** The body holds its identifier. */
   readonly named: boolean;
   /** The one child that its owner has, without its identifier. */
   readonly own: boolean;
   readonly body: JsonObject;
-  readonly path: Path;
+  readonly path: BodyPath;
   readonly at: string;
   readonly writable: boolean;
-  readonly via: { readonly relation: Relation; readonly parent: Mention } | undefined;
+  readonly via: { readonly relation: Relation; readonly parent: RecordMention } | undefined;
   /** Named and not there, or nested in such a record. */
   readonly lost: boolean;
-  readonly contents: readonly Content[];
+  readonly contents: readonly RelationContent[];
 }
 
 const nameOf = (type: RecordType, id: Id): string => `${type.name} ${JSON.stringify(id)}`;
 
 /** A nested record: the one that it names, the child that is there, or a new one. */
-function whoIs(world: World, parent: Mention, relation: Relation, body: JsonObject, path: Path) {
+function whoIs(world: World, parent: RecordMention, relation: Relation, body: JsonObject, path: BodyPath) {
   const { target } = relation;
   const id = idIn(body, target);
   if (id !== undefined) return { who: nameOf(target, id), id, row: rowOf(world, target, id), named: true, own: false };
@@ -49,10 +49,16 @@ function whoIs(world: World, parent: Mention, relation: Relation, body: JsonObje
 }
 
 /** A key that leads back to the one record which the nested one belongs to. */
-export const isWayBack = ({ via }: Mention, relation: Relation): boolean =>
+export const isWayBack = ({ via }: RecordMention, relation: Relation): boolean =>
   !relation.toMany && via?.relation.inverse === relation;
 
-function nestedMention(world: World, parent: Mention, relation: Relation, body: JsonObject, path: Path): Mention {
+function nestedMention(
+  world: World,
+  parent: RecordMention,
+  relation: Relation,
+  body: JsonObject,
+  path: BodyPath,
+): RecordMention {
   const found = whoIs(world, parent, relation, body, path);
   const back = isWayBack(parent, relation) && found.who === parent.via?.parent.who ? parent.via.parent : undefined;
   return complete(world, {
@@ -67,9 +73,9 @@ function nestedMention(world: World, parent: Mention, relation: Relation, body: 
   });
 }
 
-function complete(world: World, mention: Omit<Mention, 'at' | 'contents'>): Mention {
-  const contents: Content[] = [];
-  const whole: Mention = { ...mention, at: pointer(mention.path), contents };
+function complete(world: World, mention: Omit<RecordMention, 'at' | 'contents'>): RecordMention {
+  const contents: RelationContent[] = [];
+  const whole: RecordMention = { ...mention, at: pointer(mention.path), contents };
   for (const [key, value] of Object.entries(mention.body)) {
     const relation = mention.type.relations.get(key);
     // A value that does not fit its relation says nothing.
@@ -79,7 +85,7 @@ function complete(world: World, mention: Omit<Mention, 'at' | 'contents'>): Ment
   return whole;
 }
 
-function contentOf(world: World, parent: Mention, relation: Relation, value: JsonValue): Content {
+function contentOf(world: World, parent: RecordMention, relation: Relation, value: JsonValue): RelationContent {
   const path = [...parent.path, relation.name];
   const mentions = [value]
     .flat()
@@ -90,7 +96,7 @@ function contentOf(world: World, parent: Mention, relation: Relation, value: Jso
 }
 
 /** The body itself: of a record that is there, of one that is nowhere, or of one that is to be made. */
-export function mentionOf(world: World, type: RecordType, body: JsonObject, id: Id | undefined): Mention {
+export function mentionOf(world: World, type: RecordType, body: JsonObject, id: Id | undefined): RecordMention {
   const given = id ?? idIn(body, type);
   const row = rowOf(world, type, id);
   return complete(world, {
@@ -109,19 +115,19 @@ export function mentionOf(world: World, type: RecordType, body: JsonObject, id: 
 }
 
 /** In the order of the document. */
-export const allMentions = (mention: Mention): readonly Mention[] => [
+export const allMentions = (mention: RecordMention): readonly RecordMention[] => [
   mention,
   ...mention.contents.flatMap(({ mentions }) => mentions.flatMap(allMentions)),
 ];
 
 /** What a relation holds as this place has it: the record that led here belongs to it, whether it is listed or not. */
-export function membersOf({ via }: Mention, { relation, mentions }: Content): ReadonlySet<string> {
+export function membersOf({ via }: RecordMention, { relation, mentions }: RelationContent): ReadonlySet<string> {
   const listed = mentions.map(({ who }) => who);
   return new Set(relation.toMany && via?.relation.inverse === relation ? [...listed, via.parent.who] : listed);
 }
 
 /** The records that a place leaves out of a relation. */
-export function leftOut(world: World, mention: Mention, content: Content): readonly Row[] {
+export function leftOut(world: World, mention: RecordMention, content: RelationContent): readonly RecordRow[] {
   const { relation, mentions } = content;
   if (mention.row === undefined || (!relation.toMany && mentions.some(({ lost }) => lost))) return [];
   const members = membersOf(mention, content);
@@ -130,12 +136,12 @@ export function leftOut(world: World, mention: Mention, content: Content): reado
 
 interface Leaving {
   readonly relation: Relation;
-  readonly row: Row;
+  readonly row: RecordRow;
   readonly at: string;
 }
 
 /** Every child that a writable place leaves out. */
-export const leavingIn = (world: World, mentions: readonly Mention[]): readonly Leaving[] =>
+export const leavingIn = (world: World, mentions: readonly RecordMention[]): readonly Leaving[] =>
   mentions
     .filter(({ writable, lost }) => writable && !lost)
     .flatMap((mention) =>

@@ -27,7 +27,7 @@ import { Refusal, refuse } from './refusal.ts';
 import { changedTables, copyWorld, type Id, removeRow, replaceWorld, rowOf, rowsTouched, type World } from './world.ts';
 import { write } from './writes.ts';
 
-export interface Answered {
+export interface OracleAnswer {
   readonly expect: Expectation;
   /** The tables that it changes; undefined where that depends on what an adopted record holds. */
   readonly changes: readonly string[] | undefined;
@@ -272,7 +272,7 @@ function withoutBody(expect: Expectation): Expectation {
 }
 
 /** What the service must answer; the world is then what it is after the request. */
-export function answer(world: World, call: Call, deployment: Deployment = {}, given?: Condition): Answered {
+export function answer(world: World, call: Call, deployment: Deployment = {}, given?: Condition): OracleAnswer {
   const copy = copyWorld(world);
   const setting = { world: copy, call, deployment, given };
   const finish = (expect: Expectation): Expectation =>

@@ -3,7 +3,7 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../model/model.ts';
 import { refuse } from './refusal.ts';
-import { adoptedValue, type Id, idValue, related, type Row, rowsOf, type World } from './world.ts';
+import { adoptedValue, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
 /** The view parameters of a request, each as the list of names that it holds. */
 export interface ViewRequest {
@@ -80,13 +80,13 @@ export function shownBy(type: RecordType, { include, fields, variant }: ViewRequ
   return fields === undefined ? shown : selected(shown, fields);
 }
 
-const openKeys = ({ open }: Row): JsonObject => ({
+const openKeys = ({ open }: RecordRow): JsonObject => ({
   ...Object.fromEntries(open),
   ...(open.size > 1 ? { $keys: [...open.keys()] } : {}),
 });
 
 /** A record as an answer shows it, its new identifiers as variables. */
-export function represent(world: World, type: RecordType, row: Row, shown: Shown): JsonObject {
+export function represent(world: World, type: RecordType, row: RecordRow, shown: Shown): JsonObject {
   const { name, inRecord } = type.identifier;
   return {
     ...(inRecord ? { [name]: idValue(row.id) } : {}),
@@ -96,7 +96,7 @@ export function represent(world: World, type: RecordType, row: Row, shown: Shown
   };
 }
 
-function representRelated(world: World, row: Row, relation: Relation, view: Shown): JsonValue {
+function representRelated(world: World, row: RecordRow, relation: Relation, view: Shown): JsonValue {
   if (row.adopted) return adoptedValue(row.id, `${relation.name} ${shapeOf(view)}`);
   const order = relation.target.order.map(({ field, descending }) => ({ path: field?.name ?? '', descending }));
   const records = sorted(world, relation.target, related(world, relation, row), order);
@@ -111,7 +111,7 @@ const shapeOf = ({ fields, relations }: Shown): string =>
   );
 
 /** Records beyond the first level of relations. */
-function deepRecords(world: World, row: Row, { relations }: Shown, level = 1): number {
+function deepRecords(world: World, row: RecordRow, { relations }: Shown, level = 1): number {
   let count = 0;
   for (const [relation, view] of relations)
     for (const record of row.adopted ? [] : related(world, relation, row))
@@ -123,7 +123,7 @@ function deepRecords(world: World, row: Row, { relations }: Shown, level = 1): n
 export function representAll(
   world: World,
   type: RecordType,
-  rows: readonly Row[],
+  rows: readonly RecordRow[],
   view: ViewRequest,
 ): readonly JsonObject[] {
   const shown = shownBy(type, view);
@@ -136,7 +136,12 @@ export function representAll(
 /** What a path leads to in one record. */
 type Found = { readonly field: Field; readonly value: JsonValue } | { readonly field: undefined; readonly id?: Id };
 
-function follow(world: World, type: RecordType, row: Row | undefined, [name = '', ...rest]: readonly string[]): Found {
+function follow(
+  world: World,
+  type: RecordType,
+  row: RecordRow | undefined,
+  [name = '', ...rest]: readonly string[],
+): Found {
   const field = type.fields.get(name);
   if (field) return { field, value: row?.values.get(field) ?? null };
   const relation = type.relations.get(name);
@@ -175,7 +180,7 @@ const HOLDS: Partial<Record<OperatorName, (order: number) => boolean>> = {
 function matches(
   world: World,
   type: RecordType,
-  row: Row,
+  row: RecordRow,
   { path, operator, value = null, ids = [] }: FilterRequest,
 ): boolean {
   const found = follow(world, type, row, path.split('.'));
@@ -198,7 +203,12 @@ function compareFound(world: World, a: Found, b: Found): number {
 }
 
 /** By the terms, nulls first, then by identifier in the direction of the last term. */
-function sorted(world: World, type: RecordType, rows: readonly Row[], order: readonly OrderRequest[]): readonly Row[] {
+function sorted(
+  world: World,
+  type: RecordType,
+  rows: readonly RecordRow[],
+  order: readonly OrderRequest[],
+): readonly RecordRow[] {
   const all = [...order, { path: '', descending: order.at(-1)?.descending ?? false }];
   return rows.toSorted((a, b) => {
     for (const { path, descending } of all) {
@@ -210,8 +220,8 @@ function sorted(world: World, type: RecordType, rows: readonly Row[], order: rea
   });
 }
 
-export interface Listed {
-  readonly rows: readonly Row[];
+interface Listed {
+  readonly rows: readonly RecordRow[];
   /** How many records match, whatever the page. */
   readonly total: number;
   /** Where the page begins and ends among them. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bindings, fill, fillHeaders, fillPath, writeJson } from './template.ts';
 import { type Case, type Condition, conditionsOf, type Request, type Sender, type Step } from './case.ts';
-import { type Answer, type Client, createClient } from './client.ts';
+import { type ReceivedAnswer, type Client, createClient } from './client.ts';
 import { compareAnswer, type Difference } from './compare.ts';
 
 export interface Tokens {
@@ -13,7 +13,7 @@ export interface Tokens {
 }
 
 interface SentStep {
-  readonly answer: Answer;
+  readonly answer: ReceivedAnswer;
   /** The request as a report shows it. */
   readonly request: string;
 }
@@ -40,7 +40,7 @@ function authorization({ as }: Request, tokens: Tokens): Readonly<Record<string,
 const MAX_WAITS = 5;
 
 /** Waits while the rate limit is used up, unless that is what the step is about. */
-async function patiently(send: () => Promise<Answer>, { expect }: Step): Promise<Answer> {
+async function patiently(send: () => Promise<ReceivedAnswer>, { expect }: Step): Promise<ReceivedAnswer> {
   for (let waits = 0; ; waits += 1) {
     const answer = await send();
     const seconds = answer.status === 429 && expect.status !== 429 ? Number(answer.headers['retry-after']) : NaN;
@@ -68,7 +68,7 @@ async function sendStep(client: Client, tokens: Tokens, step: Step, bindings: Bi
 }
 
 /** By table: any text that differs when the rows differ. */
-export type Snapshot = ReadonlyMap<string, string>;
+export type TableSnapshot = ReadonlyMap<string, string>;
 
 /** Brings a condition about; the function that it returns ends it. */
 export type Arrange = () => Promise<() => Promise<void>>;
@@ -78,7 +78,7 @@ export interface ReplayOptions extends Tokens {
   /** The client to use, instead of a new one. */
   readonly client?: Client;
   /** Reads the database behind the service, so that `changes` can be checked. */
-  readonly observe?: () => Promise<Snapshot>;
+  readonly observe?: () => Promise<TableSnapshot>;
   /** Cases that need other conditions are skipped. */
   readonly conditions?: { readonly [C in Condition]?: Arrange };
   readonly onProgress?: (result: Result, done: number, all: number) => void;
@@ -103,10 +103,10 @@ interface Session {
   readonly client: Client;
   readonly options: ReplayOptions;
   /** The database before the next step. */
-  snapshot: Snapshot | undefined;
+  snapshot: TableSnapshot | undefined;
 }
 
-function changed(before: Snapshot, after: Snapshot): string[] {
+function changed(before: TableSnapshot, after: TableSnapshot): string[] {
   return [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();
 }
 

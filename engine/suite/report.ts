@@ -73,7 +73,7 @@ interface Terminal {
   write(text: string): unknown;
 }
 
-export interface Progress {
+export interface ProgressLine {
   show(result: Result, done: number, all: number): void;
   clear(): void;
 }
@@ -83,7 +83,7 @@ const WIDTH = 30;
 const INTERVAL = 50;
 const CLEAR_LINE = '\r\u001B[2K';
 
-export function progressLine(terminal: Terminal): Progress {
+export function progressLine(terminal: Terminal): ProgressLine {
   let shownAt = 0;
   let failed = 0;
   const show = (result: Result, done: number, all: number): void => {

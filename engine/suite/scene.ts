@@ -5,7 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { type Call, requestOf } from './call.ts';
 import type { Case, Step } from './case.ts';
 import type { Deployment } from './deployment.ts';
-import { answer, type Answered, representation } from './oracle.ts';
+import { answer, type OracleAnswer, representation } from './oracle.ts';
 import type { ListRequest, ViewRequest } from './reads.ts';
 import { adoptedValue, adoptRow, createWorld, type Id, idValue, rowOf, rowsOf, type World } from './world.ts';
 
@@ -36,7 +36,7 @@ export class Unreachable extends Error {
 type Sent = Omit<Call, 'type'> & { readonly type?: RecordType };
 type More = Partial<Omit<Call, 'method' | 'id' | 'body'>>;
 
-export function send(scene: Scene, sent: Sent, step: Pick<Step, 'given' | 'attempts'> = {}): Answered {
+export function send(scene: Scene, sent: Sent, step: Pick<Step, 'given' | 'attempts'> = {}): OracleAnswer {
   const call = { type: scene.type, ...sent };
   const answered = answer(scene.world, call, scene.deployment, step.given);
   scene.steps.push({ ...step, request: requestOf(call), expect: answered.expect, changes: answered.changes });
@@ -160,13 +160,12 @@ function cleanUpAll(scene: Scene): void {
   for (const address of all) restore(scene, address);
 }
 
-export interface About {
-  readonly group: string;
-  readonly title: string;
-}
-
 /** The case that `build` makes, with everything that removes again what its requests made; undefined where it cannot be. */
-export function caseOf(context: Context, about: About, build: (scene: Scene) => void): Case | undefined {
+export function caseOf(
+  context: Context,
+  about: Pick<Case, 'group' | 'title'>,
+  build: (scene: Scene) => void,
+): Case | undefined {
   const scene: Scene = { ...context, world: createWorld(), steps: [] };
   try {
     build(scene);

@@ -31,7 +31,7 @@ const DEFAULT_SEED = 1000;
 /** Samples set aside for each type. */
 const SEEDS_OF_TYPE = 1_000_000;
 
-export interface SuiteOptions {
+interface SuiteOptions {
   readonly seed?: number;
   /** The default is a service as `npm start` starts it. */
   readonly deployment?: Deployment;

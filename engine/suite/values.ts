@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { entriesOf, raw, rawText, readJson, referenceName, type Tree, writeJson } from './template.ts';
-import type { Row } from './world.ts';
+import type { RecordRow } from './world.ts';
 
 const refusedTexts = new WeakMap<Field, ReadonlySet<string>>();
 
@@ -68,7 +68,7 @@ function sameValue(field: Field, stored: JsonValue, given: JsonValue): boolean {
 /** Whether a body leaves what a key holds as it is. `row`: undefined for a record that is to be made. */
 export function isUnchanged(
   type: RecordType,
-  row: Row | undefined,
+  row: RecordRow | undefined,
   key: string,
   given: JsonValue,
   patch: boolean,
@@ -84,7 +84,13 @@ export const ownEntries = (type: RecordType, body: JsonObject) =>
   entriesOf(body).filter(([key]) => !type.relations.has(key) && key !== type.identifier.name);
 
 /** A row with the own values of a body. `before`: what patches change. */
-export function withValues(type: RecordType, row: Row, before: Row, body: JsonObject, patch: boolean): Row {
+export function withValues(
+  type: RecordType,
+  row: RecordRow,
+  before: RecordRow,
+  body: JsonObject,
+  patch: boolean,
+): RecordRow {
   const values = new Map(row.values);
   const open = new Map(row.open);
   for (const [key, given] of ownEntries(type, body)) {

@@ -9,7 +9,7 @@ import { refuse } from './refusal.ts';
 export type Id = string | number;
 
 /** Never changed in place: a row that is written is a new object. */
-export interface Row {
+export interface RecordRow {
   readonly id: Id;
   readonly values: ReadonlyMap<Field, JsonValue>;
   readonly links: ReadonlyMap<Reference, Id>;
@@ -20,7 +20,7 @@ export interface Row {
 }
 
 type Pair = readonly [left: Id, right: Id];
-type Rows = ReadonlyMap<Id, Row>;
+type Rows = ReadonlyMap<Id, RecordRow>;
 
 export interface World {
   /** Each map is replaced when a row of it changes, so that a copy of the world is cheap. */
@@ -71,10 +71,10 @@ const NO_ROWS: Rows = new Map();
 
 export const rowsOf = (world: World, type: RecordType): Rows => world.rows.get(type) ?? NO_ROWS;
 
-export const rowOf = (world: World, type: RecordType, id: Id | undefined): Row | undefined =>
+export const rowOf = (world: World, type: RecordType, id: Id | undefined): RecordRow | undefined =>
   id === undefined ? undefined : rowsOf(world, type).get(id);
 
-export const putRow = (world: World, type: RecordType, row: Row): void =>
+export const putRow = (world: World, type: RecordType, row: RecordRow): void =>
   void world.rows.set(type, new Map(rowsOf(world, type)).set(row.id, row));
 
 export const newId = (world: World, type: RecordType): Id => `${type.name}:${(world.given.count += 1)}`;
@@ -83,7 +83,7 @@ export const newId = (world: World, type: RecordType): Id => `${type.name}:${(wo
 export const adoptedValue = (id: Id, name: string): JsonObject => reference(`${id} ${name}`.replace(':', ' '));
 
 /** A record that no request made: each of its values is a variable, bound by the first answer that shows it. */
-export function adoptRow(world: World, type: RecordType): Row {
+export function adoptRow(world: World, type: RecordType): RecordRow {
   const id = newId(world, type);
   const values = new Map([...type.fields.values()].map((field) => [field, adoptedValue(id, field.name)]));
   const row = { id, values, links: new Map(), open: new Map(), adopted: true } as const;
@@ -105,7 +105,7 @@ const oriented = (table: JoinTable, sourceColumn: string, [left, right]: Pair): 
   table.left.column === sourceColumn ? [left, right] : [right, left];
 
 /** The related records, in no particular order. */
-export function related(world: World, { link, target }: Relation, row: Row): readonly Row[] {
+export function related(world: World, { link, target }: Relation, row: RecordRow): readonly RecordRow[] {
   if (link.at === 'source') return [rowOf(world, target, row.links.get(link.reference)) ?? []].flat();
   if (link.at === 'target')
     return [...rowsOf(world, target).values()].filter((child) => child.links.get(link.reference) === row.id);
@@ -192,13 +192,13 @@ export function rowsTouched(world: World, type: RecordType, id: Id): number {
 export const isField = (member: Field | Relation): member is Field => !('link' in member);
 
 /** Null and absent are equal to nothing. */
-function sameMember(member: Field | Relation, a: Row, b: Row): boolean {
+function sameMember(member: Field | Relation, a: RecordRow, b: RecordRow): boolean {
   if (!isField(member)) return member.link.at === 'source' && sameLink(member.link.reference, a, b);
   const [first, second] = [a.values.get(member) ?? null, b.values.get(member) ?? null];
   return first !== null && second !== null && member.type.equal(first, second);
 }
 
-const sameLink = (key: Reference, a: Row, b: Row): boolean => {
+const sameLink = (key: Reference, a: RecordRow, b: RecordRow): boolean => {
   const id = a.links.get(key);
   return id !== undefined && id === b.links.get(key);
 };
@@ -221,7 +221,7 @@ const sameMap = <K>(before: ReadonlyMap<K, unknown>, after: ReadonlyMap<K, unkno
   before.size === after.size && [...after].every(([key, value]) => isDeepStrictEqual(before.get(key), value));
 
 /** Most rows are the same object; one that was changed and changed back is not. */
-const sameRow = (before: Row | undefined, after: Row): boolean =>
+const sameRow = (before: RecordRow | undefined, after: RecordRow): boolean =>
   before === after ||
   (before !== undefined &&
     sameMap(before.values, after.values) &&
@@ -237,7 +237,7 @@ function samePairs(before: readonly Pair[], after: readonly Pair[]): boolean {
 }
 
 /** Whether a known value replaces an unknown one, or the reverse. */
-const isUnknown = (before: Row | undefined, after: Row): boolean =>
+const isUnknown = (before: RecordRow | undefined, after: RecordRow): boolean =>
   [...after.values].some(([field, value]) => {
     const [old, now] = [referenceName(before?.values.get(field)), referenceName(value)];
     return old !== now;

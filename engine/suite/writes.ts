@@ -1,15 +1,15 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
 import { pointer } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
-import { bodyFaults, inOrder, type Written } from './body-faults.ts';
+import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
 import {
   allMentions,
-  type Content,
+  type RelationContent,
   isWayBack,
   leavingIn,
   leftOut,
   membersOf,
-  type Mention,
+  type RecordMention,
   mentionOf,
 } from './mentions.ts';
 import { refuse, refuseAt } from './refusal.ts';
@@ -22,7 +22,7 @@ import {
   refuseDuplicate,
   related,
   removeRow,
-  type Row,
+  type RecordRow,
   rowOf,
   setLink,
   setPair,
@@ -32,10 +32,10 @@ import {
 /** The identifier that each record of the body has now. */
 type Ids = ReadonlyMap<string, Id>;
 
-const identifierAt = ({ type, path }: Mention): string => pointer([...path, type.identifier.name]);
+const identifierAt = ({ type, path }: RecordMention): string => pointer([...path, type.identifier.name]);
 
 /** New records with their defaults, in the order of the document. */
-function makeRows(world: World, mentions: readonly Mention[]): Ids {
+function makeRows(world: World, mentions: readonly RecordMention[]): Ids {
   const ids = new Map<string, Id>();
   for (const { who, type, id, row, lost } of mentions) {
     if (lost || ids.has(who)) continue;
@@ -48,7 +48,7 @@ function makeRows(world: World, mentions: readonly Mention[]): Ids {
 }
 
 /** Values first, then what leaves a relation, then what is linked: what one place links, no other unlinks. */
-function apply(world: World, before: World, mentions: readonly Mention[], ids: Ids, patch: boolean): void {
+function apply(world: World, before: World, mentions: readonly RecordMention[], ids: Ids, patch: boolean): void {
   const writing = mentions.filter(({ writable, lost }) => writable && !lost);
   for (const { who, type, body, row } of writing) {
     const current = rowOf(world, type, ids.get(who));
@@ -66,11 +66,11 @@ function apply(world: World, before: World, mentions: readonly Mention[], ids: I
       if (!isWayBack(mention, content.relation)) connect(world, content, ids.get(mention.who) ?? '', ids);
 }
 
-function putChanged(world: World, type: RecordType, before: Row, after: Row): void {
+function putChanged(world: World, type: RecordType, before: RecordRow, after: RecordRow): void {
   if (before !== after) putRow(world, type, after);
 }
 
-function connect(world: World, { relation, mentions }: Content, id: Id, ids: Ids): void {
+function connect(world: World, { relation, mentions }: RelationContent, id: Id, ids: Ids): void {
   const { link, source, target } = relation;
   const targets = mentions.flatMap(({ who, lost }) => (lost ? [] : (ids.get(who) ?? [])));
   if (link.at === 'source') {
@@ -79,11 +79,11 @@ function connect(world: World, { relation, mentions }: Content, id: Id, ids: Ids
   else for (const other of targets) setPair(world, relation, id, other, true);
 }
 
-const holderOf = (child: Row | undefined, { link }: Relation): Id | undefined =>
+const holderOf = (child: RecordRow | undefined, { link }: Relation): Id | undefined =>
   child && link.at !== 'join' ? child.links.get(link.reference) : undefined;
 
 /** An owned child stays with its owner, whichever side speaks of it. */
-function foreign(mention: Mention, { relation, mentions, at }: Content): readonly string[] {
+function foreign(mention: RecordMention, { relation, mentions, at }: RelationContent): readonly string[] {
   if (isWayBack(mention, relation)) return [];
   if (relation.link.at === 'target' && relation.owned)
     return mentions
@@ -96,7 +96,7 @@ function foreign(mention: Mention, { relation, mentions, at }: Content): readonl
 }
 
 /** What a body refers to but must not: missing records, children of other owners, records that it deletes itself. */
-function referenceFaults(before: World, after: World, mentions: readonly Mention[]): readonly string[] {
+function referenceFaults(before: World, after: World, mentions: readonly RecordMention[]): readonly string[] {
   const present = mentions.filter(({ lost }) => !lost);
   const absent = mentions.filter(({ named, lost, via }) => named && lost && !via?.parent.lost);
   const leaving = leavingIn(before, mentions);
@@ -120,7 +120,13 @@ function referenceFaults(before: World, after: World, mentions: readonly Mention
 }
 
 /** Items that are not in a relation which is only linked, and the relation where it has others. */
-function differingLinks(after: World, mention: Mention, content: Content, row: Row, ids: Ids): readonly string[] {
+function differingLinks(
+  after: World,
+  mention: RecordMention,
+  content: RelationContent,
+  row: RecordRow,
+  ids: Ids,
+): readonly string[] {
   const { relation, mentions, at } = content;
   if (isWayBack(mention, relation)) return [];
   const actual = new Set(related(after, relation, row).map(({ id }) => id));
@@ -134,7 +140,7 @@ function differingLinks(after: World, mention: Mention, content: Content, row: R
 }
 
 /** What a body says of records that it may only link: nothing but what they are, once the body is carried out. */
-const linkConflicts = (after: World, mentions: readonly Mention[], ids: Ids, patch: boolean): readonly string[] =>
+const linkConflicts = (after: World, mentions: readonly RecordMention[], ids: Ids, patch: boolean): readonly string[] =>
   mentions
     .filter(({ writable, lost }) => !writable && !lost)
     .flatMap((mention) => {
@@ -151,7 +157,7 @@ const linkConflicts = (after: World, mentions: readonly Mention[], ids: Ids, pat
     });
 
 /** For each record that a set makes or leaves out: the place of the set. */
-const rowsOfSets = (before: World, mentions: readonly Mention[]): readonly string[] =>
+const rowsOfSets = (before: World, mentions: readonly RecordMention[]): readonly string[] =>
   mentions
     .filter(({ writable, lost }) => writable && !lost)
     .flatMap((mention) =>
@@ -162,7 +168,7 @@ const rowsOfSets = (before: World, mentions: readonly Mention[]): readonly strin
     );
 
 /** `id`: of the record that is addressed; undefined where one is to be made. `ready`: what is asked before records are. */
-export function write(world: World, id: Id | undefined, written: Written, ready: () => void): Id {
+export function write(world: World, id: Id | undefined, written: BodyWrite, ready: () => void): Id {
   const { type, body, patch } = written;
   const before = copyWorld(world);
   const root = mentionOf(before, type, body, id);

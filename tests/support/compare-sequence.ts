@@ -3,7 +3,7 @@ import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath, writeJson } from '../../engine/suite/template.ts';
 import { type Call, requestOf } from '../../engine/suite/call.ts';
 import { compareAnswer } from '../../engine/suite/compare.ts';
-import type { Answer, Client } from '../../engine/suite/client.ts';
+import type { ReceivedAnswer, Client } from '../../engine/suite/client.ts';
 import { answer as oracle } from '../../engine/suite/oracle.ts';
 import { createWorld, type Id, rankByCreation, rowsOf, type World } from '../../engine/suite/world.ts';
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';
@@ -19,7 +19,7 @@ interface Session {
   readonly log: string[];
 }
 
-async function send(session: Session, call: Call): Promise<Answer> {
+async function send(session: Session, call: Call): Promise<ReceivedAnswer> {
   const { method, path, body } = requestOf(call);
   const filled = fillPath(path, session.bindings);
   const text = body === undefined ? undefined : writeJson(fill(body, session.bindings));
@@ -28,7 +28,7 @@ async function send(session: Session, call: Call): Promise<Answer> {
   return session.client.send({ method, path: filled, headers, text });
 }
 
-function fail(session: Session, differences: unknown, answer: Answer): never {
+function fail(session: Session, differences: unknown, answer: ReceivedAnswer): never {
   const lines = [
     ...session.log,
     `-> ${answer.status} ${answer.text.slice(0, 1000)}`,
@@ -65,7 +65,7 @@ async function checkTables(
   session: Session,
   before: ReadonlyMap<string, string>,
   expected: readonly string[],
-  answer: Answer,
+  answer: ReceivedAnswer,
 ): Promise<void> {
   const after = await session.bench.observer.snapshot();
   const changed = [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();

@@ -1,11 +1,11 @@
 /** Looks into the database of a service through a connection of its own: what each table of the Model holds. */
 import Database from 'better-sqlite3';
 import type { Model } from '../../engine/model/model.ts';
-import type { Snapshot } from '../../engine/suite/replay.ts';
+import type { TableSnapshot } from '../../engine/suite/replay.ts';
 import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
 
 export interface Observer {
-  snapshot(): Promise<Snapshot>;
+  snapshot(): Promise<TableSnapshot>;
   /** Rows whose foreign key leads nowhere. */
   danglingRows(): Promise<readonly unknown[]>;
   close(): Promise<void>;
@@ -24,9 +24,9 @@ const observers: Readonly<
 > = { sqlite: observeFile, postgres: observeServer };
 
 /** Asks for the version first, so that nothing is read where nothing was written. */
-function sparing(version: () => Promise<unknown>, read: () => Promise<Snapshot>): () => Promise<Snapshot> {
+function sparing(version: () => Promise<unknown>, read: () => Promise<TableSnapshot>): () => Promise<TableSnapshot> {
   let seen: unknown;
-  let last: Snapshot = new Map();
+  let last: TableSnapshot = new Map();
   return async () => {
     const now = await version();
     if (now !== seen) [seen, last] = [now, await read()];
@@ -38,7 +38,7 @@ async function observeFile(one: TestDatabase, tables: readonly string[]): Promis
   const database = new Database(fileOf(one), { readonly: true });
   const statements = tables.map((table) => [table, database.prepare(`select * from ${quoted(table)}`).raw()] as const);
   const version = database.prepare('pragma data_version').pluck();
-  const read = (): Snapshot => new Map(statements.map(([table, all]) => [table, JSON.stringify(all.all())]));
+  const read = (): TableSnapshot => new Map(statements.map(([table, all]) => [table, JSON.stringify(all.all())]));
   return {
     snapshot: sparing(
       async () => version.get(),
@@ -57,7 +57,7 @@ async function observeServer({ url }: TestDatabase, tables: readonly string[]): 
     `select coalesce(string_agg(t::text, ',' order by t::text), '') from ${quoted(table)} as t`;
   const all = tables.map((table) => `select '${table}', (${text(table)})`).join(' union all ');
   // Under a name it is planned once: that takes longer than the reading, where there are hundreds of tables.
-  const read = async (): Promise<Snapshot> =>
+  const read = async (): Promise<TableSnapshot> =>
     new Map((await client.query<[string, string]>({ name: 'all', text: all, rowMode: 'array' })).rows);
   return {
     // Whatever is written stands in the write-ahead log.

@@ -7,7 +7,7 @@ import { isObject, pointer } from '../../engine/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { raw } from '../../engine/suite/template.ts';
 import { represent, type Shown, shownBy } from '../../engine/suite/reads.ts';
-import { type Id, idValue, type Row, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
+import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
 
 export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
 
@@ -72,7 +72,7 @@ function drawValue(
   drawing: Drawing,
   field: Field,
   creating: boolean,
-  row: Row | undefined,
+  row: RecordRow | undefined,
   at: Path,
 ): JsonValue | undefined {
   const { draw, faults } = drawing;
@@ -206,7 +206,7 @@ function drawRecord(
   at: Path,
   creating: boolean,
   from: Way | undefined,
-  row: Row | undefined,
+  row: RecordRow | undefined,
 ): JsonObject {
   const body: Record<string, JsonValue> = {};
   const child = from?.relation;

@@ -1,6 +1,6 @@
 /** Answers as text in which identifiers are renamed in the order in which they appear: two databases count with different gaps. */
 import type { Model, RecordType } from '../../engine/model/model.ts';
-import type { Answer } from '../../engine/suite/client.ts';
+import type { ReceivedAnswer } from '../../engine/suite/client.ts';
 
 export interface Sent {
   readonly method: string;
@@ -8,7 +8,7 @@ export interface Sent {
 }
 
 /** Everything of an answer that must be the same wherever the records are kept. */
-export type Rename = (sent: Sent, answer: Answer) => string;
+export type Rename = (sent: Sent, answer: ReceivedAnswer) => string;
 
 /** The new name of a record. */
 type NameOf = (type: RecordType, identifier: string) => string;

@@ -1,7 +1,7 @@
 /** One service on each database that is there: they are sent the same requests, and must give the same answers. */
 import type { Model } from '../../engine/model/model.ts';
 import type { Case } from '../../engine/suite/case.ts';
-import type { Answer, Client, Sent } from '../../engine/suite/client.ts';
+import type { ReceivedAnswer, Client, Sent } from '../../engine/suite/client.ts';
 import { databaseKinds } from './databases.ts';
 import { createRenamer, type Rename, withoutQuery } from './renamed.ts';
 import { type Bench, openBench, replayAll } from './replaying.ts';
@@ -21,7 +21,7 @@ interface Twin {
   readonly exchanged: Exchanged[];
 }
 
-type Exchanged = readonly [sent: Sent, answer: Answer];
+type Exchanged = readonly [sent: Sent, answer: ReceivedAnswer];
 
 export async function openTwins(schemaDirectory: string, model: Model): Promise<Twins> {
   const twins: Twin[] = [];

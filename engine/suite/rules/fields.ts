@@ -7,7 +7,7 @@ import { entriesOf, raw } from '../template.ts';
 import { type Context, get, list, post, put, remove, type Scene, send } from '../scene.ts';
 import { fresh, fullest, obtain, OPEN_KEY, otherThan, smallest } from '../samples.ts';
 import { type Id, rowOf } from '../world.ts';
-import { offers, representative, type Row, type Rule, rule, single, table } from './rule.ts';
+import { offers, representative, type TableRow, type Rule, rule, single, table } from './rule.ts';
 
 const isWritable = (type: RecordType, field: Field): boolean =>
   !field.readOnly && type.defaultVariant.fields.includes(field);
@@ -26,7 +26,7 @@ const accepted = (scene: Scene, field: Field): readonly JsonValue[] => [
 const refused = (field: Field): readonly JsonValue[] => [...field.type.bad(field), null];
 
 /** What a field holds; two fresh values differ, so that the second is a change whatever was there before. */
-const update = (method: string): Row =>
+const update = (method: string): TableRow =>
   rule<Field>({
     when: offers('update'),
     each: writable,

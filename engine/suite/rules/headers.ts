@@ -5,7 +5,7 @@ import { fresh, fullest, isChangeable, obtain } from '../samples.ts';
 import { get, list, post, put, remove, send, shownAs, Unreachable } from '../scene.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { rowOf } from '../world.ts';
-import { offers, type Row, type Rule, rule, single, table } from './rule.ts';
+import { offers, type TableRow, type Rule, rule, single, table } from './rule.ts';
 
 const withHeaders = (call: Call, headers: Readonly<Record<string, string>>): Call => ({
   ...call,
@@ -102,7 +102,7 @@ const preconditionRules = table('preconditions', [
 ]);
 
 /** Each write, answered as the client prefers it: with the record, or without. */
-const returning = (prefer: string): Row =>
+const returning = (prefer: string): TableRow =>
   rule({
     when: (type) => offers('create')(type) || offers('get')(type),
     title: () => `each write with Prefer: ${prefer}`,

@@ -6,7 +6,7 @@ import { linkTo, MISSING_ID } from '../call.ts';
 import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
 import { get, post, put, remove, type Scene, send, shownAs, Unreachable } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
-import { offers, type Row, type Rule, rule, table } from './rule.ts';
+import { offers, type TableRow, type Rule, rule, table } from './rule.ts';
 
 /** A rule about each relation of a type whose records can be made; `when` says about which. */
 const about = (
@@ -14,7 +14,7 @@ const about = (
   when: (relation: Relation) => boolean,
   requests: (scene: Scene, relation: Relation) => void,
   operations: readonly Operation[] = ['create', 'update'],
-): Row =>
+): TableRow =>
   rule<Relation>({
     when: offers(...operations),
     each: ({ type }) => [...type.relations.values()].filter(when),

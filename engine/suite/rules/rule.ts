@@ -10,9 +10,9 @@ import { caseOf, type Context, type Scene, send } from '../scene.ts';
 export type Rule = (context: Context) => readonly Case[];
 
 /** A rule that does not know yet which group its cases belong to. */
-export type Row = (group: string) => Rule;
+export type TableRow = (group: string) => Rule;
 
-export const table = (group: string, rows: readonly Row[]): readonly Rule[] => rows.map((row) => row(group));
+export const table = (group: string, rows: readonly TableRow[]): readonly Rule[] => rows.map((row) => row(group));
 
 type When = (type: RecordType, deployment: Deployment) => boolean;
 
@@ -26,7 +26,7 @@ interface RuleOf<Subject> {
 }
 
 export const rule =
-  <Subject = undefined>({ when = () => true, each, title, requests }: RuleOf<Subject>): Row =>
+  <Subject = undefined>({ when = () => true, each, title, requests }: RuleOf<Subject>): TableRow =>
   (group) =>
   (context) => {
     const { type, deployment } = context;
@@ -44,7 +44,7 @@ interface Requests {
 }
 
 /** Requests that need nothing: each is a case, and its own title. */
-export const single = ({ when, calls }: Requests): Row =>
+export const single = ({ when, calls }: Requests): TableRow =>
   rule<Call>({
     ...(when ? { when } : {}),
     each: ({ type, deployment }) => calls(type, deployment),

@@ -7,7 +7,7 @@ import { entriesOf } from '../template.ts';
 import { childBody, fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { get, isRemovable, list, post, put, remove, type Scene, send } from '../scene.ts';
 import { type Id, idValue, isField } from '../world.ts';
-import { offers, type Row, type Rule, rule, single, table } from './rule.ts';
+import { offers, type TableRow, type Rule, rule, single, table } from './rule.ts';
 
 /** What GET says of its answer, HEAD says without it. */
 function sameHead(scene: Scene, call: Pick<Call, 'id' | 'list'>): void {
@@ -15,7 +15,7 @@ function sameHead(scene: Scene, call: Pick<Call, 'id' | 'list'>): void {
 }
 
 /** A record from its creation to its end. */
-const life = (title: string, bodyOf: (scene: Scene) => JsonObject): Row =>
+const life = (title: string, bodyOf: (scene: Scene) => JsonObject): TableRow =>
   rule({
     when: offers('create'),
     title: () => `POST ${title}, read it, delete it`,
@@ -32,7 +32,7 @@ const life = (title: string, bodyOf: (scene: Scene) => JsonObject): Row =>
   });
 
 /** Keys that are left out stay as they are, and nothing is written where nothing differs. */
-const updates = (method: string): Row =>
+const updates = (method: string): TableRow =>
   rule({
     when: offers('update'),
     title: () => `${method} all fields, some, none`,
