@@ -87,13 +87,7 @@ function rawRequests(path: string, { headerLimit = Infinity, requestTimeout = In
     [true, 'with chunks in HTTP/1.0', `${head.replace('/1.1', '/1.0')}${CHUNKED}`, ...bad],
     [headerLimit < Infinity, 'with too large headers', filled(head, headerLimit), 431, 'headers-too-large'],
     [refusesHosts === true, 'for another host', `${elsewhere}${SHORT}`, 421, 'misdirected-request'],
-    [
-      requestTimeout <= PATIENCE,
-      'whose body never ends',
-      `${head}RelationContent-Length: 10\r\n\r\n{`,
-      408,
-      'request-timeout',
-    ],
+    [requestTimeout <= PATIENCE, 'whose body never ends', `${head}Content-Length: 10\r\n\r\n{`, 408, 'request-timeout'],
   ];
   return all.flatMap(([isKnown, ...bytes]) => (isKnown ? [bytes] : []));
 }
