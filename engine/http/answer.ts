@@ -63,7 +63,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   count: ['none', 'exact'],
 };
 
-export const writePreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'return');
+const writePreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'return');
 export const listPreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'count');
 
 /** An operation knows one preference, of which the first mention counts; others are for other servers. */

@@ -109,7 +109,7 @@ const jsonProblem = (message: string, at = ''): Problem =>
 
 // One walk over a parsed body, for what a schema cannot say: its depth, and keys and strings that cannot be stored.
 
-export interface Inspection {
+interface Inspection {
   readonly keys: number;
   /** Of the longest array. */
   readonly items: number;
@@ -196,7 +196,7 @@ export interface BodyLimits {
   readonly bodyItems: number;
 }
 
-export function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: BodyLimits): void {
+function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: BodyLimits): void {
   if (found.bodyKeys > limits.bodyKeys) throw tooMuch(`${found.bodyKeys} keys`, limits.bodyKeys);
   if (found.bodyItems > limits.bodyItems) throw tooMuch(`an array of ${found.bodyItems} items`, limits.bodyItems);
 }

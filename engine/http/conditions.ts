@@ -89,7 +89,7 @@ export function matchesStrongly(header: string, tag: string): boolean {
 }
 
 /** `If-None-Match` of one tag or a list: weak tags count as well (RFC 9110, 13.1.2). */
-export function matchesWeakly(header: string, tag: string): boolean {
+function matchesWeakly(header: string, tag: string): boolean {
   return header === tag || tags(header).some((candidate) => candidate === tag || candidate === `W/${tag}`);
 }
 

@@ -35,7 +35,7 @@ export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Cont
 
 export const isLarge = (content: Content): boolean => Buffer.isBuffer(content) && content.length > LARGE;
 
-export interface ContentLimits {
+interface ContentLimits {
   /** Bytes. */
   readonly bodyLimit: number;
   /** Keys, at all levels. */
@@ -178,7 +178,7 @@ export interface Counts {
   readonly brackets: number;
 }
 
-export interface Tally {
+interface Tally {
   /** Counts on, up to `end`. `bytes` begin with those that were counted before. */
   count(bytes: Buffer, end: number): Counts;
 }
@@ -231,7 +231,7 @@ export function createTally(): Tally {
 
 const LINGER_MS = 10_000;
 
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
+const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
 /**

@@ -11,8 +11,8 @@ export interface Envelope {
 export interface EnvelopeOptions {
   /** Origins whose pages may use the service. */
   readonly corsOrigins: readonly string[];
-  /** Whether answers differ by token. */
-  readonly guarded?: boolean;
+  /** Whether requests need a token, and answers differ by it. */
+  readonly guarded: boolean;
 }
 
 /** Request headers that answers depend on. */
@@ -20,10 +20,7 @@ const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
 /** A request identifier that is safe to log. */
 const SANE_ID = /^[\w.:/+=-]{1,128}$/;
 
-export function createEnvelopes({
-  corsOrigins,
-  guarded = false,
-}: EnvelopeOptions): (request: IncomingMessage) => Envelope {
+export function createEnvelopes({ corsOrigins, guarded }: EnvelopeOptions): (request: IncomingMessage) => Envelope {
   const cors = createCors(corsOrigins);
   // Caches ask again each time.
   const common = [
@@ -57,7 +54,7 @@ const newId = (): string => `${PROCESS}-${(requests += 1)}`;
 /** Names and values in turn. */
 type HeaderLines = readonly string[];
 
-export interface Cors {
+interface Cors {
   /** Whether answers differ by origin. */
   readonly varies: boolean;
   headersOf(request: IncomingMessage): HeaderLines;
@@ -101,7 +98,7 @@ const PREFLIGHT: HeaderLines = [
 ];
 
 /** `*` among the origins allows every origin. */
-export function createCors(origins: readonly string[]): Cors {
+function createCors(origins: readonly string[]): Cors {
   const known = new Set(origins);
   const everyone = known.has('*');
   const headersOf = ({ headers, method }: IncomingMessage): HeaderLines => {

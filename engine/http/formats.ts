@@ -94,7 +94,7 @@ function noRelations(parameter: string): Problem {
 const END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 
-export const csvNames = ({ type: { identifier }, fields }: View): readonly string[] => [
+const csvNames = ({ type: { identifier }, fields }: View): readonly string[] => [
   ...(identifier.inRecord ? [identifier.name] : []),
   ...fields.map(({ name }) => name),
 ];

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
-import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { createEnvelopes, type EnvelopeOptions, requestIdOf } from './envelope.ts';
@@ -19,9 +18,6 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, next?
 
 export type HandlerOptions = SendOptions &
   EnvelopeOptions & {
-    /** Whether requests need a token. The preflight requests of browsers have none. */
-    readonly guarded: boolean;
-    readonly log: Log;
     readonly budget: Budget;
     /** Characters that a URL may have. */
     readonly urlLimit: number;
@@ -32,7 +28,7 @@ export type HandlerOptions = SendOptions &
   };
 
 /** The routes that the client of a request has. Throws a Problem if it has none. */
-export type RoutesOf = (request: IncomingMessage) => Routes;
+type RoutesOf = (request: IncomingMessage) => Routes;
 
 const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 
@@ -79,6 +75,7 @@ function answer(
 ): Awaitable<Answer> {
   const { request } = delivery;
   refuseLong(request, urlLimit);
+  // Browsers send preflight requests without a token.
   if (guarded && isPreflight(request)) return PREFLIGHT;
   const routes = routesOf(request);
   if (!target.path.startsWith(API_ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));

@@ -1,7 +1,7 @@
 /** Where and why a text is not JSON, is nested too deep, or names a key twice. It only runs to explain a refusal. */
 import { pointer } from '../json.ts';
 
-export interface JsonTextFault {
+interface JsonTextFault {
   readonly pointer: string;
   readonly message: string;
 }

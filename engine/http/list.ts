@@ -126,7 +126,7 @@ const contentHeaders = ({ contentType }: ListFormat, total: number | undefined):
 });
 
 /** Characters. A list that turns out to be short is sent whole, with length and tag; a longer one is streamed. */
-export const GATHERED_LENGTH = 64 * 1024;
+const GATHERED_LENGTH = 64 * 1024;
 
 /** All pieces as one text if they are short enough, else as pieces. */
 export async function gather(pieces: AsyncIterable<string>): Promise<string | AsyncIterable<string>> {
@@ -155,7 +155,7 @@ async function* continued(text: string, iterator: AsyncIterator<string>): AsyncI
 const searchesOf = perQuery(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
 
 /** `url` is the path of the collection, `search` the query string that the client sent. */
-export function pageLinks(url: string, search: string, query: ListQuery, page: Page): string {
+function pageLinks(url: string, search: string, query: ListQuery, page: Page): string {
   const searchOf = searchesOf(query, search);
   const link = (relation: string, text: string): string => `<${url}?${text}>; rel="${relation}"`;
   const neighbour = (relation: string, direction: Cursor['direction'], values: readonly JsonValue[]): string[] => {

@@ -16,7 +16,7 @@ import { createBoundedCache } from '../memo.ts';
 import { Problem } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
-export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 export const PROBLEM_TYPE = 'application/problem+json';

@@ -13,7 +13,7 @@ import {
   takeValue,
 } from '../raw-json.ts';
 
-export interface RawBody {
+interface RawBody {
   readonly values: RawValues;
   /** How many keys the text names. */
   readonly keys: number;

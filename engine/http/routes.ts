@@ -12,7 +12,7 @@ import { list } from './list.ts';
 
 export const API_ROOT = '/api/';
 
-export interface Offer {
+interface Offer {
   readonly serve: ServeOperation;
   readonly label: Label;
   /** Media types of its answers. */
@@ -103,7 +103,7 @@ function optionsAnswer(allow: string, patches: boolean): Answer {
   return { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
 }
 
-export interface RouteMatch {
+interface RouteMatch {
   readonly route: Route;
   /** As the path writes it; the empty string for a collection. */
   readonly identifier: string;

@@ -16,7 +16,9 @@ import { codedTag } from './conditions.ts';
 /** Characters. */
 const LONG = 64 * 1024;
 
-export interface SendOptions extends StreamOptions {
+export interface SendOptions {
+  readonly awaitReader: AwaitReader;
+  readonly log: Log;
   /** Whether the service is about to stop; then each answer is the last one on its connection. */
   readonly isDraining: () => boolean;
 }
@@ -71,15 +73,10 @@ function headerLines(envelope: Envelope, headers: Answer['headers']): string[] {
 
 // Answers in pieces are sent no faster than the client reads them.
 
-export interface StreamOptions {
-  readonly awaitReader: AwaitReader;
-  readonly log?: Log;
-}
-
-export async function sendPieces(
+async function sendPieces(
   delivery: Delivery,
   pieces: AsyncIterable<string | Buffer>,
-  { awaitReader, log }: StreamOptions,
+  { awaitReader, log }: SendOptions,
 ): Promise<void> {
   const { request, response, envelope } = delivery;
   try {
@@ -93,8 +90,7 @@ export async function sendPieces(
     awaitReader(request, response);
   } catch (error) {
     // The status is sent already: only a broken connection can still tell that the answer is incomplete.
-    if (!(error instanceof CallerGone))
-      log?.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
+    if (!(error instanceof CallerGone)) log.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
     response.destroy();
   }
 }
@@ -122,11 +118,11 @@ function caughtUp({ request, response }: Delivery, awaitReader: AwaitReader): Pr
 const MIN_COMPRESSED = 2048;
 
 /** An answer as it goes over the wire. */
-export interface Coded extends Omit<Answer, 'body'> {
+interface Coded extends Omit<Answer, 'body'> {
   readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined;
 }
 
-export function coded(request: IncomingMessage, answer: Answer, caller: Caller = PATIENT): Awaitable<Coded> {
+function coded(request: IncomingMessage, answer: Answer, caller: Caller = PATIENT): Awaitable<Coded> {
   const { headers, body } = answer;
   if (body === undefined || (typeof body === 'string' && body.length < MIN_COMPRESSED)) return answer;
   const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));

@@ -3,7 +3,7 @@
 /** Resolves when it is the caller's turn. */
 export type Turns = () => Promise<void>;
 
-export interface TurnOptions {
+interface TurnOptions {
   /** How many callers share one turn. */
   readonly atOnce: number;
   /** Turns left to other work after each one that was used. */

@@ -13,7 +13,7 @@ import { createDocument, secured } from '../openapi/document.ts';
 import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
 import { STYLE } from './layout.ts';
-import { readOnly, STRICT } from './routes.ts';
+import { readOnly } from './routes.ts';
 import { type About, startPage } from './start.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -26,7 +26,7 @@ const MAX_DRAWN = 60;
 /** What the maintainers of the descriptors tell the authors of clients, if anything. */
 const GUIDE = 'CLIENTS.md';
 
-export interface PagesOptions extends Omit<About, 'hasGuide'> {
+interface PagesOptions extends Omit<About, 'hasGuide'> {
   readonly schemaDirectory: string;
 }
 
@@ -37,7 +37,7 @@ export function createPages(options: PagesOptions, modelFor: (request: IncomingM
   // It speaks of every type, and not every client may know of all of them.
   const about = { ...options, hasGuide: !guarded && existsSync(guide) };
   const documentOf = perQuery((model: Model) => secured(createDocument(model, about), guarded));
-  const router = Router(STRICT);
+  const router = Router({ caseSensitive: true, strict: true });
 
   const serve = (path: string, mediaType: string, textFor: (request: Request) => Promise<Text>): void => {
     readOnly(router, path, sendText(mediaType, guarded, textFor));

@@ -1,5 +1,5 @@
 /**
- * The Express app: everything that is not a record. Records never pass through it; what holds for them holds here as well:
+ * The Express app: everything that is not a record. Records never pass through it. What holds for them holds here as well:
  * the log, the rate limit, slow readers, and problems as answers to errors.
  */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
@@ -7,27 +7,27 @@ import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
+import { readOnly } from '../pages/routes.ts';
+import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
-import { healthRoutes, metricsRoute } from './health.ts';
 
 export function createApp(engine: Engine, settings: Settings): Express {
   const { host, modelFor } = engine;
   const { title, schemaDirectory } = settings;
   const about = { title, schemaDirectory, version: VERSION, guarded: isGuarded(settings) };
-  return (
-    express()
-      .disable('x-powered-by')
-      .disable('etag')
-      .set('query parser', false)
-      .use(prepare(engine))
-      .use(healthRoutes(engine))
-      // Probes of health are not limited.
-      .use(host.limit)
-      .use(metricsRoute(engine))
-      .use(createPages(about, modelFor))
-      .use((request, response) => host.notFound(request, response))
-      .use(answerErrors(engine))
-  );
+  const app = express();
+  app.enable('case sensitive routing').enable('strict routing');
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.use(prepare(engine));
+  // Before the limit: probes may come as often as they like.
+  readOnly(app, '/health/live', live);
+  readOnly(app, '/health/ready', readiness(engine));
+  app.use(host.limit);
+  readOnly(app, '/metrics', metrics(engine));
+  app.use(createPages(about, modelFor));
+  app.use((request, response) => host.notFound(request, response));
+  app.use(answerErrors(engine));
+  return app;
 }
 
 /** Headers of every answer: nothing comes from elsewhere, nothing inline runs, no other site frames it. */
@@ -66,3 +66,52 @@ const answerErrors =
     if (response.headersSent) response.destroy();
     else host.refuse(error, request, response);
   };
+
+// Health and metrics, for operators. A cached answer would say how the service was.
+
+const UNCACHED = { 'Cache-Control': 'no-store' };
+const TEXT = 'text/plain; charset=utf-8';
+
+const live: RequestHandler = (_request, response) => {
+  response.set(UNCACHED).type(TEXT).send('live\n');
+};
+
+const readiness =
+  (engine: Engine): RequestHandler =>
+  async (_request, response) => {
+    const reason = await whyNotReady(engine);
+    response.status(reason === undefined ? 200 : 503);
+    response
+      .set(UNCACHED)
+      .type(TEXT)
+      .send(`${reason ?? 'ready'}\n`);
+  };
+
+/** Milliseconds that the database may take to say that it is ready. */
+const MAX_WAIT = 2000;
+
+async function whyNotReady({ isDraining, ready }: Engine): Promise<string | undefined> {
+  if (isDraining()) return 'stopping';
+  const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT).unref());
+  return Promise.race([ready(), late]).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Problem ? error.message : 'the database does not answer'),
+  );
+}
+
+/** Metrics name every type, so they need a token that may read every type. */
+const metrics =
+  ({ metrics: kept, model, modelFor }: Engine): RequestHandler =>
+  async (request, response) => {
+    if (kept === undefined) throw new Problem('path-not-found', 'METRICS is off; METRICS=on turns it on');
+    const readable = modelFor(request).types.size;
+    if (readable < model.types.size) throw metricsRefused(readable === 0);
+    const text = Buffer.from(await kept.text());
+    response.set({ ...UNCACHED, 'Content-Type': kept.contentType }).send(text);
+  };
+
+function metricsRefused(isStranger: boolean): Problem {
+  const message = 'Metrics need a token that may read every type';
+  if (!isStranger) return new Problem('forbidden', message);
+  return new Problem('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}

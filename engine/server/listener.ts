@@ -17,12 +17,12 @@ import { StartError } from '../start-error.ts';
 import { render } from '../http/problems.ts';
 import { Problem } from '../problem.ts';
 
-export type ListenerSettings = Pick<
+type ListenerSettings = Pick<
   Settings,
   'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout' | 'memoryLimit'
 >;
 
-export interface Listener {
+interface Listener {
   readonly server: Server;
   /** Open connections. */
   readonly sockets: ReadonlySet<Socket>;

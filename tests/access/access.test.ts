@@ -444,6 +444,7 @@ describe('a request for another host', () => {
     const headers = { host: REBOUND, 'content-type': 'application/json' };
     const answer = await exchange(own.url, 'POST /api/memos', { headers, body: '{}' });
     expect(codeOf(answer)).toBe('misdirected-request');
+    expect(answer.headers['x-request-id']).toMatch(/^[\w-]{8,}$/);
     expect((await exchange(own.url, 'GET /api/memos')).text).toBe('[]');
     await own.close();
   });

@@ -117,7 +117,8 @@ describe('a list', () => {
     expect(headers['content-type']?.split(';')[0]).toBe(type);
   });
 
-  test.each(['text/html', 'application/json;q=0', '*/*;q=0'])(
+  // Of a header, the first kilobyte is read.
+  test.each(['text/html', 'application/json;q=0', '*/*;q=0', `${'text/html,'.repeat(200)}text/csv`])(
     'of who takes %s is 406, with what there is',
     async (accept) => {
       const { status, text } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
@@ -225,7 +226,7 @@ describe('an error after the first byte', () => {
   let broken: Server;
   let url: string;
   beforeAll(async () => {
-    const envelopeOf = createEnvelopes({ corsOrigins: [] });
+    const envelopeOf = createEnvelopes({ corsOrigins: [], guarded: false });
     async function* pieces(): AsyncGenerator<string> {
       yield `[${'1,'.repeat(100_000)}`;
       throw new Error('the database is gone');
