@@ -21,6 +21,7 @@ import {
   NO_MODEL,
   readAppliedModel,
 } from './migrate/applied.ts';
+import { unavailable } from './unavailable.ts';
 import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
 
 export interface FittingDriver extends Driver {
@@ -35,14 +36,6 @@ export type OnFit = (unfit: readonly string[]) => void;
 
 const EXPECTED = [Problem, ConstraintError, CallerGone];
 const LOOK_MS = 1000;
-const RETRY_AFTER = 5;
-
-const changed = (cause?: unknown): Problem =>
-  new Problem(
-    'storage-busy',
-    'The tables were changed by another version of the service, and this one cannot use them; try again later',
-    { retryAfter: RETRY_AFTER, cause },
-  );
 
 export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): FittingDriver {
   const { sql, inEachSnapshot } = driver.dialect.revision;
@@ -84,7 +77,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
   function requireUsable(statement: Statement): void {
     const touches = touching.get(statement) ?? names.test(statement.sql);
     touching.set(statement, touches);
-    if (touches) throw changed();
+    if (touches) throw unavailable('changed');
   }
 
   const gate =
@@ -110,7 +103,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
   function explain(error: unknown): Awaitable<never> {
     if (own === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
     return andThen(looked(), () => {
-      throw fit.isSame ? error : changed(error);
+      throw fit.isSame ? error : unavailable('changed', error);
     });
   }
 
@@ -148,7 +141,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
       const before = fit;
       const result = await work(usable(writer, gatedWriter));
       await check(writer);
-      if (fit !== before && fit.unfit.length > 0) throw changed();
+      if (fit !== before && fit.unfit.length > 0) throw unavailable('changed');
       return result;
     };
     try {
@@ -208,7 +201,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     },
     requireFit: () =>
       andThen(driver.read(check, PATIENT), () => {
-        if (fit.unfit.length > 0) throw changed();
+        if (fit.unfit.length > 0) throw unavailable('changed');
       }),
     close: () => {
       clearInterval(timer);

@@ -1,6 +1,6 @@
 /** Places for searches: few at a time, those who find none wait in a queue that is bounded, and clients take turns. */
 import { type Caller, CallerGone } from '../caller.ts';
-import { Problem } from '../problem.ts';
+import { unavailable } from './unavailable.ts';
 
 export interface Places {
   /** Resolves with how to leave the place. `slow`: for work that may keep it for long; one place is left for the others. */
@@ -67,7 +67,8 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
         begin: () => settle(() => resolve(leaving(own))),
         refuse: (reason) => settle(() => reject(reason)),
       };
-      const timer = patience === Infinity ? undefined : setTimeout(() => waiting.refuse(crowded()), patience);
+      const timer =
+        patience === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable('crowded')), patience);
       const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
       queue.push(waiting);
     });
@@ -79,27 +80,20 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
     for (const waiting of queue) counts.set(waiting.taken.origin, (counts.get(waiting.taken.origin) ?? 0) + 1);
     const most = Math.max(...counts.values());
     const last = queue.findLast((waiting) => counts.get(waiting.taken.origin) === most);
-    if (counts.get(origin) === most || !last) throw crowded();
-    last.refuse(crowded());
+    if (counts.get(origin) === most || !last) throw unavailable('crowded');
+    last.refuse(unavailable('crowded'));
   }
 
   return {
     take: async (caller, slow = false) => {
       if (caller.isGone) throw new CallerGone();
-      if (closed) throw stopping();
+      if (closed) throw unavailable('stopping');
       const own: Taken = { origin: caller.origin, slow };
       return queue.length === 0 && isFree(slow) ? leaving(own) : wait(caller, own);
     },
     close: () => {
       closed = true;
-      while (queue.length > 0) queue[0]?.refuse(stopping());
+      while (queue.length > 0) queue[0]?.refuse(unavailable('stopping'));
     },
   };
 }
-
-const stopping = (): Problem => new Problem('storage-busy', 'The service stops');
-const crowded = (): Problem =>
-  new Problem(
-    'storage-busy',
-    'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
-  );

@@ -3,7 +3,8 @@ import type { Caller } from '../caller.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
-import { type Fault, Problem } from '../problem.ts';
+import type { Fault } from '../problem.ts';
+import { unavailable } from './unavailable.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
@@ -119,8 +120,7 @@ export function limitStreams(store: Store, most: number): Store {
   }
   const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
     // Before it is opened: pieces that nobody begins to read do not end.
-    if (open >= most)
-      throw new Problem('storage-busy', `${most} whole lists are being read already; try again, or ask for pages`);
+    if (open >= most) throw unavailable('streaming');
     open += 1;
     try {
       const { total, records } = await store.stream(query, counted, caller);

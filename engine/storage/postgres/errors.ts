@@ -1,38 +1,32 @@
 /** SQLSTATEs, translated in one place. What is not listed is a fault of ours and stays as it is. */
 import { answerTooLong, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
+import { diskFull, unavailable } from '../unavailable.ts';
 
-const busy =
-  (detail: string) =>
-  (cause: unknown): Error =>
-    new Problem('storage-busy', detail, { cause });
-
-const away = busy('The database cannot be reached; try again');
-const crowded = busy('The database is busy; try again');
-const readOnly = busy('The database takes no writes at the moment; try again');
-const broken = busy('The database cannot use its disk; try again');
+const busy = (cause: unknown): Error => unavailable('busy', cause);
+const unreachable = (cause: unknown): Error => unavailable('unreachable', cause);
 const entryTooLong = (cause: unknown): Error =>
   new Problem('invalid-body', 'A value is too long for an index of the database', { cause });
-const full = (cause: unknown): Error =>
-  new Problem('storage-full', 'The database has no space left on its disk', { cause });
+const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
+const reference = (cause: unknown): Error => new ConstraintError('reference', cause);
 
 /** By SQLSTATE, or by its class of two characters. */
-const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
-  ['23505', (cause: unknown) => new ConstraintError('unique', cause)],
-  ['23503', (cause: unknown) => new ConstraintError('reference', cause)],
-  ['23001', (cause: unknown) => new ConstraintError('reference', cause)],
-  ['40001', crowded],
-  ['40P01', crowded],
-  ['55P03', crowded],
-  ['53', crowded],
-  ['25006', readOnly],
-  ['53100', full],
-  ['58030', broken],
-  ['57P01', away],
-  ['57P02', away],
-  ['57P03', away],
-  ['57P05', away],
-  ['08', away],
+const translations = new Map<string, (cause: unknown) => Error>([
+  ['23505', unique],
+  ['23503', reference],
+  ['23001', reference],
+  ['40001', busy],
+  ['40P01', busy],
+  ['55P03', busy],
+  ['53', busy],
+  ['25006', (cause) => unavailable('readOnly', cause)],
+  ['53100', (cause) => diskFull(cause)],
+  ['58030', (cause) => unavailable('broken', cause)],
+  ['57P01', unreachable],
+  ['57P02', unreachable],
+  ['57P03', unreachable],
+  ['57P05', unreachable],
+  ['08', unreachable],
 ]);
 
 const REPEATED = new Set(['40001', '40P01']);
@@ -87,8 +81,8 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   const known = translations.get(code) ?? translations.get(code.slice(0, 2));
   if (known && code.length === 5) return known(error);
-  if (code === 'XX000' && GROWING.test(textOf(error, 'routine'))) return full(error);
+  if (code === 'XX000' && GROWING.test(textOf(error, 'routine'))) return diskFull(error);
   if (code === '54000') return (INDEXING.test(textOf(error, 'routine')) ? entryTooLong : answerTooLong)(error);
-  if (CROWDED.test(messageOf(error))) return crowded(error);
-  return isConnectionLost(error) ? away(error) : error;
+  if (CROWDED.test(messageOf(error))) return busy(error);
+  return isConnectionLost(error) ? unreachable(error) : error;
 }

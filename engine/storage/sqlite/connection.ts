@@ -4,7 +4,8 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
 import { weighed } from '../lengths.ts';
 import { isLike, LIKE } from './like.ts';
-import { answerTooLong, Problem } from '../../problem.ts';
+import { answerTooLong } from '../../problem.ts';
+import { diskFull, unavailable } from '../unavailable.ts';
 
 /** A prepared statement, as much of it as is used. */
 interface Prepared {
@@ -72,39 +73,26 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
 
 // SQLite's result codes, translated in one place. What is not listed is a fault of ours and stays as it is.
 
-const busy = (cause: unknown): Error => new Problem('storage-busy', 'The database is busy; try again', { cause });
-const full = (cause: unknown): Error =>
-  new Problem('storage-full', 'The database has no space left on its disk', { cause });
-const limited = (cause: unknown): Error =>
-  new Problem(
-    'storage-full',
-    'The file of the database cannot grow: its disk, a quota or a limit of the process is full',
-    {
-      cause,
-    },
-  );
-const readOnly = (cause: unknown): Error =>
-  new Problem('storage-busy', 'The database takes no writes at the moment: its file or its disk is read-only', {
-    cause,
-  });
+const busy = (cause: unknown): Error => unavailable('busy', cause);
+const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 
-const translations: ReadonlyMap<string, (cause: unknown) => Error> = new Map([
+const translations = new Map<string, (cause: unknown) => Error>([
   ['SQLITE_CONSTRAINT_UNIQUE', unique],
   ['SQLITE_CONSTRAINT_PRIMARYKEY', unique],
   ['SQLITE_CONSTRAINT_ROWID', unique],
-  ['SQLITE_CONSTRAINT_FOREIGNKEY', (cause: unknown) => new ConstraintError('reference', cause)],
+  ['SQLITE_CONSTRAINT_FOREIGNKEY', (cause) => new ConstraintError('reference', cause)],
   ['SQLITE_BUSY', busy],
   ['SQLITE_BUSY_SNAPSHOT', busy],
   ['SQLITE_BUSY_RECOVERY', busy],
   ['SQLITE_LOCKED', busy],
   ['SQLITE_IOERR', busy],
   // SQLite itself tells only ENOSPC apart from EFBIG (a limit of the process), EDQUOT and the like.
-  ['SQLITE_IOERR_WRITE', limited],
+  ['SQLITE_IOERR_WRITE', (cause) => diskFull(cause, CANNOT_GROW)],
   ['SQLITE_IOERR_FSYNC', busy],
-  ['SQLITE_READONLY', readOnly],
+  ['SQLITE_READONLY', (cause) => unavailable('readOnly', cause)],
   ['SQLITE_CANTOPEN', busy],
-  ['SQLITE_FULL', full],
+  ['SQLITE_FULL', (cause) => diskFull(cause)],
   ['SQLITE_TOOBIG', answerTooLong],
 ]);
 

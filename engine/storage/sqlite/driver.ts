@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { PATIENT } from '../../caller.ts';
 import { makeOwnerOnly } from '../../files.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
-import { Problem } from '../../problem.ts';
+import { unavailable } from '../unavailable.ts';
 import { connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -26,7 +26,6 @@ const EXISTING: Statement = {
 const PING: Statement = { sql: 'select 1 from sqlite_schema' };
 
 const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
-const moved = (): Problem => new Problem('storage-busy', 'The file of the database was moved, removed or replaced');
 
 export function openSqlite(file: string, { statementTimeout }: DriverOptions = UNLIMITED): Driver {
   mkdirSync(dirname(file), { recursive: true });
@@ -77,7 +76,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
     ping: () => {
       // What was moved away or replaced can still be read and written here, and nowhere else.
-      if (inodeOf(file) !== inode) throw moved();
+      if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },
     snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),

@@ -5,7 +5,8 @@ import { extname, join } from 'node:path';
 import { type Caller, CallerGone } from '../../caller.ts';
 import { createPlaces } from '../places.ts';
 import { type Question, type ReaderOptions, READY, type Reply } from './reader-protocol.ts';
-import { Problem, tooSlow } from '../../problem.ts';
+import { tooSlow } from '../../problem.ts';
+import { unavailable } from '../unavailable.ts';
 import { translate } from './connection.ts';
 
 export interface Lent {
@@ -151,8 +152,10 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
   }
 
   child.on('message', (reply) => settle(reply as Reply));
-  child.on('error', (error) => end(cutOff(error)));
-  child.on('exit', (code, signal) => end(cutOff(new Error(`a reader process ended: ${signal ?? code}`))));
+  child.on('error', (error) => end(unavailable('cutOff', error)));
+  child.on('exit', (code, signal) =>
+    end(unavailable('cutOff', new Error(`a reader process ended: ${signal ?? code}`))),
+  );
   hold(child, false);
   return {
     ask: (question) =>
@@ -163,9 +166,12 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
         const one: Asked = { resolve, reject };
         waiting.set(asked, one);
         limit(one);
-        child.send({ id: asked, ...question } satisfies Question, (error) => error && end(cutOff(error)));
+        child.send(
+          { id: asked, ...question } satisfies Question,
+          (error) => error && end(unavailable('cutOff', error)),
+        );
       }),
-    kill: (reason = cutOff(undefined)) => end(reason),
+    kill: (reason = unavailable('cutOff')) => end(reason),
     get isGone() {
       return gone !== undefined;
     },
@@ -183,6 +189,3 @@ function hold(child: ChildProcess, isBusy: boolean): void {
   // A socket, though its type does not say so.
   if (!isBusy && lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
 }
-
-const cutOff = (cause: unknown): Problem =>
-  new Problem('storage-busy', 'The search of the records was cut off; try again', { cause });

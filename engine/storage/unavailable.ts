@@ -1,0 +1,26 @@
+/** Why the database cannot do now what it is asked: drivers translate their errors into these problems. */
+import { Problem } from '../problem.ts';
+
+const reasons = {
+  busy: 'The database is busy; try again',
+  unreachable: 'The database cannot be reached; try again',
+  readOnly: 'The database takes no writes at the moment: it, or its disk, is read-only; try again',
+  broken: 'The database cannot use its disk; try again',
+  moved: 'The file of the database was moved, removed or replaced',
+  changed: 'Another version of the service changed the tables, and this one cannot use them; try again later',
+  cutOff: 'The search was cut off; try again',
+  crowded: 'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
+  streaming: 'Too many whole lists are being read; try again, or ask for pages',
+  stopping: 'The service is stopping',
+} as const;
+
+/** Seconds, for those that take longer than others. */
+const RETRY_AFTER: { readonly [reason in keyof typeof reasons]?: number } = { changed: 5 };
+
+export function unavailable(reason: keyof typeof reasons, cause?: unknown): Problem {
+  const retryAfter = RETRY_AFTER[reason];
+  return new Problem('storage-busy', reasons[reason], { cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+}
+
+export const diskFull = (cause: unknown, detail = 'The database has no space left on its disk'): Problem =>
+  new Problem('storage-full', detail, { cause });
