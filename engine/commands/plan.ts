@@ -33,8 +33,8 @@ export const plan: Command = {
 };
 
 async function look(model: Model, database: Database): Promise<Looked> {
-  if (database.unborn) {
-    const { steps } = createPlan(NO_MODEL, model, database.unborn);
+  if (database.newDialect) {
+    const { steps } = createPlan(NO_MODEL, model, database.newDialect);
     return {
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [] })),
       drift: [],

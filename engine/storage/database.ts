@@ -11,13 +11,13 @@ export interface Database {
   /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
   open(options?: DriverOptions): Awaitable<Driver>;
   /** The dialect of a database that `open` would make; undefined where there is one. */
-  readonly unborn: Dialect | undefined;
+  readonly newDialect: Dialect | undefined;
 }
 
 // Its client is loaded where it is wanted, and nowhere else.
 const postgres = (place: string): Database => ({
   open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
-  unborn: undefined,
+  newDialect: undefined,
 });
 
 const sqlite = (file: string): Database => ({
@@ -25,7 +25,7 @@ const sqlite = (file: string): Database => ({
     refuseUnusableFile(file);
     return openSqlite(file, options);
   },
-  unborn: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
+  newDialect: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
 });
 
 const schemes: Readonly<Record<string, (place: string) => Database>> = { sqlite, postgres, postgresql: postgres };

@@ -131,7 +131,7 @@ function keyOf(session: WriteSession, { table, left, right }: JoinPair): string 
 // Who owns whom, as it is stored and as the body will have it.
 
 /** Whether `node` is `owner`, or is owned by it, however far above. */
-export async function livesWith(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
+export async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
   const above = [node];
   const seen = new Set<Node>();
   for (const current of above) {

@@ -9,7 +9,7 @@ import {
   isUnpaired,
   linkedAs,
   linkedOnly,
-  livesWith,
+  isOwnedBy,
   pair,
   pairedWith,
   pairKey,
@@ -205,7 +205,7 @@ async function mayOwn(
     );
     return false;
   }
-  if (!parent || !(await livesWith(session, parent, child))) return true;
+  if (!parent || !(await isOwnedBy(session, parent, child))) return true;
   refuse(session, 'invalid-reference', pointer, 'owned', `${who} cannot be owned by itself, or by what it owns`);
   return false;
 }
@@ -230,7 +230,7 @@ async function resolveChildren(
     const child = known?.get(identifier);
     return (child !== undefined && kept.has(child)) || isImplied(place, relation, identifier);
   };
-  letGo(
+  unlink(
     session,
     relation,
     current.filter((identifier) => !isKept(identifier)),
@@ -276,7 +276,7 @@ async function adopt(
 }
 
 /** Children that the body leaves out: deleted where they are owned, else unlinked. */
-function letGo(
+function unlink(
   session: WriteSession,
   relation: RelationLinkedAt<'target'>,
   identifiers: readonly number[],
