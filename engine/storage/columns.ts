@@ -7,14 +7,14 @@ export interface Column {
   readonly field: Field | undefined;
   readonly reference: Reference | undefined;
   readonly nullable: boolean;
-  /** What a record gets that does not say; null where there is no default. */
+  /** The value of a record that does not give one; null if there is no default. */
   readonly default: SqlValue;
 }
 
-/** How a field is kept in this database. */
+/** How a field is stored in this database. */
 export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
 
-/** The limits of a column as DDL; empty where its type says it all. */
+/** The CHECK of a column; empty if its type needs none. */
 export function checkOf({ name, field }: Column, dialect: DialectName, quote: (name: string) => string): string {
   const limits = field && columnType(field, dialect).limits?.(quote(name), field);
   return limits === undefined ? '' : `check (${limits})`;
@@ -45,7 +45,7 @@ export function columnsOf(type: RecordType, dialect: DialectName): readonly Colu
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);
 
-/** What a field holds that a new record does not give; null where it has no default. */
+/** What a new record holds if it does not give the field; null if there is no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   field.type.keepsText && field.defaultText !== undefined
     ? field.defaultText

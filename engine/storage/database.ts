@@ -1,4 +1,4 @@
-/** The database that a URL names, before it is opened. */
+/** The database that a URL names, not opened yet. */
 import { existsSync, statSync } from 'node:fs';
 import { withoutPassword } from '../settings.ts';
 import { StartError } from '../start-error.ts';
@@ -8,13 +8,13 @@ import { openSqlite } from './sqlite/driver.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 
 export interface Database {
-  /** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
+  /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
   open(options?: DriverOptions): Awaitable<Driver>;
-  /** The dialect of a database that `open` would make; undefined where there is one. */
+  /** The dialect, if there is no database yet and `open` would create it. */
   readonly newDialect: Dialect | undefined;
 }
 
-// Its client is loaded where it is wanted, and nowhere else.
+// Its client is loaded only if it is used.
 const postgres = (place: string): Database => ({
   open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
   newDialect: undefined,

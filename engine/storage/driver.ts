@@ -1,4 +1,4 @@
-/** The narrow door to a database. Everything above it works with any driver; only drivers know a database's client. */
+/** The interface to a database. The code above it works with any driver; only drivers know a database's client. */
 import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
@@ -24,11 +24,11 @@ export interface Reader {
   all(statement: Statement, values: Values): Awaitable<readonly Row[]>;
   /** The first column of the first row, or undefined. */
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
-  /** What a statement counts; it may be remembered for as long as nothing is written. */
+  /** What a statement counts. The driver may remember it until something is written. */
   count(statement: Statement, values: Values): Awaitable<number>;
   /**
-   * The texts in the first column of every row. They draw from the caller; more bytes than `most`, the longest text aside,
-   * are refused.
+   * The texts in the first column of every row. They draw from the caller's budget. Throws if they have more than `most`
+   * bytes, not counting the longest text.
    */
   page(statement: Statement, values: Values, caller: Caller, most?: number): Awaitable<readonly string[]>;
   /** The first column of every row. */
@@ -36,11 +36,11 @@ export interface Reader {
 }
 
 export interface Writer extends Reader {
-  /** How many rows were changed, and the identifier of a row that was inserted. */
+  /** Returns how many rows changed, and the identifier of an inserted row. */
   run(statement: Statement, values: Values): Awaitable<{ readonly changes: number; readonly identifier: number }>;
 }
 
-/** A snapshot that outlives the turn, for lists that are streamed. */
+/** A snapshot that stays open over several turns of the event loop, for lists that are streamed. */
 export interface Snapshot extends Reader {
   /** The texts in the first column of every row, some at a time, read as they are asked for. */
   texts(statement: Statement, values: Values): AsyncIterable<readonly string[]>;
@@ -50,13 +50,13 @@ export interface Snapshot extends Reader {
 export interface TextWork {
   /** The greatest number of bytes that one text may have. */
   readonly longest: number;
-  /** How many all of them have; undefined where each may be read for many rows. */
+  /** How many bytes all texts have; undefined if each may be read for many rows. */
   readonly total: Statement | undefined;
   /** Nanoseconds that each byte takes, at worst. */
   readonly perByte: number;
 }
 
-/** What tells how much work a list is. */
+/** What determines how much work a list is. */
 export interface ListWork {
   /** The greatest identifier of its table. */
   readonly newest: Statement;
@@ -66,19 +66,19 @@ export interface ListWork {
   /** The texts that are matched, row after row. */
   readonly texts: readonly TextWork[];
   readonly offset: number;
-  /** Whether an index gives the records in their order, and those that the filters ask for. */
+  /** Whether an index gives the order, and finds what the filters ask for. */
   readonly isIndexed: boolean;
   /** A list that is streamed to its end. */
   readonly whole: boolean;
-  /** Whether it begins behind a cursor. */
+  /** Whether it begins at a cursor. */
   readonly continued: boolean;
   /** How many bytes of texts its table has. */
   readonly bytes: Statement;
-  /** How much it shows of each set. */
+  /** What it shows of each set. */
   readonly sets: readonly SetWork[];
-  /** The tables, as `newest` has them, whose rows are counted before because it shows more than one level. */
+  /** The tables, each as in `newest`, that it joins because it shows more than one level. */
   readonly deep: readonly Statement[];
-  /** The count that is wanted, if any. */
+  /** The statement of the total, if it was asked for. */
   readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;
 }
 
@@ -90,35 +90,35 @@ export interface SetWork {
 }
 
 /**
- * Constraints that a statement broke are thrown as ConstraintError; a database that is busy, full or out of reach as
- * Problem.
+ * Throws a ConstraintError if a statement breaks a constraint, and a Problem if the database is busy, full or cannot be
+ * reached.
  */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
-  /** Runs the work on one snapshot. Like all that takes a caller, it throws CallerGone once that one has left. */
+  /** Runs the work on one snapshot. Like every method with a caller, it throws CallerGone once that caller has left. */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
-  /** The same for work that may look at many rows: so few at a time that single records are still served. */
+  /** The same for work that may read many rows: few run at a time, so that single records are still served. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
-  /** Bytes of a page that `read` may take; a longer one is for `scan`. */
+  /** The greatest length, in bytes, of a page that `read` may read; a longer one needs `scan`. */
   readonly pageAtOnce: number;
-  /** Whether a list is for `scan`. */
+  /** Whether a list needs `scan`. */
   isHeavy(list: ListWork): boolean;
-  /** Whether one of these tables, as `newest` has them, has so many rows that what joins them is for `scan`. */
+  /** Whether one of these tables, each as in `newest`, has so many rows that a join over them needs `scan`. */
   isLarge(tables: readonly Statement[]): boolean;
-  /** Whether a table has so few rows that all are read at once. */
+  /** Whether a table has few enough rows to read all of them at once. */
   isSmall(newest: Statement): Awaitable<boolean>;
   /**
-   * Runs the work in a transaction and answers when it is on disk. What the work throws undoes what it did, and nothing
-   * else. If the caller leaves, the work is done to its end or not at all.
+   * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
+   * else. If the caller leaves, the work is done completely or not at all.
    */
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
-  /** Runs the work while no other process that asks for this runs its own. */
+  /** Runs the work while no other process runs work by this method. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL in one transaction. */
   define(statements: readonly string[]): Promise<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
-  /** `heavy` as `isHeavy` says: if it is not given, the list may be. */
+  /** `heavy`: what `isHeavy` says; by default the list may be heavy. */
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
@@ -136,13 +136,13 @@ export interface DriverOptions {
   readonly statementTimeout: number;
 }
 
-/** For commands: what they do takes as long as it needs. */
+/** For commands: they may take as long as they need. */
 export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
-/** The words of one database's SQL that Knex has no name for. */
+/** The parts of one database's SQL that Knex does not cover. */
 export interface Dialect {
   readonly name: DialectName;
-  /** Another value once the tables were changed; and whether it is cheap enough to be asked for in each snapshot. */
+  /** SQL of a value that differs once the tables have changed; and whether it is cheap enough to run in each snapshot. */
   readonly revision: { readonly sql: string; readonly inEachSnapshot: boolean };
   /** Compiles SQL; never runs it. */
   readonly knex: Knex;
@@ -154,7 +154,7 @@ export interface Dialect {
   readonly array: (json: string, from: string, order: string) => string;
   /** A scalar subquery: the JSON text of the one row of `from`, or of null. */
   readonly optional: (json: string, from: string) => string;
-  /** How many bytes a text or a JSON column has, without reading it where the database can tell. */
+  /** The length in bytes of a text or JSON column; not read from disk if the database can tell without. */
   readonly bytes: (column: string, sqlType: string) => string;
   /** SQL: whether the JSON object kept in a column has the key. */
   readonly hasKey: (column: string, key: string) => string;
@@ -172,54 +172,54 @@ export interface Dialect {
   readonly limit: string;
   /** Whether the columns of rows that an offset skips are not computed. */
   readonly skipsUnbuilt: boolean;
-  /** The LIMIT that is none. */
+  /** The value of LIMIT that means no limit. */
   readonly unlimited: SqlValue;
   /** Null comes before every value ascending and after it descending. `present`: it is never null. */
   readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
-  /** What an index is made over, for such an order; an index that is not unique ends in the identifier where that is not free. */
+  /** The terms of an index for such an order. If the database does not do so by itself, one that is not unique ends in the identifier. */
   readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
   readonly like: LikeWords;
-  /** A join of rows that are in order; whether they stay so. */
+  /** The join of ordered rows with others, and whether it keeps their order. */
   readonly joined: { readonly words: string; readonly inOrder: boolean };
   /** The column type of identifiers and of what refers to them. */
   readonly integer: string;
   readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
-  /** Whether foreign keys need names of their own, which must not be too long. */
+  /** Whether foreign keys need names, which must not be too long. */
   readonly namesConstraints: boolean;
   /** The column type of open keys. */
   readonly openKeys: string;
   /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
   readonly alterTable: (alteration: TableAlteration) => Altered;
-  /** Rows whose `column` is one of the JSON array of numbers that is bound here. */
+  /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
   readonly oneOf: (column: string) => string;
-  /** Whether an INSERT has to ask for the identifier that it made. */
+  /** Whether an INSERT needs RETURNING to tell the new identifier. */
   readonly returning: boolean;
-  /** An INSERT with an identifier of the client's choice: the sequence goes on behind it. */
+  /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
-  /** SQL that answers the greatest identifier that was ever used, and SQL that moves it on. Bound, in each: the identifier. */
+  /** SQL that returns the greatest identifier ever used, and SQL that moves it forward. Bound, in each: the identifier. */
   readonly sequence: {
     readonly read: (table: string, column: string) => string;
     readonly move: (table: string, column: string) => readonly string[];
   };
   /**
-   * SQL: the rows of a JSON array of objects that is bound here, with keys c0, c1 and so on. Missing where a statement for
-   * each row is as fast.
+   * SQL: the rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if one statement for each
+   * row is as fast.
    */
   readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
   /**
-   * SQL inside a transaction, for many rows: from `begin` on, rows of these tables may refer to rows that are yet to come;
-   * `end` is for when they are all there.
+   * SQL inside a transaction that inserts many rows: between `begin` and `end`, rows of these tables may refer to rows that
+   * are inserted later.
    */
   readonly deferred: (tables: readonly string[]) => {
     readonly begin: readonly string[];
     readonly end: readonly string[];
   };
-  /** Whether writes run beside each other, so that rows have to be locked before they are compared. */
+  /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
 }
 
-/** A statement broke a constraint; which one, the caller finds out by looking. */
+/** A statement broke a constraint. The caller finds out which one by looking at the rows. */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'reference';
 

@@ -1,4 +1,4 @@
-/** A writer that ends with its transaction: what a work still asks when it has failed must not reach another one. */
+/** A writer that ends with its transaction: statements that come later must not run in the next one. */
 import type { Statement, Values, Writer } from './driver.ts';
 
 export interface EndingWriter {

@@ -1,7 +1,7 @@
 /**
- * A driver that notices when another process changes the tables under it: what they no longer answer is 503, and a write
- * that a change has overtaken is taken back. SQLite tells in each snapshot whether its schema is another one; on
- * PostgreSQL each write asks before it commits, while its locks keep the tables as they are, and reads follow within a
+ * A driver that notices when another process changes the tables: requests that they can no longer answer get 503, and a
+ * write during which they changed is rolled back. SQLite tells in each snapshot whether its schema changed; on
+ * PostgreSQL each write asks before it commits, while its locks keep the tables as they are, and reads notice within a
  * second.
  */
 import { setInterval } from 'node:timers';
@@ -25,13 +25,13 @@ import { unavailable } from './unavailable.ts';
 import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
 
 export interface FittingDriver extends Driver {
-  /** From now on the tables are held to this model. */
+  /** From now on, the tables are compared with this model. */
   hold(model: Model): Awaitable<void>;
-  /** Looks at the tables; throws a Problem where some are not usable any more. */
+  /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Awaitable<void>;
 }
 
-/** Told when the tables become, or cease to be, other than this service needs them. */
+/** Called when tables stop, or start again, to fit this service. */
 export type OnFit = (unfit: readonly string[]) => void;
 
 const EXPECTED = [Problem, ConstraintError, CallerGone];
@@ -66,7 +66,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     if (before.join() !== fit.unfit.join()) onFit(fit.unfit);
   }
 
-  /** Once for all that is read in one turn of the event loop. */
+  /** Once per turn of the event loop. */
   function checkTurn(): Awaitable<void> {
     if (isSure || !inEachSnapshot) return;
     isSure = true;
@@ -94,12 +94,12 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     page: gate(reader.page),
     column: gate(reader.column),
   });
-  // Where all fits, nothing stands between.
+  // As long as all tables fit, there is no wrapper.
   const usable = <R extends Reader>(reader: R, gated: (reader: R) => R): R =>
     fit.unfit.length === 0 ? reader : gated(reader);
   const gatedWriter = (writer: Writer): Writer => ({ ...gatedReader(writer), run: gate(writer.run) });
 
-  /** An error that nobody expected may come from tables that are other ones. */
+  /** An unexpected error may be caused by changed tables. */
   function explain(error: unknown): Awaitable<never> {
     if (own === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
     return andThen(looked(), () => {
@@ -116,7 +116,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     }
   }
 
-  /** What the database cannot say is not known. */
+  /** If the database does not answer, nothing is known about the tables. */
   function looked(): Awaitable<void> {
     try {
       const done = driver.read(check, PATIENT);
@@ -186,7 +186,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     scan: (work, caller) =>
       explained(() => driver.scan((reader) => andThen(check(reader), () => work(usable(reader, gatedReader))), caller)),
     isHeavy: (list) => {
-      // Where it is decided by a plan, the database answers at once.
+      // Where a query plan decides, the database answers synchronously.
       void checkTurn();
       if (fit.unfit.length > 0) requireUsable(list.rows);
       return driver.isHeavy(list);
@@ -210,7 +210,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
   };
 }
 
-/** A model of another version of the engine is as good as none. */
+/** A model of another version of the engine counts as none. */
 function foundBy(reader: Reader): Awaitable<AppliedModel> {
   const unknown = (error: unknown): AppliedModel => {
     if (error instanceof StartError) return NO_MODEL;
@@ -228,16 +228,16 @@ function foundBy(reader: Reader): Awaitable<AppliedModel> {
 const namesOf = (tables: readonly string[]): RegExp =>
   tables.length === 0 ? /$^/ : new RegExp(`["\`](?:${tables.join('|')})["\`]`, 'u');
 
-// Whether the tables are still those that a service was started for: the one place that decides it.
+// Whether the tables still fit the model that the service was started with.
 
 export interface Fit {
-  /** Tables that the service cannot use any more. What was added to the others does not concern it. */
+  /** Tables that the service can no longer use. Additions to other tables do not matter. */
   readonly unfit: readonly string[];
   /** Whether the database was made for exactly this model. */
   readonly isSame: boolean;
 }
 
-/** `own` is what the service was started for, `found` what the database has now. */
+/** `own`: the model that the service was started with. `found`: the one that the database has now. */
 export function fitOf(own: AppliedModel, found: AppliedModel): Fit {
   if (isDeepStrictEqual(own, found)) return { unfit: [], isSame: true };
   const tables = new Map(Object.entries(found.types).map(([name, type]) => [type.table, { name, type }]));
@@ -258,7 +258,7 @@ function isUsable(type: AppliedType, now: AppliedType | undefined, own: AppliedM
   );
 }
 
-/** A value may be refused that was taken before, which the database says; none may be of another kind. */
+/** The columns may accept less than before, which the database will report; their types must be the same. */
 function hasFields(type: AppliedType, now: AppliedType): boolean {
   const columns = new Map(Object.values(now.fields).map((field) => [field.column, field]));
   return Object.values(type.fields).every(({ column, type: kind, nullable }) => {
@@ -294,5 +294,5 @@ const isSameJoin = (
   return isDeepStrictEqual(sides(join, own), sides(now, found));
 };
 
-/** A type may have been given another name. */
+/** By table: the type may have been renamed. */
 const tableOf = (type: string, { types }: AppliedModel): string | undefined => types[type]?.table;

@@ -1,4 +1,4 @@
-/** JSON put together as text by the database: no parsing between the levels, and no limit on arguments that matters. */
+/** SQL that puts JSON together as text: nothing is parsed between the levels, and any number of keys is possible. */
 import type { SqlValue } from '../field-types/field-type.ts';
 
 /** PostgreSQL takes 100 arguments of one function (FUNC_MAX_ARGS), SQLite more in every build. */

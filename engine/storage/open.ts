@@ -1,4 +1,4 @@
-/** Opens the database that a URL names, brings it to the Model, and answers the store of its records. */
+/** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
 import type { DriverOptions } from './driver.ts';
@@ -17,7 +17,7 @@ export interface Observers {
   readonly onFit?: OnFit;
 }
 
-/** Throws a StartError, with a message for the operator, where the database cannot be used; it is untouched then. */
+/** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
 export async function openStorage(
   model: Model,
   url: string,

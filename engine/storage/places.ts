@@ -1,17 +1,17 @@
-/** Places for searches: few at a time, those who find none wait in a queue that is bounded, and clients take turns. */
+/** Slots for searches: few run at a time, the others wait in a bounded queue, and clients take turns. */
 import { type Caller, CallerGone } from '../caller.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface Places {
-  /** Resolves with how to leave the place. `slow`: for work that may keep it for long; one place is left for the others. */
+  /** Resolves with a function that frees the slot. `slow`: for work that may take long; one slot stays free for other work. */
   take(caller: Caller, slow?: boolean): Promise<() => void>;
-  /** Refuses whoever waits, and whoever comes. */
+  /** Rejects all that wait, and all that come later. */
   close(): void;
 }
 
 export interface PlacesOptions {
   readonly places: number;
-  /** Milliseconds that a search may wait. */
+  /** Milliseconds that a search may wait for a slot. */
   readonly patience: number;
 }
 
@@ -27,7 +27,7 @@ interface QueuedSearch {
 }
 
 const MAX_WAITING = 100;
-/** What a request takes while it waits: its connection, its head, what it asks for. */
+/** The memory of a waiting request: its connection, its head, what it asks for. */
 const WAITING_BYTES = 64 * 1024;
 
 export function createPlaces({ places, patience }: PlacesOptions): Places {
@@ -45,7 +45,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
     };
   }
 
-  /** The first one whose client has no place yet, or else the first one. */
+  /** The first one whose client has no slot yet, else the first one. */
   function chosen(): QueuedSearch | undefined {
     const able = queue.filter((waiting) => isFree(waiting.taken.slow));
     const served = new Set([...taken].map(({ origin }) => origin));
@@ -74,7 +74,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
     });
   }
 
-  /** The client that has most in the queue loses the last of it; throws if that is the one who asks. */
+  /** Rejects the last search of the client that has most in the queue; throws if that is the client of this search. */
   function makeRoom(origin: string): void {
     const counts = new Map<string, number>([[origin, 1]]);
     for (const waiting of queue) counts.set(waiting.taken.origin, (counts.get(waiting.taken.origin) ?? 0) + 1);

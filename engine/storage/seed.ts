@@ -1,4 +1,4 @@
-/** Inserts each seed record once per database. What was inserted is remembered, so that it may be changed and deleted. */
+/** Inserts each seed record once per database. It is remembered, so that users may change and delete the record. */
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
@@ -33,7 +33,7 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
   }
 }
 
-/** Types that others belong to come before them, as far as there is such an order. */
+/** Types come after those that they refer to, unless they refer to each other in circles. */
 export function referredFirst(types: readonly RecordType[]): readonly RecordType[] {
   const ordered = new Set<RecordType>();
   const visiting = new Set<RecordType>();

@@ -11,7 +11,7 @@ import type { Awaitable } from './driver.ts';
 export interface Page {
   /** The records as JSON text. */
   readonly records: readonly string[];
-  /** How many records match the filters, whatever the page; undefined where it was not asked for. */
+  /** How many records match the filters, on all pages; undefined if it was not asked for. */
   readonly total: number | undefined;
   /** The order values of the first and the last record; undefined on an empty page. */
   readonly first: readonly JsonValue[] | undefined;
@@ -26,28 +26,28 @@ export interface Stream {
   readonly records: AsyncIterable<readonly string[]>;
 }
 
-/** Throws a Problem where the record, as GET of the same view answers it, is not what the client expects. */
+/** Throws a Problem if the record, as GET with the same view returns it, is not what the client expects. */
 export type Precondition = (current: string) => void;
 
 export interface WriteRequest {
   readonly type: RecordType;
   readonly body: JsonObject;
-  /** What of the body is kept as it was written. A value without a text is written as JSON.stringify does. */
+  /** The texts of values that are stored as they were sent. A value without a text is written by JSON.stringify. */
   readonly raw?: RawValues;
-  /** What the type's validator finds wrong with it. Where there is a fault, only the other faults are looked for. */
+  /** What the type's validator found. With a fault, nothing is written: only further faults are looked for. */
   readonly faults?: readonly Fault[];
-  /** Where the body contradicts itself, once it is known which child an owner has that the body does not name. */
+  /** Where the body contradicts itself, once it is known which children are meant where the body names none. */
   readonly disagreements?: (ownChildOf: OwnChildOf) => readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
-  /** What of the written record is answered. */
+  /** How the written record is returned. */
   readonly view: View;
-  /** Who waits for it; it is not begun once that one has left. */
+  /** The write does not begin once this caller has left. */
   readonly caller?: Caller;
 }
 
 export type CreateRequest = WriteRequest & {
-  /** Throws a Problem where the client expects what no new record can be. Asked once the body is without fault. */
+  /** Throws a Problem if the client expects something that a new record cannot be. Called if the body has no fault. */
   readonly precondition?: () => void;
 };
 
@@ -57,17 +57,17 @@ export interface Written {
   readonly body: string;
 }
 
-/** A request that may come again, under a key that the client has made for it. */
+/** A request that may be repeated, with the key that the client chose for it. */
 export interface Once {
   readonly key: string;
   /** The same for the same request. */
   readonly hash: string;
   readonly now: Date;
-  /** What was kept before is forgotten. */
+  /** Answers from before are forgotten. */
   readonly keptSince: Date;
 }
 
-/** What is answered to such a request, the first time and again. */
+/** The answer to such a request, the first time and again. */
 export interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -77,37 +77,37 @@ export interface KeptAnswer {
 /**
  * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
  * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
- * `storage-busy`, `statement-timeout`, `storage-full`, and what a precondition throws. Work for a caller who has left ends
+ * `storage-busy`, `statement-timeout`, `storage-full`, and what a precondition throws. Work for a caller that has left ends
  * with CallerGone.
  */
 export interface Store {
-  /** The record as JSON text, or undefined where there is none. */
+  /** The record as JSON text; undefined if there is none. */
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
-  /** A page: `query.limit` is given. `counted` false leaves the total out. */
+  /** A page: `query.limit` is given. Without `counted`, there is no total. */
   page(query: ListQuery, counted: boolean, caller?: Caller): Awaitable<Page>;
   /** The whole list from `query.offset` on: `query.limit` is not given. */
   stream(query: ListQuery, counted: boolean, caller?: Caller): Awaitable<Stream>;
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: CreateRequest): Promise<Written>;
-  /** The same, where it was not done before; `answer` says what is to be kept. Problem: `idempotency-conflict`. */
+  /** The same, unless it was done before; `answer` makes the answer that is kept. Problem: `idempotency-conflict`. */
   createOnce(request: CreateRequest, once: Once, answer: (written: Written) => KeptAnswer): Promise<KeptAnswer>;
   update(
     request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition },
   ): Promise<Written>;
-  /** Answers the record as it was. */
+  /** Returns the record as it was. */
   delete(request: {
     readonly view: View;
     readonly identifier: number;
     readonly precondition?: Precondition;
     readonly caller?: Caller;
   }): Promise<Written>;
-  /** Rejects where records cannot be read. */
+  /** Rejects if records cannot be read. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-// Long lists that are under way at the same time: each holds a snapshot, and with it a connection.
+// How many long lists are streamed at the same time: each holds a snapshot, and with it a connection.
 
 export function limitStreams(store: Store, most: number): Store {
   let open = 0;
@@ -119,7 +119,7 @@ export function limitStreams(store: Store, most: number): Store {
     }
   }
   const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
-    // Before it is opened: pieces that nobody begins to read do not end.
+    // Before it is opened: a list that is never read is never closed.
     if (open >= most) throw unavailable('streaming');
     open += 1;
     try {

@@ -1,4 +1,4 @@
-/** A driver whose statements are timed. */
+/** A driver that measures how long statements take. */
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Driver, Reader, Snapshot, Statement, Values, Writer } from './driver.ts';
 
@@ -64,7 +64,7 @@ const timedSnapshot = (snapshot: Snapshot, onStatement: OnStatement): Snapshot =
     timedTexts(snapshot.texts(statement, values), (milliseconds) => onStatement(statement.sql, milliseconds)),
 });
 
-/** Only the time in which texts are waited for: how fast they are read is for the reader to say. */
+/** Only the time spent waiting for the database, not the time in which the client reads. */
 async function* timedTexts(
   texts: AsyncIterable<readonly string[]>,
   onEnd: (milliseconds: number) => void,

@@ -52,7 +52,7 @@ function unconstrained(kind: 'f' | 'c', column: string, table: string, { quote, 
   ].join(' ');
 }
 
-/** Values speak of the columns as they were, so that they come before names change; what is new comes after. */
+/** Values use the columns' old names, so they come before renames; new columns come after. */
 const ORDER: readonly Edit['kind'][] = [
   'renameTable',
   'renameIdentifier',
@@ -66,7 +66,7 @@ const ORDER: readonly Edit['kind'][] = [
 
 const isRename = (edit: Edit): boolean => edit.kind === 'renameColumn';
 
-/** Where no name changes, each edit stands for itself; else their statements, in another order, stand at the last one. */
+/** If no name changes, each edit has its own statements; else all statements, in another order, belong to the last edit. */
 export function alterTable({ table, edits, columnsBefore, indexes }: TableAlteration, dialect: Dialect): Altered {
   const before = new Set(columnsBefore);
   const takesName = (edit: Edit): boolean => edit.kind === 'addColumn' && before.has(edit.column.name);
@@ -81,7 +81,7 @@ export function alterTable({ table, edits, columnsBefore, indexes }: TableAltera
     return { each, together: [] };
   }
   const statements = [...inOrder(edits, table, dialect), ...[...nulls.values()].flat()];
-  // An index goes with its column, though another column of that name comes.
+  // Dropping a column drops its indexes, even if a new column has its name.
   const missing = indexes.map((sql) => sql.replace(/^create (unique )?index /, '$&if not exists '));
   const each = edits.map((_, index) => (index === edits.length - 1 ? [...statements, ...missing] : []));
   return { each, together: [] };

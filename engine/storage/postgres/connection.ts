@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL: statements are parsed by the server once, under a name, and then only bound. */
+/** One connection to PostgreSQL: the server parses each statement once, under a name. */
 import { type Client, Connection, type PoolClient } from 'pg';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -16,7 +16,7 @@ export interface PostgresConnection {
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
-  /** Throws where there was nothing to commit, because a statement had failed. */
+  /** Throws if the transaction had been given up because a statement failed. */
   commit(): Promise<void>;
   /** It is not used again. */
   spoil(): void;
@@ -28,7 +28,7 @@ interface Compiled {
   readonly name: string;
 }
 
-/** Clients choose the shapes of lists: a connection that knows this many statements makes way for a fresh one. */
+/** Clients choose the shapes of lists: a connection with this many statements is replaced. */
 const MAX_STATEMENTS = 2000;
 
 const compiled = new WeakMap<Statement, Compiled>();
@@ -50,14 +50,14 @@ export function numbered(sql: string): string {
 
 export interface Leased {
   readonly client: PoolClient;
-  /** The statements that this connection has been told; undefined where statements have no names. */
+  /** The statements that this connection knows; undefined if statements have no names. */
   readonly names: Set<string> | undefined;
-  /** Milliseconds that the server gives a statement; 0 is for ever. */
+  /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
   readonly caller: Caller;
 }
 
-/** How much later than the server this end gives up: then the server does not answer at all. */
+/** Milliseconds after which this side gives up, too: the server does not answer at all then. */
 const GRACE = 1000;
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
@@ -80,7 +80,7 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
     try {
       return await ask();
     } catch (error) {
-      // What the server does not answer may still be run by it.
+      // The server may still be running a statement that it does not answer.
       if (isSilent(error)) cancel();
       if (!isCancelled(error)) throw error;
       throw cancelling === undefined ? tooSlow(timeout, error) : new CallerGone();
@@ -110,14 +110,14 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
     commit: async () => {
       stop();
       const { command } = await client.query({ text: 'commit', ...inTime });
-      // The answer to COMMIT is ROLLBACK then, and no error.
+      // Then the server answers ROLLBACK, without an error.
       if (command !== 'COMMIT') throw new Error('The transaction was given up before its end');
     },
     spoil: () => void (spoilt = true),
     release: () => {
       stop();
       const free = (): void => client.release(spoilt || (names?.size ?? 0) > MAX_STATEMENTS);
-      // A cancel that comes late must not meet the statement of somebody else.
+      // A cancel that comes late must not end the statement of another caller.
       if (cancelling) void cancelling.then(free);
       else free();
     },
@@ -126,7 +126,7 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
 
 // Asks the server to end the statement that a connection is waiting for.
 
-/** As much of pg's clients and connections as its types leave out. */
+/** Parts of pg's clients and connections that its types leave out. */
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
@@ -137,12 +137,12 @@ interface Wire extends Connection {
   cancel(processID: number, secretKey: number): void;
 }
 
-/** A server that does not take the request does not take it later either, in milliseconds. */
+/** Milliseconds for the request to cancel: a server that has not taken it by then will not. */
 const PATIENCE = 2000;
 
 /**
- * Goes over a connection of its own (CancelRequest), which poolers pass on too. Resolves when the server has closed it:
- * from then on no other statement is ended by it. `false` where that did not come.
+ * Sends CancelRequest over a new connection; poolers pass it on too. Resolves when the server has closed that connection:
+ * from then on it cannot end another statement. `false` if the server did not close it.
  */
 export function cancelStatement(client: Client): Promise<boolean> {
   const { processID, secretKey } = client as Client & Backend;

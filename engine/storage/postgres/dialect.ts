@@ -1,4 +1,4 @@
-/** PostgreSQL's words. */
+/** PostgreSQL's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect } from '../driver.ts';
@@ -13,12 +13,12 @@ const keyOf = (column: string, key: string): string => `${quote(column)} -> ${li
 const sequenceOf = (table: string, column: string): string =>
   `pg_get_serial_sequence(${literal(quote(table))}, ${literal(column)})::regclass`;
 
-/** Up to here a sequence goes forward number by number, and so never back; beyond it, a neighbour cannot catch up meanwhile. */
+/** Up to this distance, a sequence moves number by number, and so never back; further away, no other process catches up meanwhile. */
 const NEAR = 1000;
 
 /**
- * SQL: moves a sequence behind a number. To look where it stands and to set it are two things: whoever sets it looks
- * again while it holds a lock, else it could undo what a neighbour has set in between.
+ * SQL: moves a sequence past a number. Reading and setting it are two steps: it is read again under a lock before it is
+ * set, else it could undo what another process set in between.
  */
 function moveBehind(sequence: string, number: string): string {
   const last = `coalesce(pg_sequence_last_value(${sequence}), 0)`;
@@ -30,8 +30,8 @@ function moveBehind(sequence: string, number: string): string {
 
 /**
  * SQL: LIKE and regular expressions go back in the text at each mismatch, `position` in bytes compares a whole segment at
- * once. Whatever a segment leaves of the text is searched for the next one. OFFSET keeps the planner from writing the
- * parts into each other, which would double the work with each of them.
+ * once. What follows a segment is searched for the next one. OFFSET keeps the planner from inlining the parts, which
+ * would double the work with each of them.
  */
 function likeInOnePass(column: string, segments: number): string {
   const apart = `(select array_agg(convert_to(part, 'UTF8') order by place) from string_to_table(?, '*') with ordinality as s (part, place))`;
@@ -86,7 +86,7 @@ export const postgresDialect: Dialect = {
   nullable: jsonNullable,
   bytes: (column, sqlType) => `octet_length(${column}${sqlType === 'json' ? '::text' : ''})`,
   hasKey: (column, key) => `(${keyOf(column, key)}) is not null`,
-  // json_object_agg would put blanks between the keys.
+  // json_object_agg would put spaces between the keys.
   withoutKeys: (column, keys) => {
     const kept = `string_agg(to_json(key)::text || ':' || value::text, ',')`;
     const others = `json_each(${quote(column)}) where key not in (${keys.map(literal).join(', ')})`;
@@ -116,7 +116,7 @@ export const postgresDialect: Dialect = {
   openKeys: 'json',
   tableOptions: () => '',
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
-  // As an array: of a subselect the planner expects a hundred rows, and reads the whole table.
+  // As an array: for a subselect, the planner expects a hundred rows and reads the whole table.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
   returning: true,
   insertGiven: (sql, table, column) => {

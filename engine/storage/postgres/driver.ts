@@ -17,11 +17,11 @@ const EXISTING: Statement = {
 };
 const ENCODING: Statement = { sql: `select current_setting('server_encoding'), current_schema()` };
 const PING: Statement = { sql: 'select 1' };
-/** Two numbers that nobody else in this database should use. */
+/** Two numbers that nothing else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
 /** Milliseconds between two looks at whether the lock is free. */
 const LOCK_PAUSE = 50;
-/** Milliseconds that a transaction may wait for its next statement; that of a list waits for its reader. */
+/** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
 const MAX_IDLE = 60_000;
 const MAX_SLOW = 3_600_000;
 /** Milliseconds that a search may wait for its turn: half of the connections are for them. */
@@ -107,7 +107,7 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
   }
 }
 
-/** Who waits keeps no connection: behind a pooler the one who holds the lock may need it. */
+/** A process that waits keeps no connection: behind a pooler, the one that holds the lock may need it. */
 async function locked(connections: Connections): Promise<PostgresConnection> {
   for (;;) {
     const connection = await connections.take();

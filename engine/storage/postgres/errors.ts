@@ -1,4 +1,4 @@
-/** SQLSTATEs, translated in one place. What is not listed is a fault of ours and stays as it is. */
+/** SQLSTATEs -> problems. An error that is not listed is a fault of the engine and is passed on unchanged. */
 import { answerTooLong, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import { diskFull, unavailable } from '../unavailable.ts';
@@ -42,7 +42,7 @@ const INDEXING = /^(_bt_check_third_page|index_form_tuple)/;
 const GROWING = /^(mdextend|mdzeroextend|BufFileDumpBuffer)$/;
 const CROWDED = /^timeout exceeded when trying to connect/;
 
-/** Known by what they have, whatever made them. */
+/** By property, not by class. */
 function textOf(error: unknown, key: 'code' | 'message' | 'routine'): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
   return typeof value === 'string' ? value : '';
@@ -51,7 +51,7 @@ function textOf(error: unknown, key: 'code' | 'message' | 'routine'): string {
 const codeOf = (error: unknown): string => textOf(error, 'code');
 const messageOf = (error: unknown): string => textOf(error, 'message');
 
-/** Nothing is known any more of a statement that was under way. */
+/** It is not known what became of a statement that was running. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   return GONE.has(code) || code.startsWith('08') || NETWORK.test(code) || MESSAGES.test(messageOf(error));
@@ -60,17 +60,17 @@ export function isConnectionLost(error: unknown): boolean {
 /** The connection is there, and nothing came back on it in time. */
 export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error));
 
-/** The server ended a statement: its time was over, or it was told to. */
+/** The server ended a statement: its time was over, or it was cancelled. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
 /** An earlier statement of the transaction failed. */
 export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';
 
-/** A neighbour has changed a table, and this connection has prepared a statement for it as it was. */
+/** Another process changed a table for which this connection has a prepared statement. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
 
-/** The whole transaction was given up, and may go well when it is repeated. */
+/** The whole transaction was given up, and may succeed if it is repeated. */
 export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error)) || isStale(error);
 
 /** Why, for people. */

@@ -6,7 +6,7 @@ import { compareObjects, type Drift, type Migration, type Objects } from '../mig
 import type { Connections } from './pool.ts';
 import { writeIn } from './transaction.ts';
 
-/** Other instances may hold a table this long before a migration is given up; whoever comes after it waits as long. */
+/** A migration waits this long for a table that others use; those that come after it wait as long. */
 const BEGIN = `begin; set local lock_timeout = '10s'`;
 const EXISTS = { sql: 'select to_regclass(?) is not null' };
 
@@ -38,7 +38,7 @@ async function runDdl(writer: Writer, definitions: Iterable<string>): Promise<vo
 /** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
 const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
 
-/** With the foreign keys of others that lead to it; their columns are steps of their own. */
+/** Foreign keys of other tables that lead to it are dropped too; their columns are steps of their own. */
 const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);
 
 // How tables differ from what PostgreSQL makes of their DDL, in a schema that lives for a moment.
@@ -51,7 +51,7 @@ const COLUMNS = {
     from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
     where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
 };
-/** A primary key keeps its name when its table gets another: it goes with its columns. */
+/** Without primary keys: they keep their names when the table is renamed. */
 const INDEXES = {
   sql: `select relname::text, pg_get_indexdef(indexrelid) from pg_index join pg_class on pg_class.oid = indexrelid
     where indrelid = to_regclass(?) and not indisprimary`,
@@ -61,7 +61,7 @@ const CHECKS = {
   sql: `select pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and conrelid = to_regclass(?)`,
 };
 
-/** What makes the scratch vanish. */
+/** Thrown to roll the scratch schema back. */
 class Enough extends Error {
   readonly found: readonly Drift[];
 
@@ -90,7 +90,7 @@ export async function findDrift(
   }
 }
 
-/** Foreign keys lead to tables that are not here. */
+/** Without foreign keys: they lead to tables that are not in the scratch schema. */
 async function create(writer: Writer, definition: TableDefinition): Promise<void> {
   const [table = ''] = definition.create.split(SEPARATOR);
   for (const sql of [table, ...Object.values(definition.indexes)]) await writer.run({ sql }, []);

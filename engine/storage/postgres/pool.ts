@@ -1,4 +1,4 @@
-/** Connections that are kept open, as many as the setting allows. */
+/** A pool of connections, as many as the setting allows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
@@ -12,14 +12,14 @@ const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
 /** How long connections may take to end in order, in milliseconds, before they are closed. */
 const END_TIMEOUT = 250;
-/** The server looks this often whether the client of a long statement is still there; from PostgreSQL 14 on, on Linux. */
+/** Once per second, the server checks whether the client of a running statement is still there; PostgreSQL 14 and later, on Linux. */
 const LOOK = `select set_config(name, '1000', false) from pg_settings where name = 'client_connection_check_interval'`;
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
   /** BEGIN, with the limits of the transaction where the connection does not keep them. */
   opening(begin: string): string;
-  /** What is taken meanwhile has no limits. */
+  /** Connections that are taken meanwhile have no limits. */
   unlimited<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ const NO_LIMITS: TimeLimits = { statement: 0, idle: 0 };
 
 export function createConnections({ url, pool: max, prepared }: PostgresPlace, limits: TimeLimits): Connections {
   const open = new Set<Client>();
-  /** Known from the first moment on, connected or not. */
+  /** Registered before it is connected. */
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
       super(config);
@@ -55,7 +55,7 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
     idleTimeoutMillis: IDLE_TIMEOUT,
     application_name: 'records',
   });
-  // A connection that breaks is forgotten by the pool; a statement that was under way says so itself.
+  // The pool forgets a connection that breaks; a running statement reports it.
   pool.on('error', () => undefined);
   const names = new WeakMap<PoolClient, Set<string>>();
   /** As the server was told last. */
@@ -70,7 +70,7 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
     return known;
   }
 
-  /** Not waited for: it goes out together with the first statement. One that fails has broken the connection. */
+  /** Not awaited: it is sent together with the first statement. If it fails, the connection is broken. */
   function tell(client: PoolClient, wanted: TimeLimits): void {
     if (!prepared || told.get(client) === wanted) return;
     const ignore = (): void => undefined;
@@ -97,7 +97,7 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
     },
     close: async () => {
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
-      // A server that says nothing does not end a connection either.
+      // A server that does not answer does not end connections either.
       for (const client of open) client.connection.stream.destroy();
     },
   };
@@ -106,7 +106,7 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
 const settingsOf = ({ statement, idle }: TimeLimits, scope: 'session' | 'local'): string =>
   `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}`;
 
-/** A caller that leaves while it waits goes at once; the connection that it would have had goes back. */
+/** A caller that leaves while it waits is rejected at once; its connection goes back to the pool. */
 function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
     let left = false;
@@ -133,7 +133,7 @@ function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<Po
 
 export interface PostgresPlace {
   readonly url: string;
-  /** Connections for requests, and as many again for lists that are streamed. */
+  /** Connections for requests, and as many again for streamed lists. */
   readonly pool: number;
   /** Off behind a pooler that gives each transaction another connection. */
   readonly prepared: boolean;
@@ -181,13 +181,13 @@ function parseUrl(text: string): URL {
   try {
     return new URL(text);
   } catch (error) {
-    throw new StartError('DATABASE_URL is no URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE', {
+    throw new StartError('DATABASE_URL is not a URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE', {
       cause: error,
     });
   }
 }
 
-// How PostgreSQL's values come out: as the text that they are kept by, and whole numbers as numbers.
+// How PostgreSQL's values are read: as text, and whole numbers as numbers.
 
 type Parse = (text: string) => SqlValue;
 

@@ -6,10 +6,10 @@ import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { READ_ONLY, readerOf } from './transaction.ts';
 
-/** Rows that are fetched together: a few, until it is known how long they are. */
+/** Rows that are fetched together: few, until it is known how long they are. */
 const FIRST_ROWS = 4;
 const MOST_ROWS = 256;
-/** Characters that they should have. */
+/** Characters that rows fetched together should have. */
 const PIECE_LENGTH = 256 * 1024;
 
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {

@@ -1,4 +1,4 @@
-/** Transactions: begun with their first statement, repeated where that is safe, and never where it is not known how they ended. */
+/** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { type Awaitable, ConstraintError, type Reader, type Statement, type Values, type Writer } from '../driver.ts';
@@ -10,17 +10,17 @@ import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate
 import type { Connections } from './pool.ts';
 import { lateStatement } from '../ending-writer.ts';
 
-/** Each time a transaction is repeated, a neighbour has got on: many may have to wait for one row. */
+/** Each conflict means that another transaction succeeded: many may have to wait for one row. */
 const MAX_CONFLICTS = 50;
 const MAX_LOST = 2;
 const LONGEST_PAUSE = 20;
 
 export const READ_ONLY = 'begin isolation level repeatable read read only';
 
-/** A constraint broke where no savepoint was set: the transaction is repeated with savepoints, so that it can look who stands in the way. */
+/** A constraint broke without a savepoint: the transaction is repeated with savepoints, so that it can look for the cause. */
 class NeedsSavepoints extends Error {}
 
-/** JSON texts have no such character in them. */
+/** JSON texts never contain this character. */
 const TOO_LONG = '\u0002';
 const guards = new WeakMap<Statement, Statement>();
 
@@ -63,7 +63,7 @@ export function readerOf(ask: Query): Reader {
       const { rows } = await ask(guarded(statement, values), [...values, Math.min(most, Number.MAX_SAFE_INTEGER)]);
       const [total = 0, beyond = 0] = tooLongIn(rows[0]?.[0]);
       if (beyond > most) throw pageTooLong(most);
-      // What is drawn before it is read is drawn for the copy in the answer as well.
+      // Drawn before it is read, for the copy in the answer as well.
       if (total > 0) caller.take(total);
       const texts = total > 0 ? (await ask(statement, values)).rows : rows;
       return weighed(
@@ -100,7 +100,7 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
     try {
       return await ask(statement, values);
     } catch (error) {
-      // Of statements that are under way at once, a later one may be heard of first.
+      // Of concurrent statements, a later one may fail first.
       throw isConstraint(error) || isAborted(causeOf(error)) ? new NeedsSavepoints() : error;
     }
   };
@@ -126,7 +126,7 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
   };
 }
 
-/** Savepoints of statements that are under way at once would be taken for each other. */
+/** Savepoints of concurrent statements would be mistaken for each other. */
 function oneByOne(ask: Query): Query {
   let last: Promise<unknown> = Promise.resolve();
   return (statement, values) => {
@@ -139,7 +139,7 @@ function oneByOne(ask: Query): Query {
 const causeOf = (error: unknown): unknown => (error instanceof DatabaseError ? error.cause : error);
 const isConstraint = (error: unknown): boolean => translate(causeOf(error)) instanceof ConstraintError;
 
-/** Runs the work on one snapshot; nothing is lost where it is repeated. */
+/** Runs the work on one snapshot. It only reads, so it can be repeated. */
 export function readIn<T>(
   connections: Connections,
   work: (reader: Reader) => Awaitable<T>,
@@ -179,7 +179,7 @@ export function alone(connections: Connections): Reader {
   );
 }
 
-/** How a COMMIT ended that got no answer, nobody knows: it is not repeated. */
+/** A COMMIT got no answer: nobody knows how it ended, so it is not repeated. */
 class Unknown extends Error {}
 
 async function inTransaction<R, T>(
@@ -188,7 +188,7 @@ async function inTransaction<R, T>(
   subjectOf: (leased: PostgresConnection) => R,
   work: (subject: R) => Awaitable<T>,
 ): Promise<T> {
-  // Not waited for: it goes out together with the first statement.
+  // Not awaited: it is sent together with the first statement.
   const begun = connection.execute(begin).then(
     () => undefined,
     (error: unknown) => new DatabaseError(error),
@@ -216,7 +216,7 @@ async function worked<R, T>(
     if (failed) throw failed;
     return result;
   } catch (error) {
-    // Of statements that are under way at once, one has said why already.
+    // Of concurrent statements, one has failed already and said why.
     await leased.end().catch(() => undefined);
     const reason = (await begun) ?? error;
     if (isConnectionLost(causeOf(reason))) connection.spoil();
@@ -252,12 +252,12 @@ async function repeating<T>(
   }
 }
 
-/** Of the connection that it came from nothing more is to be had. */
+/** Whether the connection can no longer be used. */
 const isUseless = (error: unknown): boolean =>
   error instanceof Unknown || isConnectionLost(causeOf(error)) || isStale(causeOf(error));
 
 function mayRepeat(error: unknown, tries: Tries): boolean {
-  // Who has waited for so long is told: the next connection may be as silent.
+  // The caller has waited long enough: the next connection may be as silent.
   if (isSilent(causeOf(error))) return false;
   if (isConnectionLost(causeOf(error))) return (tries.lost += 1) <= MAX_LOST;
   return isRepeatable(causeOf(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
@@ -274,11 +274,11 @@ async function taken(connections: Connections, caller: Caller): Promise<Postgres
   }
 }
 
-// A connection for the time of one transaction: what is asked of it later could reach another one, and is refused.
+// A connection for one transaction. Statements that come later are rejected: they could run in another transaction.
 
 export interface Lease {
   readonly connection: PostgresConnection;
-  /** No statement is taken any more. Waits for those that are under way, and throws what one of them throws. */
+  /** Accepts no further statement, waits for those that are running, and throws what one of them throws. */
   end(): Promise<void>;
 }
 

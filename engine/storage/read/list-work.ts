@@ -1,4 +1,4 @@
-/** What a list asks of the database, for drivers to judge where it runs. */
+/** How much work a list is for the database. Drivers decide by it where the list runs. */
 import { numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
@@ -14,14 +14,14 @@ const UTF8 = 4;
 /** Rows of a set that are counted to judge a list. */
 const MAX_COUNTED = 20_001;
 
-/** What of a list's work depends on its shape alone. */
+/** The part that depends on the shape of the list only. */
 export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
 
 export interface WorkOf {
   /** `identifiers` selects the identifiers of the records that are answered. */
   shape(query: ListQuery, identifiers: Statement): ShapeWork;
   list(query: ListQuery, bound: BoundList, counted: boolean): ListWork;
-  /** The tables that a view joins where it shows more than one level. */
+  /** The tables that a view joins, if it shows more than one level. */
   deep(view: View): readonly Statement[];
 }
 

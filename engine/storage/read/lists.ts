@@ -1,4 +1,4 @@
-/** ListQuery -> statements. What they are depends on the query's shape alone, not on its values. */
+/** ListQuery -> statements. They depend on the query's shape, not on its values. */
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
@@ -13,13 +13,13 @@ import { limitedJson } from './view-limits.ts';
 export interface CompiledList {
   /** The records' JSON texts. Bound: `values`, limit, offset. */
   readonly page: Statement;
-  /** The same, in an order of which the database need not be reminded at the end. Bound as the page. */
+  /** The same, without sorting again where the join keeps the order. Bound as the page. */
   readonly stream: Statement;
   /** How many records match the filters. Bound: `filterValues`. */
   readonly count: Statement;
   /** The identifiers of the page. Bound as the page. */
   readonly identifiers: Statement;
-  /** A row where there is anything from the cursor on, away from the page. Bound: `behindValues`. */
+  /** A row if there is any record on the other side of the cursor. Bound: `behindValues`. */
   readonly behind: Statement;
   /** The order values of the record with the identifier that is bound. */
   readonly boundary: Statement;
@@ -162,7 +162,7 @@ const keysOf = (
 
 export interface Key {
   readonly path: PathSql;
-  /** In the direction of reading: turned round for `before`. */
+  /** In the direction of reading: reversed for `before`. */
   readonly descending: boolean;
   /** The cursor's value as it is bound; null where the record had none. */
   readonly operand: SqlValue;

@@ -1,4 +1,4 @@
-/** A page of a list: its records in one text, the total, and the order values at its ends, all from one snapshot. */
+/** A page of a list: its records, the total, and the order values at both ends, all from one snapshot. */
 import { andThen, type Awaitable, together } from '../../awaitable.ts';
 import type { Caller } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -19,7 +19,7 @@ export interface BoundList {
   readonly list: LimitedList;
   readonly values: readonly SqlValue[];
   readonly filterValues: readonly SqlValue[];
-  /** Whether its page is short whatever the records hold: it is read at once then, and needs no look at its length. */
+  /** Whether its page is short in any case: then its length is not checked. */
   readonly isShort: boolean;
 }
 
@@ -80,7 +80,7 @@ async function refused(reader: Reader, { view }: ListQuery, { list }: BoundList,
   throw new Error(`${view.type.name} ${identifier} was marked and is not too large`);
 }
 
-/** What was there when the cursor was made may be gone. */
+/** What was there when the cursor was made may have been deleted since. */
 const isAnythingBehind = (reader: Reader, query: ListQuery, { list }: BoundList): Awaitable<boolean> =>
   andThen(reader.value(list.behind, list.behindValues(query)), (found) => found !== undefined);
 
@@ -118,12 +118,12 @@ function hiddenIdentifier(
   return andThen(identifiers, (found) => Number(found.at(end)));
 }
 
-// A whole list: read at once where its table is small, else streamed from a snapshot of its own.
+// A whole list: read at once if its table is small, else streamed from a snapshot of its own.
 
 /** Characters of a list that is read at once: a millisecond or two. */
 const MAX_AT_ONCE = 1024 * 1024;
 
-/** Types with few records, which turned out to be long ones. */
+/** Types with few records that turned out to be long. */
 const long = new WeakSet<RecordType>();
 
 export async function readWhole(

@@ -1,4 +1,4 @@
-/** Reads of records: each answers JSON text that the database has put together, from one snapshot. */
+/** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
@@ -19,9 +19,9 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> 
 }
 
 interface CompiledView {
-  /** The record, or its mark where its relations have many bytes. */
+  /** The record, or its mark if its relations have many bytes. */
   readonly record: Statement;
-  /** The record, whatever it has. */
+  /** The record, however long it is. */
   readonly whole: Statement;
   readonly weigh: Weigh;
   readonly limit: DeepLimit | undefined;
@@ -46,7 +46,7 @@ export function createReads(driver: Driver): Reads {
     return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShortPage(query) };
   });
 
-  /** Whose page was too long to be read at once. */
+  /** Lists whose page was too long to be read at once. */
   const long = new WeakSet<BoundList>();
   const deepOf = perQuery((view: View) => workOf.deep(view));
 
@@ -57,7 +57,7 @@ export function createReads(driver: Driver): Reads {
     return drawn(text !== undefined && isMarked(text) ? await heavy(reader, view, identifier, caller) : text, caller);
   }
 
-  /** What it takes to put the text together is drawn before. */
+  /** Draws the memory for the text before it is read. */
   async function heavy(reader: Reader, view: View, identifier: number, caller: Caller): Promise<string | undefined> {
     const { whole, weigh } = viewOf(view);
     caller.take(2 * (await weigh(reader, view, identifier)));

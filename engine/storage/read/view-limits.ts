@@ -1,6 +1,6 @@
 /**
- * How much one answer may show of sets. What a set holds is counted before its JSON is put together, in the same
- * statement: a record that would show too much comes as a mark with its identifier, and is then looked at more closely.
+ * How much of sets one answer may show. Sets are counted before their JSON is put together, in the same statement: a
+ * record that would show too much comes as a mark with its identifier, and is then examined.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { MAX_DEEP_RECORDS, MAX_SHOWN_BYTES, MAX_SHOWN_ROWS, OPEN_COLUMN, type Relation } from '../../model/model.ts';
@@ -10,11 +10,11 @@ import { columnType } from '../columns.ts';
 import type { Dialect, Reader, Statement } from '../driver.ts';
 import { aliasOf, fromTables, recordJson, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
-/** JSON texts have no such character in them. */
+/** JSON texts never contain this character. */
 const MARK = '\u0001';
-/** Rows of a set that may be read without a look at how many and how long they are: usual records cost nothing more. */
+/** Sets with at most this many rows are not measured, so that usual records cost nothing more. */
 const UNCOUNTED_ROWS = 16;
-/** What a value or a key without a text counts. */
+/** What a key, or a value that is not a text, counts. */
 const SMALL_BYTES = 16;
 
 export const isMarked = (text: string): boolean => text.startsWith(MARK);
@@ -72,7 +72,7 @@ interface CountedSet {
   readonly bytes: Statement;
 }
 
-/** Looks at a record that was marked: throws `too-many-related` where it shows too much, else answers how many bytes. */
+/** Measures a marked record: throws `too-many-related` if it shows too much, else returns the number of bytes. */
 export type Weigh = (reader: Reader, view: View, identifier: number) => Promise<number>;
 
 export function createWeigh(compiledFor: View, dialect: Dialect): Weigh {
@@ -102,7 +102,7 @@ export function createWeigh(compiledFor: View, dialect: Dialect): Weigh {
   };
 }
 
-/** The fault names the parameter that chose the relation, or the relation where none did. */
+/** The fault names the parameter that chose the relation, or else the relation. */
 function tooMany(view: View, path: string, what: string): Problem {
   const message =
     `"${path}" leads to ${what}: leave it out with include=, or show less of it with fields=; ` +
@@ -117,10 +117,10 @@ interface DeepPath {
   readonly count: Statement;
 }
 
-/** Throws `too-many-related`, naming the path with which the limit is passed. */
+/** Throws `too-many-related`, naming the path that passes the limit. */
 export type DeepLimit = (reader: Reader, view: View, values: readonly SqlValue[]) => Promise<void>;
 
-/** `identifiers` selects the identifiers of the records that are answered; undefined where no level is deep. */
+/** `identifiers` selects the identifiers of the records of the answer. Undefined if the view has one level only. */
 export function createDeepLimit(compiledFor: View, identifiers: Statement, dialect: Dialect): DeepLimit | undefined {
   const paths = deepPaths(compiledFor, []).map((relations) => countPath(compiledFor, relations, identifiers, dialect));
   if (paths.length === 0) return undefined;

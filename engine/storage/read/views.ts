@@ -1,4 +1,4 @@
-/** View -> the SQL expression that puts a record's JSON text together, related records included, in the database. */
+/** View -> the SQL expression of a record's JSON text, related records included. */
 import { OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { Path, View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
@@ -34,7 +34,7 @@ function relatedJson(relation: Relation, view: View, parent: string, dialect: Di
 export const aliasOf = (relation: Relation, parent: string): string =>
   `${parent}_${[...relation.source.relations.keys()].indexOf(relation.name)}`;
 
-/** Tables that come one after the other, each with what it has to do with those before it. */
+/** Tables in order, each with the conditions that join it to those before. */
 interface Joined {
   readonly tables: readonly string[];
   readonly conditions: readonly string[];
@@ -60,14 +60,14 @@ export function relatedTables(relation: Relation, parent: string, child: string,
   };
 }
 
-/** The same as FROM and WHERE. SQLite keeps to the order of a cross join. */
+/** The same as FROM and WHERE. SQLite keeps the order of a cross join. */
 export const fromTables = ({ tables, conditions }: Joined): string =>
   `${tables.join(' cross join ')} where ${conditions.join(' and ')}`;
 
 export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
   fromTables(relatedTables(relation, parent, child, dialect));
 
-/** The default order of a type, as sets inside records have it; the identifier breaks ties. */
+/** The default order of a type, used for sets inside records; the identifier breaks ties. */
 function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {
   const terms = type.order.map(({ field, descending }) => {
     const column = `${alias}.${dialect.quote(field?.column ?? type.identifier.column)}`;
@@ -102,7 +102,7 @@ export interface PathSql {
 export interface JoinedTables {
   readonly from: string;
   path(path: Path): PathSql;
-  /** The joins that the paths asked for so far need. */
+  /** The joins needed by the paths asked for so far. */
   joins(): string;
 }
 
@@ -122,7 +122,7 @@ export function createJoinedTables(type: RecordType, dialect: Dialect): JoinedTa
 
   function path({ relations, type: target, field }: Path): PathSql {
     const last = relations.at(-1);
-    // A link that is kept in the row before it is read there, without a join.
+    // A link that is stored in the row before is read there, without a join.
     const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
     const hops = column === undefined ? relations : relations.slice(0, -1);
     const alias = hops.reduce((parent, relation, index) => join(relation, parent, keyOf(hops, index)), ROOT_ALIAS);
@@ -170,5 +170,5 @@ function condition(
     return `${child}.${quote(target.identifier.column)} = ${parent}.${quote(link.reference.column)}`;
   if (link.at === 'target')
     return `${child}.${quote(link.reference.column)} = ${parent}.${quote(source.identifier.column)}`;
-  throw new Error(`"${name}" is no to-one relation`);
+  throw new Error(`"${name}" is not a to-one relation`);
 }

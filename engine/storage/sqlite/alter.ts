@@ -26,12 +26,12 @@ function references({ reference }: Column, { quote }: Dialect): string {
   return ` references ${quote(target.table)}(${quote(target.identifier.column)}) on delete ${ON_DELETE[onDelete]}`;
 }
 
-/** These come before a rebuild too: other tables' foreign keys follow a rename, and nothing else. */
+/** These are made before a rebuild, too: foreign keys of other tables follow a rename, but not a rebuild. */
 const ALWAYS: ReadonlySet<Edit['kind']> = new Set(['renameTable', 'renameIdentifier']);
 
 const folded = (name: string): string => name.toLowerCase();
 
-/** Whether a new name is that of another column before: then the order of the statements would matter. */
+/** Whether a new name was that of another column: then the order of the statements would matter. */
 function namesCollide({ edits, columnsBefore }: TableAlteration): boolean {
   const before = new Set(columnsBefore.map(folded));
   return edits.some((edit) => {
@@ -40,7 +40,7 @@ function namesCollide({ edits, columnsBefore }: TableAlteration): boolean {
   });
 }
 
-/** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never used again: the sequence goes on. */
+/** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never reused: the sequence continues. */
 function rebuild(
   { table, identifier, values, create, indexes }: TableAlteration,
   { quote, literal }: Dialect,

@@ -1,4 +1,4 @@
-/** Copies of an SQLite file: made while others write, verified before they count, and put in place of another. */
+/** Copies of an SQLite file: made while others write, verified before they get their name, and restored. */
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { COMPANIONS, newFile } from '../../files.ts';
@@ -20,7 +20,7 @@ export interface Verified {
 export const timestamped = (file: string, what: 'backup' | 'before'): string =>
   `${file}.${what}-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
 
-/** A snapshot of `file`, whoever writes meanwhile. `to` has its name once it is whole and was verified. */
+/** Copies a snapshot of `file`. The copy gets the name `to` once it is complete, verified and on the disk. */
 export async function backUp(file: string, to: string, force = false): Promise<Verified> {
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
   const made = newFile(to, { force, database: file });
@@ -55,7 +55,7 @@ async function copy(file: string, to: string): Promise<void> {
   made.close();
 }
 
-/** Throws a StartError where the file is not a whole database of this engine. It is only read. */
+/** Throws a StartError if the file is not a complete database of this engine. Reads only. */
 export function verify(file: string): Verified {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
   const database = new Database(file, { readonly: true });
@@ -97,14 +97,14 @@ function refuse(file: string, what: string, places: readonly string[]): void {
 }
 
 export interface Restored extends Verified {
-  /** Where the database is that was there before; undefined where there was none. */
+  /** The new name of the database that was there before, if any. */
   readonly former: string | undefined;
 }
 
-/** Looks at the copy that is to be the database; what it throws ends the restoring. */
+/** Examines the copy that is to become the database; if it throws, nothing is restored. */
 export type LookAt = (copy: string, verified: Verified) => Promise<void>;
 
-/** Puts a copy of `from` in the place of `file`. Nothing is touched unless the copy is whole, is approved of, and nobody has `file` open. */
+/** Replaces `file` with a copy of `from`. Nothing is changed unless the copy is verified and approved, and no process has `file` open. */
 export async function restore(from: string, file: string, lookAt: LookAt = async () => undefined): Promise<Restored> {
   verify(from);
   refuseInUse(file);
@@ -123,7 +123,7 @@ export async function restore(from: string, file: string, lookAt: LookAt = async
   }
 }
 
-/** Answers where the file is that was there before. It has its name, too, until another one takes that. */
+/** Returns the new name of the file that was there. It keeps its old name, too, until the copy takes it. */
 function keepFormer(file: string, next: string): string | undefined {
   if (!existsSync(file)) return undefined;
   const former = timestamped(file, 'before');
@@ -138,7 +138,7 @@ function keepFormer(file: string, next: string): string | undefined {
   return former;
 }
 
-/** Only a connection that has the file for itself can take it out of WAL mode. */
+/** Only the sole connection to a file can take it out of WAL mode. */
 function refuseInUse(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { timeout: 0 });
@@ -148,13 +148,13 @@ function refuseInUse(file: string): void {
     const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
     if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
       throw new StartError(`${file} is in use; stop the service first. Nothing was changed.`);
-    // What cannot be read may be replaced: it is kept beside the new one.
+    // A file that cannot be read may be replaced: it is kept beside the new one.
   } finally {
     database.close();
   }
 }
 
-// What is in a file that this engine did not make: it may run with each write, or look like a table and be something else.
+// Objects in a file that this engine did not make: triggers run with each write, and a view may look like a table.
 
 interface SchemaRow {
   readonly type: string;
@@ -163,10 +163,10 @@ interface SchemaRow {
   readonly sql: string | null;
 }
 
-/** As people name them: `trigger "x" of "things"`. Of a file without a model, everything is foreign. */
+/** For people: `trigger "x" of "things"`. In a file without a model, everything is foreign. */
 export function foreignObjects(database: Database.Database): readonly string[] {
   const own = ownNames(database);
-  // Of what SQLite makes by itself, only tables and indexes have such names.
+  // SQLite itself makes only tables and indexes with such names.
   const isOwn = ({ type, name, sql }: SchemaRow): boolean =>
     (type === 'table' || type === 'index') &&
     (name.startsWith('sqlite_') || (own.has(name) && !/^create virtual/i.test(sql ?? '')));
@@ -200,9 +200,9 @@ function appliedIn(database: Database.Database): Pick<AppliedModel, 'types' | 'j
   return isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };
 }
 
-// A file that is not this engine's, or is damaged, is refused before anything could be written to it.
+// A damaged file, or one of another program, is refused before anything is written to it.
 
-/** Bytes of a database that is looked through at each start: a fifth of a second. Of a larger one, a backup says it. */
+/** Bytes of a database that is checked at each start: a fifth of a second. A larger one is checked by a backup. */
 const MAX_LOOKED_THROUGH = 128 * 1024 * 1024;
 
 export function refuseUnusableFile(file: string): void {
@@ -243,9 +243,7 @@ function contentOf(file: string, through: boolean): FileContent {
 
 const NAMES = `select name from sqlite_schema where type in ('table', 'view') order by name`;
 
-// What SQLite finds to be wrong with a file; nothing where it is whole.
-
-/** `quick_check` leaves out whether indexes have what their tables have, and takes a sixth of the time. */
+/** What SQLite finds wrong with a file. `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
 export const damageOf = (
   database: Database.Database,
   check: 'quick_check' | 'integrity_check',

@@ -21,7 +21,7 @@ export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
   iterate(statement: Statement, values: Values): IterableIterator<SqlValue>;
   rows(statement: Statement, values: Values): IterableIterator<Row>;
-  /** Prepared once, for what is run again and again and answers nothing. */
+  /** For statements that are run again and again and return nothing. */
   command(statement: Statement): void;
   execute(sql: string): void;
   close(): void;
@@ -71,7 +71,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
   };
 }
 
-// SQLite's result codes, translated in one place. What is not listed is a fault of ours and stays as it is.
+// SQLite's result codes -> problems. An error that is not listed is a fault of the engine and is passed on unchanged.
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
@@ -87,7 +87,7 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['SQLITE_BUSY_RECOVERY', busy],
   ['SQLITE_LOCKED', busy],
   ['SQLITE_IOERR', busy],
-  // SQLite itself tells only ENOSPC apart from EFBIG (a limit of the process), EDQUOT and the like.
+  // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this.
   ['SQLITE_IOERR_WRITE', (cause) => diskFull(cause, CANNOT_GROW)],
   ['SQLITE_IOERR_FSYNC', busy],
   ['SQLITE_READONLY', (cause) => unavailable('readOnly', cause)],

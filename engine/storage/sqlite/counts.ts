@@ -1,16 +1,16 @@
-/** Counts that a connection remembers until another one commits. It never writes itself: that would go unnoticed. */
+/** Counts that a connection remembers until another one commits. It must not write: its own commits would go unnoticed. */
 import type { Statement, Values } from '../driver.ts';
 import type { SqliteConnection } from './connection.ts';
 
 export interface Counts {
   count(statement: Statement, values: Values): number;
-  /** Whether the count is there. */
+  /** Whether the count is remembered. */
   has(statement: Statement, values: Values): boolean;
-  /** Another number after each commit of another connection, be it of this process or not. */
+  /** Changes with each commit of another connection, in this process or another. */
   version(): unknown;
-  /** Remembers what was counted elsewhere, while the version stayed the same. */
+  /** Remembers what was counted elsewhere. The version must not have changed meanwhile. */
   remember(statement: Statement, values: Values, count: number): void;
-  /** The version may be another one from now on. */
+  /** From now on the version may have changed. */
   expire(): void;
 }
 

@@ -1,4 +1,4 @@
-/** SQLite's words. */
+/** SQLite's dialect. */
 import knex from 'knex';
 import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
@@ -25,11 +25,11 @@ export const sqliteDialect: Dialect = {
   keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
   isEmpty: (json) => `${json} = '{}'`,
   keyPath,
-  // Where a limit or a pattern is nothing but a parameter, SQLite plans, and parses, the statement anew for each value.
+  // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
   skipsUnbuilt: true,
   unlimited: -1,
-  // The identifier ends every index of its own accord, and null comes first in it.
+  // Every index ends in the identifier and has null first, without being told.
   indexed: (expressions) => expressions,
   like: { short: `like '' ||`, long: (column) => `${LIKE}(?, ${column})` },
   joined: { words: 'cross join', inOrder: true },

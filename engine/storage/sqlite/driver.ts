@@ -1,4 +1,4 @@
-/** SQLite behind the driver's interface: one connection writes, one reads, and processes of their own look at many rows. */
+/** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PATIENT } from '../../caller.ts';
@@ -15,7 +15,7 @@ import { define, findDrift, migrate } from './migrate.ts';
 
 /** Rows of a table that are read at once; more are streamed. */
 const MAX_SMALL = 1000;
-/** Characters that an answer of a reader process may have: they are held several times while it is sent. */
+/** Characters that an answer of a reader process may have: they are copied several times while it is sent. */
 const MAX_ANSWER = 16 * 1024 * 1024;
 /** Bytes of a page that is read between the requests: a millisecond. */
 const PAGE_AT_ONCE = 512 * 1024;
@@ -58,11 +58,11 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     page: reader.page,
     column: reader.column,
     count: reader.count,
-    // The work waits for nothing but this connection, and so ends within the turn in which it began.
+    // The work waits only for this connection, so it ends in the turn in which it began.
     read: (work, caller) => reader.inTurn(() => work(reader), caller),
     write: commits.write,
     define: (statements) => apart(() => define(writer, statements)),
-    // Whoever defines first, holds the file; the next one finds what was made.
+    // The first one that defines tables locks the file; the next one finds what was made.
     exclusively: async (work) => work(),
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
@@ -75,7 +75,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     ...createListCost(reader, readings.database),
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
     ping: () => {
-      // What was moved away or replaced can still be read and written here, and nowhere else.
+      // A file that was moved or replaced can still be read and written here, but nobody would see it.
       if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },
@@ -89,7 +89,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   };
 }
 
-/** What a scan has counted need not be counted again. */
+/** What a scan has counted is remembered for the requests. */
 const adoptingCounts = (session: Reader, adopt: ReturnType<TurnReader['watch']>): Reader => ({
   ...session,
   count: async (statement, values) => {

@@ -1,5 +1,5 @@
 /**
- * Writes that arrive together share one transaction and one fsync, each isolated by a savepoint; all are answered
+ * Writes that arrive together share one transaction and one fsync, each with a savepoint of its own; all are answered
  * after the commit. A group begins, runs and commits within one turn of the event loop.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ interface QueuedWrite {
 /** A group ends at this many writes or milliseconds, so that reads wait for one short commit at most. */
 const MAX_JOBS = 128;
 const MAX_TIME = 20;
-/** Another process may hold the write lock this long before a write is given up, in milliseconds. */
+/** Milliseconds that another process may hold the write lock before a write is given up. */
 const BUSY_TIMEOUT = 5_000;
 const BUSY_STEP = 10;
 
@@ -36,11 +36,11 @@ const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
 
 export interface GroupCommit {
   write<T>(work: Work<T>, caller?: Caller): Promise<T>;
-  /** Resolves when every write that was begun is answered. Waits for no other process any more. */
+  /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
   drained(): Promise<void>;
 }
 
-/** `refresh` ends what this process reads: before a transaction, for checkpoints, and after it, for those who read what was written. */
+/** `refresh` ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
 export function createGroupCommit(connection: SqliteConnection, refresh: () => void): GroupCommit {
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
@@ -68,13 +68,13 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       await gather();
       await commitGroup();
     }
-    // In the same turn as the last look at the queue: a write that comes now begins a new drain.
+    // In the same turn as the last check of the queue: a write that comes now begins a new drain.
     draining = undefined;
   }
 
   /**
    * The check phase comes after every socket that was ready has been read: their writes are in the queue by then. As long
-   * as each turn brings more of them, the next one may: to share an fsync is worth more than to begin at once.
+   * as each turn brings more writes, the next one may, too: sharing an fsync is worth more than beginning at once.
    */
   async function gather(): Promise<void> {
     for (let before = 0; queue.length > before && queue.length < MAX_JOBS;) {
@@ -114,7 +114,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     }
   }
 
-  /** One that fails takes back what it did; its neighbours go on, unless SQLite has given up the whole transaction. */
+  /** A write that fails is rolled back; the others continue, unless SQLite has given up the whole transaction. */
   async function isolated(job: QueuedWrite): Promise<void> {
     connection.command(SAVEPOINT);
     try {

@@ -1,5 +1,5 @@
 /**
- * LIKE for long patterns. SQLite's own compares them anew at every place of a text; this one reads the text once, by the
+ * LIKE for long patterns. SQLite's LIKE starts again at every place of a text; this one reads the text once, by the
  * algorithm of Knuth, Morris and Pratt.
  */
 import { createBoundedCache } from '../../memo.ts';

@@ -1,4 +1,4 @@
-/** Which lists look at so many rows that they would hold the other requests up. */
+/** Which lists cost so much that they would hold up other requests. */
 import type Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Driver, ListWork, Statement, TextWork, Values } from '../driver.ts';
@@ -15,7 +15,7 @@ const PER_FILTER = 50;
 /** Bytes of a table that one request may read, whatever it shows of them, and rows of sets that it may show. */
 const MAX_READ = 8 * 1024 * 1024;
 const MAX_SHOWN = 5000;
-/** Milliseconds for which the bytes of a table are remembered, whatever is written: no more than a second writes. */
+/** Milliseconds for which the size of a table is remembered: it cannot grow much in a second. */
 const REMEMBERED = 1000;
 
 export function createListCost(reader: TurnReader, database: Database.Database): Pick<Driver, 'isHeavy' | 'isLarge'> {
@@ -47,14 +47,14 @@ export function createListCost(reader: TurnReader, database: Database.Database):
   function isSearched({ rows, values, filters, continued }: ListWork): boolean {
     const plan = planOf(rows, values);
     const sorted = plan.some((step) => step.startsWith('USE TEMP B-TREE'));
-    // A filter that no index answers is asked of row after row, until the page is full.
+    // Without an index, a filter is tested row by row until the page is full.
     const scans = plan.some((step) => step.startsWith('SCAN'));
     return sorted || filters > 1 || (scans && (filters === 1 || continued));
   }
 
   function isLongMatch({ filters, texts }: ListWork, size: number): boolean {
     const most = ({ longest, perByte }: TextWork): number => size * longest * perByte;
-    // The database knows the length of a text without reading it.
+    // SQLite knows the length of a text without reading it.
     const exact = ({ total, perByte }: TextWork): number => (total ? reader.count(total, []) : Infinity) * perByte;
     const nanoseconds = texts.reduce(
       (sum, text) => sum + (most(text) > MAX_MATCHING ? exact(text) : most(text)),
@@ -65,7 +65,7 @@ export function createListCost(reader: TurnReader, database: Database.Database):
 
   function isLong(list: ListWork): boolean {
     const { newest, filters, offset, whole, counted, bytes } = list;
-    // Identifiers are never used again: there cannot be more rows than the newest one says.
+    // Identifiers are never reused: there cannot be more rows than the greatest identifier.
     const size = Number(reader.count(newest, []));
     if (size <= MAX_SCANNED) return isLongMatch(list, size) || (isSearched(list) && bytesOf(bytes) > MAX_READ);
     if (offset > MAX_SCANNED || isSearched(list)) return true;
@@ -82,7 +82,7 @@ interface PlanStep {
   readonly detail: string;
 }
 
-/** The steps of the list itself; what is read for each of its records is bounded by the records. */
+/** The steps of the list itself, without those of subqueries that run once for each record shown. */
 function explain(database: Database.Database, { sql }: Statement, values: Values): readonly string[] {
   const steps = database.prepare<SqlValue[], PlanStep>(`explain query plan ${sql}`).all(...values);
   const within = new Set<number>();

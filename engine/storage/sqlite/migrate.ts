@@ -40,7 +40,7 @@ export async function migrate(file: string, migration: Migration): Promise<strin
     // Busy, or full: for the operator.
     throw error instanceof Problem ? new StartError(`${error.message}. Nothing was changed.`, { cause: error }) : error;
   } finally {
-    // Closing takes back what was not committed.
+    // Closing rolls back what was not committed.
     connection.close();
   }
 }
@@ -56,7 +56,7 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   return copy;
 }
 
-/** What somebody else added to the file, a view for instance, may be in the way. */
+/** It may fail because of something that others added to the file, for instance a view. */
 function run(connection: SqliteConnection, sql: string): void {
   try {
     connection.execute(sql);
@@ -93,7 +93,7 @@ export function findDrift(
   }
 }
 
-/** The definitions come from the file, which may come from anybody: nothing but one statement that creates is run. */
+/** The definitions come from the file, which may come from anywhere: only a single CREATE statement is run. */
 function definitionOfTable(scratch: Database.Database, sql: string): void {
   if (!/^create (unique index|index|table) /i.test(sql)) throw unknownDefinition();
   try {
@@ -104,11 +104,11 @@ function definitionOfTable(scratch: Database.Database, sql: string): void {
 }
 
 const unknownDefinition = (cause?: unknown): StartError =>
-  new StartError('The database remembers a definition of a table that this engine has not made. Nothing was changed.', {
+  new StartError('The database remembers a definition of a table that this engine did not make. Nothing was changed.', {
     cause,
   });
 
-/** Everything that belongs to a table, by what people call it. */
+/** Everything that belongs to a table, by its name for people. */
 function inspect(database: Database.Database, table: string): Objects {
   const rows = (sql: string): readonly Record<string, unknown>[] =>
     database.prepare<[string], Record<string, unknown>>(sql).all(table);
@@ -127,5 +127,5 @@ function inspect(database: Database.Database, table: string): Objects {
   ]);
 }
 
-/** SQL without what renames rewrite: quotes, case, space. */
+/** SQL without what a rename rewrites: quotes, case, spaces. */
 const plain = (sql: string): string => sql.replaceAll(/[`"\s]/g, '').toLowerCase();

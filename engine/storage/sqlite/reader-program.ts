@@ -1,6 +1,6 @@
 /**
- * The program of a reader process: what looks at many rows runs here, on read-only connections. SQLite cannot be
- * interrupted from JavaScript; a process can be killed, whatever it is doing.
+ * The program of a reader process: reads of many rows run here, on read-only connections. SQLite cannot be interrupted
+ * from JavaScript; a process can be killed at any time.
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -31,7 +31,7 @@ const COMMIT: Statement = { sql: 'commit' };
 const PIECE_ROWS = 256;
 const PIECE_LENGTH = 256 * 1024;
 const PIECE_TIME = 50;
-/** Another process may recover the log this long, in milliseconds. */
+/** Milliseconds that another process may take to recover the log. */
 const BUSY_TIMEOUT = 1000;
 const MAX_STATEMENTS = 200;
 
@@ -52,7 +52,7 @@ const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, RunVerb>> = {
 const lengthOf = (value: SqlValue): number => (typeof value === 'string' ? value.length : 8);
 const rowLength = (row: readonly SqlValue[]): number => row.reduce<number>((sum, value) => sum + lengthOf(value), 8);
 
-/** All of them, unless they are too long to be sent. */
+/** All of them; throws if they are too long to be sent. */
 function bounded<T>(found: IterableIterator<T>, length: (one: T) => number): readonly T[] {
   const all: T[] = [];
   let sum = 0;
@@ -104,7 +104,7 @@ function result({ session: id, verb, sql, values }: Question): unknown {
   if (verb === 'end' || verb === 'close') return endSession(id, verb === 'close');
   const session = sessionOf(id);
   if (!session.connection.database.inTransaction) {
-    // Somebody may have written since the session was used last.
+    // Records may have been written since the session was last used.
     session.counts.expire();
     session.connection.command(BEGIN);
   }
@@ -129,14 +129,14 @@ function answer(question: Question): Reply {
   }
 }
 
-/** Of what SQLite said, before it was translated. */
+/** Of SQLite's own error, before it was translated. */
 function failureOf(error: unknown): ReaderFailure {
   const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = original instanceof Error && 'code' in original ? String(original.code) : '';
   return { message: original instanceof Error ? original.message : String(original), code };
 }
 
-// A thread of its own, since a statement may run here when the service ends. It only waits.
+// In a thread, since a statement may be running here when the service ends.
 const WATCH = `new (require('node:net').Socket)({ fd: ${LIFELINE} })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
 new Worker(WATCH, {
@@ -146,7 +146,7 @@ new Worker(WATCH, {
 }).unref();
 
 process.title = 'records reader';
-// Signals to the whole group are for the service: it ends its readers itself.
+// Signals to the process group are handled by the service, which ends its readers.
 process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
 process.on('message', (question: Question) => void process.send?.(answer(question)));
 process.send?.(READY);

@@ -16,7 +16,7 @@ export interface Question {
   readonly values: Values;
 }
 
-/** Errors lose their class on the way; SQLite's are known by their code. */
+/** Errors lose their class when they are sent; SQLite's errors are recognized by their code. */
 export interface ReaderFailure {
   readonly message: string;
   readonly code: string;

@@ -1,4 +1,4 @@
-/** Reader processes that are lent to one search at a time, so that a search can be ended by killing its process. */
+/** Reader processes. Each serves one search at a time, so that a search can be ended by killing its process. */
 import { availableParallelism } from 'node:os';
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
@@ -15,17 +15,17 @@ export interface Lent {
 }
 
 export interface ReaderPool {
-  /** `slow`: for a list whose client may read it as slowly as it likes. */
+  /** `slow`: for a list that its client may read slowly. */
   take(caller: Caller, slow: boolean): Promise<Lent>;
   close(): void;
 }
 
 export interface PoolOptions extends ReaderOptions {
-  /** Milliseconds that a search may wait for a process, and then that each of its statements may take. */
+  /** Milliseconds that a search may wait for a process, and that each of its statements may take. */
   readonly patience: number;
 }
 
-/** Two at least, so that one search does not stop all others; more only take memory. */
+/** At least two, so that one search does not stop all others; more would only take memory. */
 const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
 /** Milliseconds that a process is kept for the next search; the last one stays. */
 const IDLE = 30_000;
@@ -99,11 +99,11 @@ interface Asked {
   timer?: NodeJS.Timeout;
 }
 
-/** Compiled code and sources, as tests run them, start alike. */
+/** Works for compiled code, and for sources as tests run them. */
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
 const LOADER = EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : [];
-/** What it holds are the pieces that it sends. */
+/** It only holds the pieces that it sends. */
 const HEAP = ['--max-old-space-size=96', '--max-semi-space-size=2'];
 
 /** `patience`: milliseconds that a question may take; Infinity for commands. `onEnd` is called once, when it is gone. */
@@ -111,7 +111,7 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
   const child = fork(PROGRAM, [JSON.stringify(options)], {
     execArgv: [...HEAP, ...LOADER],
     serialization: 'advanced',
-    // The last one closes when this process ends, however it ends.
+    // The last pipe closes when this process ends, however it ends.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
   });
   const waiting = new Map<number, Asked>();
@@ -119,7 +119,7 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
   let ready = false;
   let gone: Error | undefined;
 
-  /** What it takes to start is not for the statement to answer for. */
+  /** The time to start the process does not count. */
   function limit(one: Asked): void {
     if (ready && patience !== Infinity) one.timer = setTimeout(() => end(tooSlow(patience)), patience);
   }
@@ -181,7 +181,7 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
   };
 }
 
-/** A process that waits for nothing else may end. */
+/** While no question is open, the service may end. */
 function hold(child: ChildProcess, isBusy: boolean): void {
   child[isBusy ? 'ref' : 'unref']();
   child.channel?.[isBusy ? 'ref' : 'unref']();

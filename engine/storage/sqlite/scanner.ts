@@ -1,4 +1,4 @@
-/** Reads that run beside the requests, in reader processes: each in a session, which is a snapshot of its own. */
+/** Reads in reader processes, beside the requests: each in a session with its own snapshot. */
 import type { Awaitable } from '../../awaitable.ts';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -9,7 +9,7 @@ import type { Verb } from './reader-protocol.ts';
 
 export interface Scanner {
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Promise<T>;
-  /** `heavy` where a step of the list may take long: such a one has a process of its own. */
+  /** `heavy` if a step of the list may take long: then it has a process of its own. */
   snapshot(caller: Caller, heavy: boolean): Promise<Snapshot>;
   close(): void;
 }
@@ -19,7 +19,7 @@ type AskReader = (verb: Verb, statement?: Statement, values?: Values) => Promise
 const NOTHING: Statement = { sql: '' };
 /** Sessions of light lists that are kept for the next one. */
 const MAX_IDLE = 2;
-/** KiB that a connection keeps of the file: a process of its own sorts with it, light lists are many. */
+/** KiB of cache for each connection: heavy lists sort with it, light lists are many. */
 const OWN_CACHE = 16_000;
 const SHARED_CACHE = 1000;
 
@@ -29,7 +29,7 @@ interface Shared {
   readonly idle: number[];
 }
 
-/** Processes start when they are first wanted: many services never want one. */
+/** Processes start when they are first needed: many services never need one. */
 export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
   const pool = createReaderPool({ ...options, cache: OWN_CACHE });
   let shared: Shared | undefined;
@@ -46,7 +46,7 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
     const ask = asking(reader, 0);
     return snapshotOf(ask, () => {
       stop();
-      // What is still being worked out is for nobody.
+      // Nobody needs what is still being read.
       if (reader.isBusy) reader.kill(new CallerGone());
       else ask('end').catch(() => undefined);
       giveBack();
@@ -105,7 +105,7 @@ function snapshotOf(ask: AskReader, end: () => void): Snapshot {
   };
 }
 
-/** In pieces: a long one would hold up the others when it arrives. */
+/** In pieces: one long message would hold up other requests when it arrives. */
 async function page(
   ask: AskReader,
   statement: Statement,
@@ -124,14 +124,14 @@ async function page(
   }
 }
 
-/** One piece is read ahead while its predecessor is sent, and no more: a slow reader slows the scan down. */
+/** One piece is read ahead while the one before is sent, and no more: a slow client slows the scan down. */
 async function* texts(ask: AskReader, statement: Statement, values: Values): AsyncGenerator<readonly string[]> {
   await ask('open', statement, values);
   for (let next = ask('next'); ;) {
     const some = (await next) as readonly string[] | undefined;
     if (some === undefined) return;
     next = ask('next');
-    // It may fail while its predecessor is still being sent; it is awaited afterwards, or never.
+    // It may fail while the piece before is being sent: it is awaited later, or never.
     next.catch(() => undefined);
     yield some;
   }

@@ -1,7 +1,7 @@
 /**
  * The connection that answers requests. What is read within one turn of the event loop shares one snapshot: to begin
- * and to end one costs as much as to read a record. Where lists have taken their share of a turn, further ones wait for
- * the next, and whoever asks for a single record need not wait for all of them.
+ * and to end one costs as much as to read a record. Once lists have used their share of a turn, further ones wait for
+ * the next, so that a client that reads a single record does not wait for all of them.
  */
 import type { Awaitable } from '../../awaitable.ts';
 import { type Caller, CallerGone } from '../../caller.ts';
@@ -13,19 +13,19 @@ const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
 const ROLLBACK: Statement = { sql: 'rollback' };
 
-/** Milliseconds of one turn that lists and what is answered with them may take: the last one may be above. */
+/** Milliseconds of one turn that lists may take; the last list may exceed it. */
 const LISTS_SHARE = 2;
 /** Turns without lists after one that was spent on them: Node takes one new connection in each. */
 const TURNS_BETWEEN = 8;
 
 export interface TurnReader extends Reader {
-  /** Does the work in this turn or in one of the next, as it comes; all of it within one snapshot. */
+  /** Runs the work in this turn or a later one, in order; all of it within one snapshot. */
   inTurn<T>(work: () => Awaitable<T>, caller: Caller): Awaitable<T>;
   count(statement: Statement, values: Values): number;
   isCounted(statement: Statement, values: Values): boolean;
-  /** Answers how to take over what another connection counts from now on: it holds where nothing is committed meanwhile. */
+  /** Returns a function that takes over what another connection counts; ignored if something is committed meanwhile. */
   watch(): (statement: Statement, values: Values, count: number) => void;
-  /** Ends the snapshot: whoever reads from now on sees what was committed, and no checkpoint waits for those who have read. */
+  /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
   refresh(): void;
   close(): void;
 }
@@ -90,7 +90,7 @@ export function createTurnReader(connection: SqliteConnection, now = (): number 
     if (connection.database.inTransaction) leave();
   }
 
-  /** On a damaged file even this may fail; whoever has read, was told. Nothing would catch it here. */
+  /** On a damaged file this may fail, too. The reads have reported it already, and nothing would catch it here. */
   function leave(): void {
     try {
       connection.command(COMMIT);

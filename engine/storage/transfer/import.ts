@@ -1,4 +1,4 @@
-/** Lines of an export into an empty database: each is checked as a create would be, and either all are taken or none. */
+/** Imports the lines of an export into an empty database: each is checked like a create, and either all are inserted or none. */
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
@@ -38,7 +38,7 @@ interface ImportRun {
   readonly sequences: Map<RecordType, number>;
 }
 
-/** Answers how many lines were read after the head. Where it throws, the database is as it was. */
+/** Returns how many lines were read after the head. If it throws, the database is unchanged. */
 export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
   const { dialect } = driver;
   for (let slow: Span | undefined; ;) {
@@ -182,10 +182,10 @@ async function moveSequences({ model, dialect, writer, sequences }: ImportRun): 
 
 // After the last line of an import: that every record is there which another one refers to.
 
-/** More of them are counted, and not told. */
+/** More of them are counted, but not listed. */
 const MOST = 100_000;
 
-/** The rows say which records refer to none; only the file says in which lines they stand. */
+/** The rows tell which references lead nowhere; the file is read again for their line numbers. */
 export async function refuseDangling(
   model: Model,
   reader: Reader,

@@ -48,7 +48,7 @@ export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
 /** A line that was read, or what is wrong with it. */
 export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
 
-/** Opens the lines anew each time: a transaction may have to be repeated. */
+/** Opens the lines again each time: a transaction may have to be repeated. */
 export type LineSource = () => AsyncIterable<readonly LineText[]>;
 
 /** What becomes of faults. */
@@ -123,7 +123,7 @@ async function* linesOf(handle: FileHandle, file: string, longest: number): Asyn
   if (length > 0) yield textsOf(Buffer.concat(begun));
 }
 
-/** A buffer of its own for each: what is left of one waits for the next. */
+/** The rest of one buffer is completed by the next. */
 async function nextChunk(handle: FileHandle): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(CHUNK);
   const { bytesRead } = await handle.read(buffer, 0, CHUNK, null);

@@ -1,4 +1,4 @@
-/** Rows into tables that were empty: many with one statement, if the database is a server; each conflict is told apart. */
+/** Inserts rows into empty tables: many with one statement if the database is a server; each conflict is reported. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
@@ -64,14 +64,14 @@ export function createTarget(
   return { keys, one: { sql: one }, many, conflict };
 }
 
-/** `slow`: lines that are sent one by one, because one of them fails in a way that says nothing of it. */
+/** `slow`: lines that are sent one by one, because one of them failed and the error did not say which. */
 export function createLoader(
   writer: Writer,
   refuse: (line: number, fault: Fault) => void,
   slow: Span | undefined,
 ): Loader {
   let batch: QueuedRow[] = [];
-  /** Each stands once in a batch, so that what was taken says which row it was. */
+  /** Each is in a batch once, so that the keys of inserted rows tell which rows they were. */
   let keys = new Set<string>();
   let length = 0;
   let current: LoadTarget | undefined;
@@ -102,7 +102,7 @@ export function createLoader(
 
   const isSlow = (line: number): boolean => slow !== undefined && line >= slow.from && line <= slow.to;
 
-  /** Most rows only join a batch, and need no promise. */
+  /** Most rows only join a batch: no promise is needed. */
   function addToBatch(to: LoadTarget, row: QueuedRow): Awaitable<void> {
     const key = keyOf(row.values.slice(0, to.keys));
     if (batch.length > 0 && (to !== current || keys.has(key))) return sendBatch().then(() => addToBatch(to, row));
@@ -212,7 +212,7 @@ function valueOf(column: Column, { fields, references, texts, open }: RecordLine
   return name === OPEN_COLUMN ? (open ?? '{}') : (references[name] ?? null);
 }
 
-// Which line came before the one that the database refused.
+// Which earlier line conflicts with the one that the database refused.
 
 /** `values`: the identifier, then those of the table's columns. */
 export async function conflictOf(

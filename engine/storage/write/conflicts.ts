@@ -1,4 +1,4 @@
-/** Says which records stand in the way of a write that broke a constraint. The database only says that one does. */
+/** Finds the records that conflict with a write. The database only says that a constraint broke. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import type { Field, Index, RecordType, Relation } from '../../model/model.ts';
@@ -40,7 +40,7 @@ function heldBy({ made: all }: WriteSession, node: Node, { members }: UniqueInde
   const seen = members.filter(isSeen);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';
-  // A record that is made by this same write has no identifier that means anything to anybody.
+  // The identifier of a record that this write creates means nothing to the client.
   const made = all.find(({ type, identifier }) => type === node.type && identifier === holder);
   return seen.map((member) => {
     const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.name} ${holder}`;
@@ -75,7 +75,7 @@ function operand({ dialect }: WriteSession, node: Node, member: Field | Relation
   return type.operand(type.decode(value));
 }
 
-/** Who refers to a record, and to what goes with it, so that it cannot be deleted. */
+/** Names the records that prevent a deletion: they refer to the record, or to one that would be deleted with it. */
 export async function restrictConflict(
   session: WriteSession,
   type: RecordType,

@@ -1,6 +1,6 @@
 /**
- * Deletes a record and all that goes with it in short transactions, children before parents, so that requests are served in
- * between. Whatever is deleted would have gone in one step as well: it can be stopped at any time, and run again.
+ * Deletes a record and everything that its deletion deletes, in short transactions, children before parents, so that
+ * requests are served in between. It can be stopped at any time and run again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
@@ -8,18 +8,18 @@ import { ConstraintError, type Driver, type Reader, type Statement } from '../dr
 
 /** Rows of one transaction. */
 const CHUNK = 1000;
-/** Milliseconds that others have for their writes after each transaction, at least. */
+/** Milliseconds between two transactions, at least, for the writes of others. */
 const PAUSE = 5;
 
-/** Something outside of the tree refers to a record in it. Nothing was deleted, unless it came while the tree was. */
+/** A record outside the tree refers to one in it. Nothing was deleted, unless it was added during the deletion. */
 export class TreeRestricted extends Error {}
 
 interface Frame {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
-  /** What made these records part of the tree: it must still hold when they are deleted. */
+  /** The link that made these records part of the tree: it must still be there when they are deleted. */
   readonly above: { readonly column: string; readonly identifiers: readonly number[] } | undefined;
-  /** The referrer that is next, and the last of its records that was looked at. */
+  /** The next referrer, and the last of its records that was read. */
   at: number;
   after: number;
 }
@@ -31,12 +31,12 @@ interface TreeWalk {
   readonly root: { readonly type: RecordType; readonly identifier: number };
   readonly joins: ReadonlyMap<RecordType, readonly (readonly [table: JoinTable, column: string])[]>;
   readonly stack: Frame[];
-  /** Records that the stack holds: a way that leads back to them ends. */
+  /** Records on the stack: a path that leads back to them ends. */
   readonly path: Map<RecordType, Set<number>>;
   readonly onRows: (rows: number) => void;
 }
 
-/** Answers whether there was such a record. `onRows` hears of rows as they are deleted or unlinked. */
+/** Returns whether there was such a record. `onRows` is told how many rows were deleted or unlinked. */
 export async function deleteTree(
   model: Model,
   driver: Driver,
@@ -99,10 +99,10 @@ function nextReferrer(frame: Frame): void {
   frame.after = 0;
 }
 
-/** Reads the whole tree: throws where something outside of it holds a record of it. */
+/** Reads the whole tree. Throws if a record outside it prevents the deletion. */
 async function checkAll(walk: TreeWalk): Promise<void> {
   const { root, stack } = walk;
-  /** Of types whose records have several parents: each is looked at once. */
+  /** Records of types with several parents: each is read once. */
   const seen = new Map<RecordType, Set<number>>();
   push(walk, root.type, [root.identifier], undefined);
   for (let frame = stack.at(-1); frame; frame = stack.at(-1)) {
@@ -145,7 +145,7 @@ async function requireWithin(
       );
 }
 
-/** Whether a record goes with the root: one of those that it lives with does. */
+/** Whether a record is deleted together with the root: one of its owners is. */
 async function isWithin({ driver, root, path }: TreeWalk, type: RecordType, identifier: number): Promise<boolean> {
   const above: (readonly [RecordType, number])[] = [[type, identifier]];
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-/** Unique values that pass from one record to another within one body: whoever has such a value is written first. */
+/** Unique values that move from one record to another within one body: the record that has the value is written first. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import { encode } from '../columns.ts';
@@ -6,13 +6,13 @@ import { ConstraintError } from '../driver.ts';
 import { columnOf } from './conflicts.ts';
 import { type Node, type WriteSession, storedValue } from './session.ts';
 
-/** A record that has, as it is stored, what another one is to have; both have these columns unique together. */
+/** A record that has stored what another one is to get in columns that are unique together. */
 export interface Holder {
   readonly node: Node;
   readonly columns: readonly string[];
 }
 
-/** Who holds what a record takes over, among the records that the body changes. */
+/** Finds, among the records that the body changes, those that hold what a record is to get. */
 export function holdersAmong(changed: readonly Node[], made: readonly Node[]): (node: Node) => readonly Holder[] {
   const holders = new Map<RecordType, Map<string, Holder>>();
   for (const node of changed)
@@ -38,7 +38,7 @@ const uniqueColumns = ({ indexes, references }: RecordType): readonly (readonly 
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
 ];
 
-/** What a record has in columns that are unique together, as text; undefined where it is equal to nothing. */
+/** The values of columns that are unique together, as text; undefined if one of them is null. */
 function keyOf(node: Node, columns: readonly string[], asStored: boolean): string | undefined {
   const values = columns.map((column) => comparable(node, column, asStored));
   return values.includes(undefined) ? undefined : JSON.stringify([columns, values]);
@@ -51,14 +51,14 @@ function comparable(node: Node, name: string, asStored: boolean): SqlValue | und
   if (asStored && assigned === null && column?.reference) return undefined;
   const value = asStored || assigned === undefined ? (storedValue(node, name) ?? column?.default ?? null) : assigned;
   if (value === null || typeof value === 'object') return undefined;
-  // One spelling for all that are equal, whichever database keeps them.
+  // One text for all values that are equal, on any database.
   const { sqlite } = column?.field?.type.columns ?? {};
   return sqlite ? sqlite.operand(sqlite.decode(value)) : value;
 }
 
 const ATTEMPTS = 5;
 
-/** Lets go of what a record holds until it is written itself; answers the column, or undefined where it cannot. */
+/** Frees the value of a record until that record is written. Returns the column; undefined if that is not possible. */
 export async function park(session: WriteSession, { node, columns }: Holder): Promise<string | undefined> {
   const among = node.table.columns.filter(({ name }) => columns.includes(name));
   const empty = among.find(({ nullable }) => nullable);

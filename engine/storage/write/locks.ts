@@ -1,4 +1,4 @@
-/** Locks what a body names before anything is compared, in one order for every write, so that two never wait for each other. */
+/** Locks the records that a body names before anything is compared, always in the same order, to avoid deadlocks. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';
@@ -9,18 +9,18 @@ import type { KeptAnswer, Once } from '../store.ts';
 
 interface LockedRecord {
   readonly pointer: string;
-  /** Only linked: it must not go, but others may link it too. */
+  /** Only linked: it must not be deleted, but others may link it too. */
   readonly kept: boolean;
 }
 
-/** As many as are cheaper to load by one statement than each by its own. */
+/** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
 
 type Gathered = Map<RecordType, Map<number, LockedRecord>>;
 
 /**
- * `identifier`: the record that is addressed; undefined for one that is to be made. Where writes run one by one nothing has
- * to be locked: many records of a type are loaded at once all the same.
+ * `identifier`: the record that is addressed; undefined for one that is to be made. Where writes run one by one, nothing
+ * has to be locked, but many records of a type are still loaded at once.
  */
 export async function lockNamed(
   session: WriteSession,
@@ -80,7 +80,7 @@ function gatherOne(gathered: Gathered, relation: Relation, value: JsonValue, poi
   gatherFrom(gathered, target, value, pointer);
 }
 
-// Requests that are sent again: the answer to the first is kept, in the transaction that carried it out.
+// Requests that are repeated: the answer to the first one is stored in the same transaction as its write.
 
 /** Expired keys that one request removes: more than it adds, so that they never pile up, and few enough to go unnoticed. */
 const MAX_FORGOTTEN = 100;
@@ -112,7 +112,7 @@ export function createOnce(dialect: Dialect): RunOnce {
 /** Oldest first. Requests that come together do not wait for each other's. */
 export function forgetStatement({ locks }: Dialect): Statement {
   const expired = `select key from ${IDEMPOTENCY_TABLE} where created < ? order by created limit ?`;
-  // As an array: PostgreSQL's planner would join a subselect with the whole table.
+  // As an array: PostgreSQL would join a subselect with the whole table.
   const found = locks ? `= any (array(${expired} for update skip locked))` : `in (${expired})`;
   return { sql: `delete from ${IDEMPOTENCY_TABLE} where key ${found}` };
 }

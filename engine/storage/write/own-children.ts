@@ -1,4 +1,4 @@
-/** Which child an owner has where the body does not name it: known while the body is worked out, or asked for. */
+/** Which child an owner has, where the body does not name it: noted while the body is resolved, or read from the database. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import type { Fault } from '../../problem.ts';
@@ -35,7 +35,7 @@ export async function findDisagreements(
   session: WriteSession,
   { type, identifier, disagreements }: Asked,
 ): Promise<readonly Fault[]> {
-  // Where the body has no fault, all of it has been worked out: every child that is not named has been met.
+  // A body without a fault was resolved completely: every child that it does not name is noted.
   if (!disagreements || (session.ownChildren.size === 0 && session.faults.length === 0)) return [];
   await askIn(session, type, identifier, session.body);
   return session.ownChildren.size === 0
@@ -43,7 +43,7 @@ export async function findDisagreements(
     : disagreements((relation, owner) => session.ownChildren.get(relation)?.get(owner));
 }
 
-/** Asks for the children in places that were not worked out, because they are faulty, or stand in one that is. */
+/** Reads the children in places that were not resolved because they, or places around them, are faulty. */
 async function askIn(
   session: WriteSession,
   type: RecordType,

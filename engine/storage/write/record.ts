@@ -1,4 +1,4 @@
-/** A body -> what its record's columns are to hold: fields, identifier and open keys. Relations stand in a file of their own. */
+/** A body -> the values of its record's columns: fields, identifier and open keys. relation.ts resolves its relations. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
@@ -18,7 +18,7 @@ import { assign, contradiction, isCompared, linkedAs } from './members.ts';
 import { resolveRelation } from './relation.ts';
 import { type BodyPlace, type Node, refuse, storedValue, type WriteSession } from './session.ts';
 
-/** Works a whole body out, level by level: relations put the records nested in them on the agenda. */
+/** Resolves a whole body, level by level: relations put nested records on the agenda. */
 export async function resolveBody(session: WriteSession, root: Node): Promise<void> {
   session.agenda.push({ node: root, body: session.body, place: { pointer: '', writable: true, via: undefined } });
   for (const { node, body, place } of session.agenda) await resolveRecord(session, node, body, place);
@@ -48,7 +48,7 @@ function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[
   return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
 }
 
-/** Where a body parser in front has left nothing but values, they are written as it would write them. */
+/** A body parser in front of the engine leaves only values: then they are written as JSON.stringify does. */
 const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
   raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
 

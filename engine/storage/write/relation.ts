@@ -1,4 +1,4 @@
-/** Relations of a body -> links, records to make, records to let go. One function for each place a link is kept in. */
+/** Relations of a body -> links, records to create, records to unlink. One function for each place where a link is stored. */
 import { firstPlace } from '../../document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';
@@ -18,12 +18,12 @@ import {
 import { noteOwnChild } from './own-children.ts';
 import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
 
-/** Records that an answer names one by one because they cannot be left out. */
+/** The most records that an answer names because they cannot be left out. */
 const MAX_NAMED = 1000;
 
 type RelationLinkedAt<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
 
-/** A related record that a body names, or one that is to be made. */
+/** A related record that a body names, or a new one. */
 interface RelatedBody {
   readonly node: Node;
   readonly body: JsonObject;
@@ -66,7 +66,7 @@ export async function resolveRelation(
 const isAt = <Where extends Link['at']>(relation: Relation, at: Where): relation is RelationLinkedAt<Where> =>
   relation.link.at === at;
 
-/** Whether the body has said something else of this relation already: then both places are refused. */
+/** Whether another part of the body gives this relation another value: then both places are refused. */
 function differs(
   session: WriteSession,
   node: Node,
@@ -85,7 +85,7 @@ function differs(
   return false;
 }
 
-/** The way back: a nested record's inverse key may only name the record that it is nested in. */
+/** The inverse key of a nested record may only name the record that it is nested in. */
 async function namesParent(
   session: WriteSession,
   node: Node,
@@ -107,7 +107,7 @@ async function namesParent(
   if (other && isObject(value)) later(session, relation, node, other, value, place);
 }
 
-/** What a nested body says of its own record is worked out after what stands beside it. */
+/** A nested body is resolved after the keys beside it. */
 function later(
   session: WriteSession,
   relation: Relation,
@@ -120,7 +120,7 @@ function later(
   session.agenda.push({ node, body, place: { pointer: place.pointer, writable, via: { relation, parent } } });
 }
 
-/** The one child of its owner that another place of the body makes. */
+/** The one child of its owner that another part of the body creates. */
 function ownChildOf(
   session: WriteSession,
   { related }: Node,
@@ -134,7 +134,7 @@ function ownChildOf(
   return child;
 }
 
-/** The record that a nested body names, or one that is to be made; undefined where it names one that is not there. */
+/** The record that a nested body names, or a new one; undefined if it names one that does not exist. */
 async function nested(
   session: WriteSession,
   relation: Relation,
@@ -183,7 +183,7 @@ async function resolveParent(
   if (target) later(session, relation, node, target.node, target.body, place);
 }
 
-/** An owned child never changes its parent, and nobody is owned by what lives and dies with him. */
+/** An owned child never changes its parent, and a record cannot be owned by what it owns. */
 async function mayOwn(
   session: WriteSession,
   parent: Node | undefined,
@@ -210,7 +210,7 @@ async function mayOwn(
   return false;
 }
 
-/** hasOne, hasMany: the children's rows hold the link; what the body names is all there is to be. */
+/** hasOne, hasMany: the children's rows hold the link; the body names the whole new set. */
 async function resolveChildren(
   session: WriteSession,
   node: Node,
@@ -220,7 +220,7 @@ async function resolveChildren(
   targets: readonly RelatedBody[],
   place: BodyPlace,
 ): Promise<void> {
-  // The one that is named is not there: that is refused, and nobody has to go.
+  // The record that is named does not exist: that is a fault, and the current child stays.
   if (!relation.toMany && value !== null && targets.length === 0) return;
   const kept = new Set(targets.map((target) => target.node));
   for (const target of targets)
@@ -298,7 +298,7 @@ function unlink(
   });
 }
 
-/** Whether another part of the body lets a child go, or links it elsewhere: asked once all of it is worked out. */
+/** Whether another part of the body unlinks a child, or links it elsewhere. Called once the whole body is resolved. */
 function leaving(session: WriteSession, { target, link }: RelationLinkedAt<'target'>): (identifier: number) => boolean {
   const { column } = link.reference;
   let released: ReadonlySet<number> | undefined;
@@ -316,7 +316,7 @@ function leaving(session: WriteSession, { target, link }: RelationLinkedAt<'targ
   };
 }
 
-/** manyToMany: rows of a table of their own hold the links; the array is the whole new set. */
+/** manyToMany: rows of a join table hold the links; the array is the whole new set. */
 async function resolvePairs(
   session: WriteSession,
   node: Node,

@@ -1,4 +1,4 @@
-/** What sets leave out, and what goes with it: counted before anything is written, then deleted or unlinked by one statement. */
+/** Records that sets leave out, and what is deleted with them: counted before anything is written, then deleted or unlinked. */
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { ConstraintError, type Writer } from '../driver.ts';
@@ -15,7 +15,7 @@ export interface Released {
   readonly pointer: string;
 }
 
-/** What else the body says of a record that a set leaves out goes before it: such a record is written by itself. */
+/** A record that a set leaves out, and that another part of the body mentions, is written by itself. */
 export function settleReleased(session: WriteSession): readonly Released[] {
   return session.released.flatMap(({ relation, column, identifiers, pointer }) => {
     const known = session.existing.get(relation.target);
@@ -44,10 +44,10 @@ export async function runReleased(
   }
 }
 
-/** Counts the rows of a write, and refuses it where they are too many. */
+/** Counts the rows of a write, and refuses it if there are too many. */
 export interface RowCount {
   add(rows: number, pointer: string): void;
-  /** Also what is deleted or unlinked together with these records. */
+  /** These records, and what is deleted or unlinked together with them. */
   addDeleted(type: RecordType, identifiers: readonly number[], pointer: string): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function countRows({ writer, tables, writeRows }: WriteSession): RowCount
   };
 }
 
-/** Throws where the record, and what goes with it, are more rows than one write may touch. */
+/** Throws if the record, and what is deleted with it, has more rows than one write may touch. */
 export async function requireFewRows(
   { writer, tables, writeRows }: WriteSession,
   { type, identifier }: Pick<Node, 'type' | 'identifier'>,
@@ -94,7 +94,7 @@ interface Below {
   readonly through: string;
 }
 
-/** Rows that are deleted or unlinked together with these, through all levels; of more than `most`, some more. */
+/** Rows that are deleted or unlinked together with these, on all levels. Stops counting beyond `most`. */
 async function countBelow(
   writer: Writer,
   tables: Tables,

@@ -1,4 +1,4 @@
-/** One write while it is being worked out: which records it touches, and what each is to become. Nothing is written yet. */
+/** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
 import { inDocumentOrder } from '../../document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json.ts';
@@ -9,27 +9,27 @@ import type { Row, Writer } from '../driver.ts';
 import type { Released } from './release.ts';
 import type { WriteTable, Tables } from './tables.ts';
 
-/** A record that the write touches: one that is there, or one that is to be made. */
+/** A record that the write touches: an existing one, or a new one. */
 export interface Node {
   readonly type: RecordType;
   readonly table: WriteTable;
-  /** undefined until it is made, unless the client gave one. */
+  /** undefined until it is inserted, unless the client gave one. */
   identifier: number | undefined;
-  /** The row as it is; undefined for a record that is to be made. */
+  /** The row as it is; undefined for a new record. */
   readonly stored: Row | undefined;
-  /** Where the body speaks of it first. */
+  /** Where the body first mentions it. */
   pointer: string;
-  /** By column: what the body says. A node stands for the identifier that it will have. */
+  /** By column, what the body gives. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
-  /** What the body says each relation leads to: said twice, it must be the same. */
+  /** What each relation leads to: if the body says it twice, both must agree. */
   readonly related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }>;
-  /** The one child of its owner, made because there was none: only now it is known that nothing may be missing. */
+  /** The one child of its owner, new because there was none: required fields are checked later than by the validator. */
   readonly isOwnChild: boolean;
   /** Columns that the body speaks of, also where it may only link. */
   readonly said: Set<string>;
   /** By key, for open types. */
   readonly openKeys: Map<string, OpenKey>;
-  /** The open keys that are stored, once somebody has asked for them. */
+  /** The stored open keys, once they have been read. */
   storedOpenKeys?: RawMembers;
 }
 
@@ -42,7 +42,7 @@ export interface OpenKey {
 export interface Assigned {
   readonly value: SqlValue | Node;
   readonly pointer: string;
-  /** Only because a set left the record out: a link that another part of the body asks for goes before it. */
+  /** Only because a set left the record out: a link in another part of the body wins. */
   readonly byOmission: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface BodyPlace {
   readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
 }
 
-/** A body, or a part of one, that waits to be worked out. */
+/** A body, or a part of one, that is to be resolved. */
 export interface BodyItem {
   readonly node: Node;
   readonly body: JsonObject;
@@ -70,9 +70,9 @@ export interface BodyItem {
 }
 
 export interface Rules {
-  /** RFC 7396 inside values that are kept as JSON, and among open keys. */
+  /** RFC 7396 inside values that are stored as JSON, and for open keys. */
   readonly mergePatch: boolean;
-  /** Seeds may set what is read-only to clients. */
+  /** Seeds may set read-only fields. */
   readonly readOnlyToo: boolean;
 }
 

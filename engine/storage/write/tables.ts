@@ -6,12 +6,12 @@ import { indexed } from '../define.ts';
 import type { Dialect, Statement } from '../driver.ts';
 import { compiled } from '../knex.ts';
 
-/** Records named in an answer that says who stands in the way, at most. */
+/** The most records that a conflict names. */
 export const NAMED = 10;
 
 export interface Insert {
   readonly statement: Statement;
-  /** The columns in the order in which their values are bound: Knex has an order of its own. */
+  /** The columns in the order in which values are bound: Knex sorts them. */
   readonly columns: readonly string[];
 }
 
@@ -21,15 +21,15 @@ export interface WriteTable {
   readonly columns: readonly Column[];
   /** By column. */
   readonly defaults: ReadonlyMap<string, SqlValue>;
-  /** Where a column stands in `load`'s rows. */
+  /** The index of each column in `load`'s rows. */
   readonly position: ReadonlyMap<string, number>;
   /** All columns, in order. Bound: identifier. */
   readonly load: Statement;
-  /** The same of many, which nobody else can change, or only delete, until the write ends. Bound: JSON array of identifiers. */
+  /** The same for many, locked until the write ends: against changes, or (`keep`) only against deletion. Bound: JSON array of identifiers. */
   readonly lock: Statement;
   readonly keep: Statement;
   readonly insert: Insert;
-  /** The same with an identifier of the client's choice. */
+  /** The same with an identifier that the client chose. */
   readonly insertGiven: Insert;
   /** Bound: identifier. */
   readonly remove: Statement;
@@ -38,22 +38,22 @@ export interface WriteTable {
   /** Bound: JSON array of identifiers. */
   readonly removeMany: Statement;
   unlinkMany(column: string): Statement;
-  /** Identifiers of the rows whose column refers to the record that is bound; they stay as they are. Bound besides: how many at most. */
+  /** Identifiers of the rows that refer to a record by this column, locked. Bound: its identifier, how many at most. */
   children(column: string): Statement;
-  /** The same of many records, for a look. Bound: JSON array of identifiers, how many at most. */
+  /** The same for many records, not locked. Bound: JSON array of identifiers, how many at most. */
   someChildren(column: string): Statement;
-  /** The identifier of a row other than the last one bound that has the same values in an index. */
+  /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
 }
 
 export interface JoinRows {
   /** Bound: left, right. */
   readonly insert: Statement;
-  /** The rows of one side with some of the other. Bound: this side's identifier, JSON array of the other's. */
+  /** Removes links of one record. Bound: its identifier, JSON array of the others'. */
   removeMany(column: string): Statement;
-  /** The other side's identifiers. Bound: this side's, how many at most. */
+  /** The identifiers that a record is linked with. Bound: its identifier, how many at most. */
   others(column: string): Statement;
-  /** How many rows some records of one side have. Bound: JSON array of identifiers, how many at most. */
+  /** How many links some records have. Bound: JSON array of identifiers, how many at most. */
   count(column: string): Statement;
 }
 
@@ -66,7 +66,7 @@ export interface Tables {
   joinsOf(type: RecordType): readonly (readonly [table: JoinTable, column: string])[];
 }
 
-/** `joinTables`: all there are, whether the types of a request know them or not. */
+/** `joinTables`: all of them, also those that the types of a request do not know. */
 export function createTables(dialect: Dialect, joinTables: readonly JoinTable[]): Tables {
   const joinsOf = ({ table }: RecordType): ReturnType<Tables['joinsOf']> =>
     joinTables.flatMap((join) =>

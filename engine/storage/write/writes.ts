@@ -1,4 +1,4 @@
-/** Writes of records: each is worked out as a whole, carried out in one transaction, and answered from it. */
+/** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
 import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { identifierIn, type JoinTable } from '../../model/model.ts';
@@ -18,7 +18,7 @@ type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagr
   Pick<CreateRequest, 'precondition'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
-  /** A create inside a transaction that the caller has begun; answers the identifier. */
+  /** A create inside the caller's transaction. Returns the identifier. */
   insert(writer: Writer, record: NewRecord, rules: Rules): Promise<number>;
 };
 
@@ -58,7 +58,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     return written(reads, writer, request.view, identifier, request.caller);
   }
 
-  /** The record as it is, once it is known to be there and to be what the client expects. */
+  /** The record as it is now. Throws if there is none, or if it is not what the client expects. */
   async function current(
     writer: Writer,
     view: View,
