@@ -9,7 +9,8 @@ const reasons = {
   moved: 'The file of the database was moved, removed or replaced',
   changed: 'Another version of the service changed the tables, and this one cannot use them; try again later',
   cutOff: 'The search was cut off; try again',
-  crowded: 'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
+  crowded:
+    'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
   streaming: 'Too many whole lists are being read; try again, or ask for pages',
   stopping: 'The service is stopping',
 } as const;
