@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import {
   type Access,
   clientOf,
-  createEntrances,
-  type Entrance,
+  createTokenRoutes,
+  type TokenRoutes,
   isGuarded,
   openAccess,
   type Reports,
@@ -77,7 +77,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;
-  const entrance = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): Entrance => {
+  const makeRoutes = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): TokenRoutes => {
     const queriesOf = createQueryResolver(seen, settings);
     const validatorsOf = seen === model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
@@ -94,10 +94,10 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     });
     return { model: seen, routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)) };
   };
-  const entranceOf = entrancesOf(model, access, entrance);
+  const openedBy = tokenRoutesOf(model, access, makeRoutes);
   const rateLimit = await rateLimitOf(settings, access);
   let draining = false;
-  const routesOf = (request: IncomingMessage): Routes => entranceOf(request).routes;
+  const routesOf = (request: IncomingMessage): Routes => openedBy(request).routes;
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -112,7 +112,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     handler: createHandler(routesOf, options),
     host: createHostSteps(routesOf, options),
     model,
-    modelFor: (request) => (access === undefined ? model : seenBy(request, entranceOf)),
+    modelFor: (request) => (access === undefined ? model : seenBy(request, openedBy)),
     metrics,
     budget,
     awaitReader,
@@ -137,7 +137,7 @@ async function rateLimitOf({ rateLimit }: EngineSettings, access: Access | undef
   return createRateLimit(rateLimit, (request) => clientOf(request, access));
 }
 
-type EntranceOf = (request: IncomingMessage) => Entrance;
+type OpenedBy = (request: IncomingMessage) => TokenRoutes;
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log): Reports => ({
@@ -155,20 +155,20 @@ const fitReporter =
         )
       : log.info({}, 'the tables are again as this service needs them');
 
-/** Without tokens there is one entrance, for everyone. */
-function entrancesOf(
+/** Without tokens, every client has all routes. */
+function tokenRoutesOf(
   model: Model,
   access: Access | undefined,
-  open: (seen: Restricted, scope: string) => Entrance,
-): EntranceOf {
-  if (access) return createEntrances(model, access, open);
-  const everything = open({ model, withheld: new Map(), readOnly: new Set(), barred: new Set() }, '');
+  make: (seen: Restricted, scope: string) => TokenRoutes,
+): OpenedBy {
+  if (access) return createTokenRoutes(model, access, make);
+  const everything = make({ model, withheld: new Map(), readOnly: new Set(), barred: new Set() }, '');
   return () => everything;
 }
 
-function seenBy(request: IncomingMessage, entranceOf: EntranceOf): Model {
+function seenBy(request: IncomingMessage, openedBy: OpenedBy): Model {
   try {
-    return entranceOf(request).model;
+    return openedBy(request).model;
   } catch (error) {
     if (error instanceof Problem) return NOTHING;
     throw error;

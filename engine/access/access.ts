@@ -1,4 +1,4 @@
-/** Who sends a request: by its bearer token (RFC 6750), or nobody. The file of tokens is followed while the service runs. */
+/** Clients are known by bearer tokens (RFC 6750). The file of tokens is followed while the service runs. */
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -13,7 +13,7 @@ import type { Model } from '../model/model.ts';
 import { restrict, type Restricted } from './restrict.ts';
 
 export interface Access {
-  /** Throws a Problem, `unauthorized`, where there is no token, or one that is not known. */
+  /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
   grantOf(request: IncomingMessage): Grant;
   close(): void;
 }
@@ -23,17 +23,17 @@ type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 export interface Reports {
   /** The file was read again: these are the tokens that count now. */
   readonly changed: (grants: readonly Grant[]) => void;
-  /** What of it gives no access, and why. */
+  /** Lines of the file that give no access, and why. */
   readonly refused: (faults: readonly string[]) => void;
 }
 
-/** How often the file is read. A change counts once two looks have found it, so within two seconds. */
+/** How often the file is read. A change takes effect when it was read twice, so within two seconds. */
 const LOOK_MS = 500;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
-/** Throws a StartError where the tokens cannot be read. */
+/** Throws a StartError if the tokens cannot be read. */
 export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Reports): Access {
   const text = tokensFile === '' ? undefined : readTokens(tokensFile);
   const first = parseAll(tokens, tokensFile, text);
@@ -73,10 +73,10 @@ const follow = (file: string, text: string, take: (found: TokenText) => void): (
     changed: take,
   });
 
-/** What comes through a pipe can be read once. */
+/** A pipe can only be read once. */
 const isFollowed = (file: string): boolean => statSync(file).isFile();
 
-/** Who asks, as far as that is known: a token's name, else an address. Unknown tokens are as good as none. */
+/** The name of the client for the rate limit: that of its token, else its address. An unknown token counts as none. */
 export function clientOf(request: IncomingMessage, access: Access | undefined): string {
   const address = request.socket.remoteAddress ?? '';
   if (access === undefined || request.headers.authorization === undefined) return address;
@@ -119,32 +119,32 @@ function unauthorized(message: string, challenge: string): Problem {
   });
 }
 
-// What a client finds behind the door: the Model and the routes that its token opens, made when it first comes.
+// The model and the routes that a token gives access to, made with its first request.
 
-export interface Entrance {
+export interface TokenRoutes {
   readonly model: Model;
   readonly routes: Routes;
 }
 
-type OpenEntrance = (restricted: Restricted, scope: string) => Entrance;
+type MakeRoutes = (restricted: Restricted, scope: string) => TokenRoutes;
 
-/** Answers the entrance of each request; throws a Problem where it has none. */
-export function createEntrances(
+/** Returns what the token of a request gives access to. Throws a Problem if there is no token, or an unknown one. */
+export function createTokenRoutes(
   model: Model,
   access: Access,
-  open: OpenEntrance,
-): (request: IncomingMessage) => Entrance {
-  const entrances = new Map<string, Entrance>();
+  make: MakeRoutes,
+): (request: IncomingMessage) => TokenRoutes {
+  const made = new Map<string, TokenRoutes>();
   return (request) => {
     const { name, ...rights } = access.grantOf(request);
     const scope = scopeOf(name, rights);
-    const known = entrances.get(scope) ?? open(restrict(model, rights), scope);
-    entrances.set(scope, known);
+    const known = made.get(scope) ?? make(restrict(model, rights), scope);
+    made.set(scope, known);
     return known;
   };
 }
 
-/** The same for the same client with the same rights. */
+/** A name for one client with certain rights. */
 function scopeOf(name: string, { read, write }: Rights): string {
   const text = JSON.stringify([name, listed(read), listed(write)]);
   return `${createHash('sha256').update(text).digest('base64url')} `;
