@@ -90,4 +90,4 @@ export function createBudget(limit: number): Budget {
 }
 
 const overloaded = (): Problem =>
-  new Problem('overloaded', 'The service has no memory left for this request at the moment; try again in a second');
+  new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');

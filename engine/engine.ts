@@ -141,19 +141,16 @@ type OpenedBy = (request: IncomingMessage) => TokenRoutes;
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log): Reports => ({
-  changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens were read again'),
-  refused: (faults) => log.error({ faults }, 'TOKENS_FILE has faults; what they concern gives no access'),
+  changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded'),
+  refused: (faults) => log.error({ faults }, 'TOKENS_FILE has faults; the faulty lines give no access'),
 });
 
 const fitReporter =
   (log: Log): OnFit =>
   (tables) =>
     tables.length > 0
-      ? log.error(
-          { tables },
-          'another version of the service changed these tables: requests that need them are answered 503',
-        )
-      : log.info({}, 'the tables are again as this service needs them');
+      ? log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503')
+      : log.info({}, 'the tables match the descriptors again');
 
 /** Without tokens, every client has all routes. */
 function tokenRoutesOf(

@@ -18,29 +18,29 @@ export const problemKinds = {
   forbidden: { status: 403, title: 'The token does not allow this' },
   'path-not-found': { status: 404, title: 'No such path' },
   'record-not-found': { status: 404, title: 'No such record' },
-  'method-not-allowed': { status: 405, title: 'The path does not have this method' },
+  'method-not-allowed': { status: 405, title: 'The path does not support this method' },
   'not-acceptable': { status: 406, title: 'None of the accepted media types can be served' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
-  'unique-conflict': { status: 409, title: 'Another record has this value' },
-  'identifier-conflict': { status: 409, title: 'The identifier is taken' },
-  'link-conflict': { status: 409, title: 'A related record that is only linked cannot be changed here' },
+  'unique-conflict': { status: 409, title: 'Another record already has this value' },
+  'identifier-conflict': { status: 409, title: 'The identifier is already taken' },
+  'link-conflict': { status: 409, title: 'A related record can only be linked here, not changed' },
   'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
   'precondition-failed': { status: 412, title: 'The record was changed in the meantime' },
   'content-too-large': { status: 413, title: 'The body is too large' },
   'uri-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
   'misdirected-request': { status: 421, title: 'The request is for another host' },
-  'invalid-body': { status: 422, title: 'The body does not fit the record type' },
+  'invalid-body': { status: 422, title: 'The body does not match the record type' },
   'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
   'too-many-rows': { status: 422, title: 'The write would touch too many rows' },
-  'idempotency-conflict': { status: 422, title: 'The idempotency key belongs to another request' },
+  'idempotency-conflict': { status: 422, title: 'The idempotency key was used for another request' },
   'precondition-required': { status: 428, title: 'The request needs If-Match' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
   'statement-timeout': { status: 503, title: 'The database took too long', retryAfter: 10 },
   'storage-busy': { status: 503, title: 'The database is busy', retryAfter: 1 },
-  overloaded: { status: 503, title: 'The service has too much to do', retryAfter: 1 },
+  overloaded: { status: 503, title: 'The service is overloaded', retryAfter: 1 },
   'storage-full': { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, ProblemKind>;
 
@@ -100,7 +100,7 @@ export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Prob
 export const tooSlow = (patience: number, cause?: unknown): Problem =>
   new Problem(
     'statement-timeout',
-    `The database did not finish within ${patience / 1000} seconds (STATEMENT_TIMEOUT); ask for less: a page instead of a whole list, filters and an order that an index answers, fewer relations`,
+    `The database did not finish within ${patience / 1000} seconds (STATEMENT_TIMEOUT). Ask for less: a page instead of the whole list, filters and an order that an index supports, or fewer relations`,
     { cause },
   );
 
@@ -110,7 +110,7 @@ export const pageTooLong = (most: number): Problem =>
     {
       parameter: '_cnd[limit]',
       code: 'page-too-long',
-      message: `The page has more than ${most} bytes; ask for fewer records with _cnd[limit], or for less of them with fields and include`,
+      message: `The page has more than ${most} bytes; ask for fewer records with _cnd[limit], or for less of each with fields and include`,
     },
   ]);
 
@@ -121,6 +121,6 @@ export const isPageTooLong = (error: unknown): boolean =>
 export const answerTooLong = (cause: unknown): Problem =>
   new Problem(
     'invalid-query',
-    'The answer would be too long; ask for fewer records with _cnd[limit], or for less of them with fields and include',
+    'The answer would be too long; ask for fewer records with _cnd[limit], or for less of each with fields and include',
     { cause },
   );

@@ -102,14 +102,14 @@ function readTokens(file: string): string {
 const unreadable = (file: string): string => `TOKENS_FILE is "${file}", which cannot be read`;
 
 function identified(header: string | undefined, grants: readonly Grant[]): Grant {
-  if (header === undefined) throw unauthorized('This needs a token: Authorization: Bearer TOKEN', 'Bearer');
+  if (header === undefined) throw unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
   const [, token] = BEARER.exec(header) ?? [];
   const grant = token === undefined ? undefined : grantOf(token, grants);
   return grant ?? unknownToken();
 }
 
 function unknownToken(): never {
-  throw unauthorized('The token is not known, or no longer', 'Bearer error="invalid_token"');
+  throw unauthorized('The token is unknown or was revoked', 'Bearer error="invalid_token"');
 }
 
 function unauthorized(message: string, challenge: string): Problem {

@@ -226,11 +226,11 @@ function refusedRecord(relation: Relation, body: JsonObject, pointer: string, li
   // Whether an only child is there, and is changed, only the database knows.
   const isMade = identifierIn(body, target) === undefined && (toMany || !owned) && relation.nested === 'write';
   if (!isMade || !limits.barred.has(target)) return refusedIn(target, body, pointer, limits);
-  const message = `This token may not make a ${target.name}: name one that is there, by its "${target.identifier.name}"`;
+  const message = `This token may not create a ${target.name}; link an existing one by its "${target.identifier.name}"`;
   return [{ pointer, code: 'forbidden', message }];
 }
 
 function readOnlyLink({ name, target }: Relation, pointer: string): Fault {
-  const message = `"${name}" is kept in records of ${target.name}, which this token may only read; leave it out`;
+  const message = `"${name}" is stored in records of ${target.name}, which this token may only read; leave it out`;
   return { pointer, code: 'forbidden', message };
 }

@@ -76,8 +76,8 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
     faults: [
       ...malformed,
       ...repeated,
-      ...byName.map((group) => `${placesOf(group)}: several tokens are called "${group[0]?.grant.name}"`),
-      ...byHash.filter(haveSeveralNames).map((group) => `${placesOf(group)}: the hash is the same`),
+      ...byName.map((group) => `${placesOf(group)}: several tokens are named "${group[0]?.grant.name}"`),
+      ...byHash.filter(haveSeveralNames).map((group) => `${placesOf(group)}: the hashes are the same`),
     ],
   };
 }

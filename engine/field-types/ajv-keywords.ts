@@ -1,11 +1,11 @@
-/** The one way to make an Ajv: draft 2020-12, strict, all errors, with the formats and keywords that field types use. */
+/** Creates every Ajv: draft 2020-12, strict, all errors, with the formats and keywords of the field types. */
 import { type FuncKeywordDefinition, type Options, str } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { AddedFormat, FormatValidator } from 'ajv/dist/types';
 import { compilePattern } from '../patterns/compile.ts';
 
-/** Bounds of decimal strings, compared as numbers: a double keeps the digits that a decimal may have. */
+/** Bounds of decimal strings, compared as numbers: a double holds all digits that a decimal can have. */
 const decimalBounds: readonly FuncKeywordDefinition[] = [
   {
     keyword: 'x-minimum',
@@ -23,10 +23,10 @@ const decimalBounds: readonly FuncKeywordDefinition[] = [
   },
 ];
 
-/** Characters of a text that has a format: RegExp keeps a stack of the ways to go back, which has an end. */
+/** Maximum characters of a text with a format: on longer ones, RegExp may exhaust its backtracking stack. */
 const MAX_FORMATTED = 65_536;
 
-/** undefined for formats of numbers. */
+/** undefined for number formats. */
 function validatorOf(format: AddedFormat | undefined): FormatValidator<string> | undefined {
   if (format instanceof RegExp) return (text) => format.test(text);
   if (typeof format === 'function') return format as FormatValidator<string>;
@@ -42,10 +42,10 @@ function addLimitedFormats(ajv: Ajv2020): void {
   }
 }
 
-/** Ajv asks for the code only where it writes modules. */
+/** Ajv reads `code` only when it generates modules. */
 const inLinearTime = Object.assign((pattern: string) => compilePattern(pattern), { code: 'new RegExp' });
 
-/** Schemas are the engine's own and are not checked against the meta-schema, whose compilation would cost start time. */
+/** The engine generates all schemas, so they are not checked against the meta-schema, which would slow down the start. */
 export function createAjv(options: Options = {}): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,

@@ -1,4 +1,4 @@
-/** Any JSON value, kept as it comes. */
+/** Any JSON value, stored as it was sent. */
 import { boolean } from './boolean.ts';
 import { date } from './date.ts';
 import { decimal } from './decimal.ts';
@@ -15,7 +15,7 @@ const others = [string, integer, number, boolean, decimal, date, timestamp];
 export const any: FieldType = {
   ...document,
   name: 'any',
-  description: 'Any JSON value, kept as the text that was sent: numbers and the order of keys included.',
+  description: 'Any JSON value, stored as the text that was sent, so that numbers and the order of keys are preserved.',
   schema: () => ({}),
   expected: () => 'any JSON value',
   good: (_shape, seed) => pick([{ z: seed, a: [seed, null] }, [seed], `text ${seed}`, seed], seed),

@@ -1,4 +1,4 @@
-/** A JSON array of anything, kept in the order given. */
+/** A JSON array with items of any type, stored as it was sent. */
 import { document, RAW_TEXTS } from './document.ts';
 import { boundsFault, type FieldType, numeric, pick } from './field-type.ts';
 
@@ -8,8 +8,8 @@ export const array: FieldType = {
   ...document,
   name: 'array',
   description:
-    'A JSON array with items of any type, kept as the text that was sent: numbers and the order of keys included.',
-  keywords: { minItems: count('The least number of items.'), maxItems: count('The greatest number of items.') },
+    'A JSON array with items of any type, stored as the text that was sent, so that numbers and the order of keys are preserved.',
+  keywords: { minItems: count('Minimum number of items.'), maxItems: count('Maximum number of items.') },
   schema: (shape) => ({ type: 'array', items: {}, ...shape.constraints }),
   expected: () => 'an array',
   faults: (shape) => boundsFault(shape, 'minItems', 'maxItems'),

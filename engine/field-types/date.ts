@@ -1,10 +1,10 @@
-/** Calendar dates: RFC 3339, full-date. */
+/** Calendar dates (RFC 3339, section 5.6: full-date). */
 import { COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { asWritten, NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
 const DAY = 86_400_000;
 
-/** The calendar knows the day, and the text is its only spelling. */
+/** Whether the day exists; Date.parse alone would turn February 30 into March 2. */
 function isDate(text: string): boolean {
   const time = Date.parse(`${text}T00:00:00Z`);
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);

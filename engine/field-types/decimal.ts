@@ -1,17 +1,17 @@
-/** Exact decimal numbers: strings in JSON, as the client wrote them; 1.5 and 1.50 are equal. */
+/** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText, NOT_STRINGS } from './text.ts';
 
-/** A double keeps this many decimal digits exactly. */
+/** A double holds this many decimal digits exactly. */
 const MAX_PRECISION = 15;
 
-/** Digits before and after the point that the constraints leave. */
+/** Maximum number of digits before and after the decimal point. */
 function digits(shape: Shape): { readonly whole: number; readonly fraction: number } {
   const fraction = numeric(shape, 'scale', 0);
   return { whole: numeric(shape, 'precision', MAX_PRECISION) - fraction, fraction };
 }
 
-/** Digits that count: with more of them, a REAL takes a number for another one. */
+/** Significant digits: with more than MAX_PRECISION, two numbers may be the same REAL. */
 function significant(text: string): number {
   const trimmed = text.includes('.') ? text.replace(/0+$/, '') : text;
   return trimmed.replace(/[-.]/g, '').replace(/^0+/, '').length;
@@ -23,7 +23,7 @@ function pattern(shape: Shape): string {
   return `^(?!-0(\\.0+)?$)-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`;
 }
 
-/** In SQL. */
+/** SQL for a check constraint. */
 function limits(column: string, shape: Shape): string {
   const { whole, fraction } = digits(shape);
   const { minimum, maximum } = shape.constraints;
@@ -39,24 +39,24 @@ const bound = (description: string) => ({ type: 'string', pattern: '^-?(0|[1-9]\
 
 export const decimal: FieldType = {
   name: 'decimal',
-  description: 'An exact decimal number, a string in JSON ("12.50"), answered as it was written.',
+  description: 'An exact decimal number: a string in JSON ("12.50"), returned as it was sent.',
   keywords: {
     precision: {
       type: 'integer',
       minimum: 1,
       maximum: MAX_PRECISION,
       default: MAX_PRECISION,
-      description: `Digits in all, at most ${MAX_PRECISION} (the default).`,
+      description: `Maximum number of digits in all, up to ${MAX_PRECISION} (the default).`,
     },
     scale: {
       type: 'integer',
       minimum: 0,
       maximum: MAX_PRECISION,
       default: 0,
-      description: 'Digits after the point, at most (default 0).',
+      description: 'Maximum number of digits after the decimal point (default 0).',
     },
-    minimum: bound('The smallest value that is accepted, as a string.'),
-    maximum: bound('The largest value that is accepted, as a string.'),
+    minimum: bound('Minimum value, as a string.'),
+    maximum: bound('Maximum value, as a string.'),
   },
   operators: COMPARING,
   longest: () => SHORT,
@@ -73,7 +73,7 @@ export const decimal: FieldType = {
     const { whole, fraction } = digits(shape);
     const { minimum, maximum } = shape.constraints;
     const bounds = `${minimum === undefined ? '' : `, at least ${String(minimum)}`}${maximum === undefined ? '' : `, at most ${String(maximum)}`}`;
-    return `a decimal number as a string, with at most ${whole} digits before the point and ${fraction} after it${bounds}`;
+    return `a decimal number as a string, with at most ${whole} digits before the decimal point and ${fraction} after it${bounds}`;
   },
   faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...boundsFault(shape, 'minimum', 'maximum')],
   together: {
@@ -91,14 +91,14 @@ export const decimal: FieldType = {
       encode: String,
       decode: (value) => value,
       json: (column) => `'"' || ${column} || '"'`,
-      // Exact: a REAL keeps 15 decimal digits.
+      // Exact: a REAL holds 15 decimal digits.
       comparable: (column) => `cast(${column} as real)`,
       operand: Number,
       extracted: (document, path) => `${document} ->> ${path}`,
       takes: { integer: asText },
     },
     postgres: {
-      // Without a scale it keeps the zeros at the end that the client wrote.
+      // A numeric without a scale keeps trailing zeros as the client wrote them.
       sqlType: 'numeric',
       limits,
       encode: String,
@@ -127,7 +127,7 @@ export const decimal: FieldType = {
     const accepted = new RegExp(pattern(shape));
     const fits = (text: string): boolean =>
       accepted.test(text) && Number(text) >= Number(minimum ?? text) && Number(text) <= Number(maximum ?? text);
-    // The same number twice, written differently, and numbers that text would put in another order.
+    // One number in two spellings, and numbers that would sort differently as text.
     return [minimum ?? `-${largest}`, ...['1.5', '1.50', '10', '9', '0.0'].filter(fits), maximum ?? largest];
   },
   bad: (shape) => {

@@ -1,4 +1,4 @@
-/** What the field types that keep JSON as it comes share: serialized text, never filtered by. */
+/** Shared by the field types that store JSON as text; lists cannot be filtered by them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ColumnType, FieldType } from './field-type.ts';
 
@@ -14,13 +14,13 @@ const column: ColumnType = {
 
 const postgresColumn: ColumnType = {
   ...column,
-  // Not jsonb, which would sort the keys.
+  // jsonb would reorder the keys.
   sqlType: 'json',
   json: (name) => `${name}::text`,
   extracted: (name, path) => `nullif((${name} -> ${path})::text, 'null')::json`,
 };
 
-/** Long and exact numbers, numbers in other forms, keys out of JavaScript's order, escapes, a deep value. */
+/** Long and exact numbers, numbers in unusual forms, keys that JavaScript would reorder, escapes, and deep nesting. */
 export const RAW_TEXTS = [
   '{"2":1.0,"10":{"b":9007199254740993,"9":[],"a":-0},"1":null}',
   '12345678901234567890',

@@ -1,48 +1,48 @@
-/** What a field type answers for itself. Shared code asks; it never branches on a type's name. */
+/** What a field type defines. Shared code calls it, and never branches on a type's name. */
 import type { JsonObject, JsonValue } from '../json.ts';
 
 export type DialectName = 'sqlite' | 'postgres';
 export type SqlValue = string | number | null;
 
-/** The operators that list filters know; what each does stands in query/operators.ts. */
+/** The operators of list filters, defined in query/operators.ts. */
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
 
-/** The part of a field that its type reads: the constraint keywords of the descriptor, and its examples. */
+/** The part of a field that its type reads: the constraint keywords and the examples of the descriptor. */
 export interface Shape {
   readonly constraints: Readonly<Record<string, JsonValue>>;
   readonly examples: readonly JsonValue[];
 }
 
-/** A constraint keyword that contradicts another one. */
+/** A constraint keyword that contradicts another. */
 export interface KeywordFault {
   readonly keyword: string;
   readonly message: string;
 }
 
-/** How a field type is kept in the columns of one database. None of these is asked for null. */
+/** How one database stores a field type. None of the functions is called with null. */
 export interface ColumnType {
   /** The column type in DDL. */
   readonly sqlType: string;
-  /** SQL: what a column must keep to, so that no other program can write what the field does not take. */
+  /** SQL of a check constraint, which also binds other programs that write to the table. */
   readonly limits?: (column: string, shape: Shape) => string;
   encode(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
   /** SQL: the JSON text of a column that is not null (null may give null). */
   json(column: string): string;
-  /** SQL: the column as it is ordered, compared and kept unique. */
+  /** SQL: the expression that orders, comparisons and unique indexes use. */
   comparable(column: string): string;
   /** The bound value that `comparable` is compared with. */
   operand(value: JsonValue): SqlValue;
-  /** SQL: what the column keeps of a key of a JSON object; `path` is a literal that leads to the key, which is there. */
+  /** SQL: the column's value from a key of a JSON object. `path` is a literal path to a key that exists. */
   extracted(document: string, path: string): string;
-  /** By field type: SQL of what the column keeps of a column of that type. Only types all of whose values hold. */
+  /** SQL that converts a column of another field type, by its name. Only types whose values can all be converted. */
   readonly takes?: Readonly<Record<string, (column: string) => string>>;
 }
 
-/** Keywords that say only together what is accepted. */
+/** Keywords that can only be compared together, such as precision and scale. */
 interface Together {
   readonly keywords: readonly string[];
-  /** Whether everything that was accepted is accepted. */
+  /** Whether `after` accepts everything that `before` accepts. */
   widens(before: Shape, after: Shape): boolean;
 }
 
@@ -53,31 +53,31 @@ export interface FieldType {
   /** The constraint keywords a descriptor may set, each with the JSON Schema of its value. */
   readonly keywords: Readonly<Record<string, JsonObject>>;
   readonly operators: readonly OperatorName[];
-  /** The column keeps the JSON text that was sent: no value is made of it on its way there and back. */
+  /** The column stores the JSON text that was sent, which is never parsed into a value. */
   readonly keepsText?: true;
-  /** Characters that the JSON text of a value has at most; Infinity where only the limits of bodies bound it. */
+  /** Maximum characters in the JSON text of a value; Infinity if only the limits of request bodies bound it. */
   longest(shape: Shape): number;
-  /** JSON Schema (draft 2020-12) of a value that is not null. */
+  /** JSON Schema (draft 2020-12) of a non-null value. */
   schema(shape: Shape): JsonObject;
-  /** What a value must be, as the end of a sentence: "an integer from 0 to 9". */
+  /** Completes "… must be": "an integer from 0 to 9". */
   expected(shape: Shape): string;
   /** Constraints that contradict each other. */
   faults(shape: Shape): readonly KeywordFault[];
   readonly together?: Together;
-  /** The value of a filter as the query string writes it; undefined where it is none of this type. */
+  /** Parses the value of a filter in a query string; undefined if it is not a value of this type. */
   parse(text: string): JsonValue | undefined;
-  /** Whether two values are the same to a client, however they are written. */
+  /** Whether two values are equal, however they are written. */
   equal(a: JsonValue, b: JsonValue): boolean;
-  /** The order of two values that are not null: below, at or above zero, as `sort` wants it. */
+  /** Compares two non-null values, as `Array.sort` expects. */
   compare(a: JsonValue, b: JsonValue): number;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
-  /** A value that is accepted; other seeds give other values as far as the constraints allow. */
+  /** An accepted value; another seed gives another value, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
-  /** Accepted values at the edge of what the constraints allow. */
+  /** Accepted values at the limits of the constraints. */
   edges(shape: Shape): readonly JsonValue[];
-  /** Accepted texts that JSON.stringify never writes, for a type that keeps the text. */
+  /** Accepted JSON texts that JSON.stringify never produces, for a type that stores the text. */
   texts?(shape: Shape): readonly string[];
-  /** Values that are refused, null apart. */
+  /** Rejected values other than null. */
   bad(shape: Shape): readonly JsonValue[];
 }
 
@@ -94,16 +94,16 @@ export const COMPARING = [
 
 export const byNumber = (a: JsonValue, b: JsonValue): number => Number(a) - Number(b);
 
-/** A numeric constraint, or the fallback where the descriptor does not set it. */
+/** A numeric constraint, or the fallback if the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {
   const value = shape.constraints[keyword];
   return typeof value === 'number' ? value : fallback;
 }
 
-/** Of a number, a date or a time. */
+/** Maximum characters in the JSON text of a number, a date or a time. */
 export const SHORT = 48;
 
-/** A fault where the lower bound lies above the upper one. */
+/** A fault if the lower bound is above the upper one. */
 export function boundsFault(shape: Shape, lower: string, upper: string): readonly KeywordFault[] {
   const from = shape.constraints[lower];
   const to = shape.constraints[upper];
@@ -111,20 +111,20 @@ export function boundsFault(shape: Shape, lower: string, upper: string): readonl
   return [{ keyword: lower, message: `${lower} ${String(from)} is above ${upper} ${String(to)}` }];
 }
 
-/** The values of `enum`, or undefined where any value will do. */
+/** The values of `enum`, or undefined without one. */
 export function listed(shape: Shape): readonly JsonValue[] | undefined {
   const values = shape.constraints['enum'];
   return Array.isArray(values) ? values : undefined;
 }
 
-/** The `seed`th item, counted round. */
+/** The item at `seed`, modulo the number of items. */
 export function pick<T>(items: readonly T[], seed: number): T {
   const item = items[seed % items.length];
   if (item === undefined) throw new RangeError('nothing to pick from');
   return item;
 }
 
-/** Null beside what the type allows. */
+/** The schema, extended to accept null. */
 export function withNull(schema: JsonObject): JsonObject {
   const { type, enum: values } = schema;
   return {

@@ -1,4 +1,4 @@
-/** Whole numbers that every JSON reader keeps exactly. */
+/** Integers that every JSON parser reads exactly (RFC 8259, section 6). */
 import {
   boundsFault,
   byNumber,
@@ -25,16 +25,16 @@ const keyword = (description: string) => ({
 
 export const integer: FieldType = {
   name: 'integer',
-  description: 'A whole number from -(2^53-1) to 2^53-1.',
+  description: 'An integer from -(2^53-1) to 2^53-1.',
   keywords: {
-    minimum: keyword('The smallest value that is accepted.'),
-    maximum: keyword('The largest value that is accepted.'),
+    minimum: keyword('Minimum value.'),
+    maximum: keyword('Maximum value.'),
     enum: {
       type: 'array',
       minItems: 1,
       uniqueItems: true,
       items: { type: 'integer' },
-      description: 'The only values that are accepted.',
+      description: 'The only accepted values.',
     },
   },
   operators: COMPARING,
@@ -68,7 +68,7 @@ export const integer: FieldType = {
       json: (column) => `${column}::text`,
       comparable: (column) => column,
       operand: (value) => Number(value),
-      // The key may hold 1.0 or 1e2, which are integers too.
+      // The JSON may hold 1.0 or 1e2, which are integers too.
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
     },
   },

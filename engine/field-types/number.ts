@@ -1,4 +1,4 @@
-/** Floating-point numbers, as IEEE 754 binary64 keeps them. */
+/** Floating-point numbers (IEEE 754 binary64). */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText } from './text.ts';
 
@@ -9,16 +9,16 @@ const bounds = (shape: Shape) => ({
   maximum: numeric(shape, 'maximum', Number.MAX_VALUE),
 });
 
-/** SQL: the text of a number; that of a whole one without a fraction or an exponent. */
+/** SQL: the text of a number, without fraction and exponent if it is an integer. */
 const asWritten = (value: string, text: string): string =>
   `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
 
 export const number: FieldType = {
   name: 'number',
-  description: 'A floating-point number (IEEE 754 binary64). For money and rates take decimal.',
+  description: 'A floating-point number (IEEE 754 binary64). For money and rates use decimal.',
   keywords: {
-    minimum: keyword('The smallest value that is accepted.'),
-    maximum: keyword('The largest value that is accepted.'),
+    minimum: keyword('Minimum value.'),
+    maximum: keyword('Maximum value.'),
   },
   operators: COMPARING,
   longest: () => SHORT,
@@ -37,7 +37,7 @@ export const number: FieldType = {
   compare: byNumber,
   columns: {
     sqlite: {
-      // Kept as the shortest text that reads back the same: SQLite prints a REAL with 15 digits, which is not enough.
+      // Stored as the shortest text that parses to the same number: SQLite prints a REAL with 15 digits, which is not enough.
       sqlType: 'text',
       encode: (value) => String(Number(value) + 0),
       decode: (value) => Number(value),

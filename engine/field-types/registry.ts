@@ -1,4 +1,4 @@
-/** The field types by the name that descriptors use. A new one is its file and its line here. */
+/** The field types by the name that descriptors use. A new type needs a file of its own and a line here. */
 import { any } from './any.ts';
 import { array } from './array.ts';
 import { boolean } from './boolean.ts';

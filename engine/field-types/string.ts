@@ -14,7 +14,7 @@ import {
 } from './field-type.ts';
 import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
 
-/** A sample of each format that a descriptor may name, different for each seed. */
+/** Samples of each format that a descriptor may use, by seed. */
 const formats: Readonly<Record<string, (seed: number) => string>> = {
   email: (seed) => `sample-${seed}@example.com`,
   uri: (seed) => `https://example.com/${seed}`,
@@ -42,27 +42,27 @@ function patternFaults({ constraints: { pattern, maxLength }, examples }: Shape)
   return messages.map((message) => ({ keyword: 'pattern', message }));
 }
 
-/** Characters that JSON may need for one of them: `\u0001`. */
+/** The longest JSON escape of one code unit: `\u0001`. */
 const ESCAPED = 6;
 
 export const string: FieldType = {
   name: 'string',
   description: 'Text: well-formed Unicode without U+0000. Lengths are counted in code points.',
   keywords: {
-    minLength: length('The least number of code points.'),
-    maxLength: length('The greatest number of code points.'),
+    minLength: length('Minimum number of code points.'),
+    maxLength: length('Maximum number of code points.'),
     pattern: {
       type: 'string',
       format: 'regex',
-      description: 'A regular expression (ECMA-262) that the value must match somewhere. Needs `examples`.',
+      description: 'A regular expression (ECMA-262) that some part of the value must match. Needs `examples`.',
     },
-    format: { enum: Object.keys(formats), description: 'A well-known format of text.' },
+    format: { enum: Object.keys(formats), description: 'A standard text format.' },
     enum: {
       type: 'array',
       minItems: 1,
       uniqueItems: true,
       items: { type: 'string' },
-      description: 'The only values that are accepted.',
+      description: 'The only accepted values.',
     },
   },
   operators: [...COMPARING, 'like'],
@@ -94,7 +94,7 @@ export const string: FieldType = {
     const format = formats[String(shape.constraints['format'])];
     if (format) return format(seed);
     const { minLength, maxLength } = lengths(shape);
-    // The end varies first, so that short fields get different values too.
+    // Cut at the front, so that short fields get different values too.
     const text = `sample ${seed}`.padStart(minLength, 'x');
     return text.length <= maxLength ? text : maxLength === 0 ? '' : text.slice(-maxLength);
   },

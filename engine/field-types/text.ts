@@ -1,4 +1,4 @@
-/** What the field types that are strings in JSON share: a TEXT column, and values compared as they are written. */
+/** Shared by the field types that are strings in JSON: a TEXT column, and values compared as text. */
 import type { ColumnType, FieldType } from './field-type.ts';
 
 export const textColumn: ColumnType = {
@@ -13,7 +13,7 @@ export const textColumn: ColumnType = {
 
 export const postgresText: ColumnType = {
   ...textColumn,
-  // By code point, whatever the database's own collation.
+  // Orders by code point, whatever the collation of the database.
   sqlType: 'text collate "C"',
   json: (column) => `to_json(${column})::text`,
 };
@@ -24,11 +24,11 @@ export const asText = (column: string): string => `cast(${column} as text)`;
 /** The same in PostgreSQL. */
 export const toText = (column: string): string => `${column}::text`;
 
-/** UTF-8 sorts like code points, which UTF-16 does not. */
+/** UTF-8 sorts by code point; UTF-16, which `<` compares, does not. */
 export const asWritten: Pick<FieldType, 'equal' | 'compare'> = {
   equal: (a, b) => a === b,
   compare: (a, b) => Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))),
 };
 
-/** Values that no string is. */
+/** Values that are not strings. */
 export const NOT_STRINGS = [0, true, [], {}] as const;

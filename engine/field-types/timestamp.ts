@@ -1,4 +1,4 @@
-/** Points in time: RFC 3339, date-time, to the millisecond. */
+/** Points in time with milliseconds (RFC 3339, section 5.6: date-time). */
 import { COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
@@ -6,8 +6,8 @@ const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?(Z|[+
 const MINUTE = 60_000;
 
 /**
- * SQL: seconds since 1970 of a timestamp's text. PostgreSQL's own conversion may not stand in an index, knows no year 0
- * and no offset above 15:59. Four hundred years later the calendar is the same.
+ * SQL: seconds since 1970 from the text of a timestamp. PostgreSQL's own conversion cannot be used in an index, and
+ * supports neither the year 0 nor offsets above 15:59. The calendar repeats after 400 years, so they are added.
  */
 function epoch(column: string): string {
   const whole = (from: number, length: number): string => `substr(${column}, ${from}, ${length})::int`;
@@ -21,12 +21,12 @@ function epoch(column: string): string {
 
 export const timestamp: FieldType = {
   name: 'timestamp',
-  description: 'A point in time such as "2030-12-31T23:59:59Z" (RFC 3339, date-time), answered as it was written.',
+  description: 'A point in time such as "2030-12-31T23:59:59Z" (RFC 3339, date-time), returned as it was sent.',
   keywords: {},
   operators: COMPARING,
   longest: () => SHORT,
   schema: () => ({ type: 'string', format: 'date-time', pattern: PATTERN }),
-  expected: () => 'a point in time such as "2030-12-31T23:59:59Z", with at most three digits after the second',
+  expected: () => 'a point in time such as "2030-12-31T23:59:59Z", with at most three fractional digits',
   faults: () => [],
   parse: (text) => (new RegExp(PATTERN).test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined),
   equal: (a, b) => a === b || (a !== null && b !== null && Date.parse(String(a)) === Date.parse(String(b))),

@@ -1,4 +1,4 @@
-/** Whether a field's constraints accept everything that they accepted before. What is not sure counts as no. */
+/** Whether changed constraints still accept every value that they accepted before. When in doubt, they do not. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../json.ts';
 import type { FieldType, Shape } from './field-type.ts';
@@ -15,7 +15,7 @@ const sameOrGone = (before: Value, after: Value): boolean => after === undefined
 
 const isList = (value: Value): value is readonly JsonValue[] => Array.isArray(value);
 
-/** Keywords of no entry here must stay the same, or go. */
+/** A keyword without an entry here must stay the same or be removed. */
 const rules: Readonly<Record<string, (before: Value, after: Value) => boolean>> = {
   minLength: lower,
   minimum: lower,
@@ -26,7 +26,6 @@ const rules: Readonly<Record<string, (before: Value, after: Value) => boolean>> 
   enum: listed,
 };
 
-/** Both are shapes of this type. */
 export function widens(type: FieldType, before: Shape, after: Shape): boolean {
   const keywords = new Set([...Object.keys(before.constraints), ...Object.keys(after.constraints)]);
   for (const keyword of type.together?.keywords ?? []) keywords.delete(keyword);

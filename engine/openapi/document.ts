@@ -1,4 +1,4 @@
-/** Model -> OpenAPI 3.1: plain data, the same for the same Model. */
+/** Model -> OpenAPI 3.1 document: deterministic plain data. */
 import { freezeGraph } from '../model/resolve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -20,7 +20,7 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
   const names = createNames();
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
-  // Types that are served come first, so that they have their own names.
+  // Types with paths come first, so that they get their own names.
   for (const type of served) names.record(type);
   const problems = createProblemResponses();
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
@@ -36,7 +36,7 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Where this document comes from' }],
-    // The service knows no access control of its own.
+    // Replaced by `secured` if requests need tokens.
     security: [],
     tags: served.map(({ name, description }) => ({ name, description: description || `Records of type ${name}.` })),
     paths,
@@ -80,7 +80,7 @@ function creationBody(type: RecordType, names: SchemaNames): JsonObject {
   return { required: true, content: { 'application/json': media } };
 }
 
-/** What a reader of the document should know before the operations: once, instead of at each of them. */
+/** What holds for every operation, said once instead of at each of them. */
 export const GUIDE = `Every record type has the same operations, with the same rules.
 
 **Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow
@@ -104,14 +104,13 @@ each other.
 HEAD works wherever GET does, and OPTIONS returns the methods of a path.
 `;
 
-// What the document says of tokens, where requests need one.
-
 const BEARER = {
   type: 'http',
   scheme: 'bearer',
-  description: 'A token that the operator of the service gives out; it may be limited to reading, and to some types.',
+  description: 'A token from the operator of the service. It may be limited to reading, and to some types.',
 };
 
+/** The document with bearer authentication (RFC 6750) if requests need a token. */
 export function secured(document: JsonObject, guarded: boolean): JsonObject {
   if (!guarded) return document;
   const components = isObject(document['components']) ? document['components'] : {};

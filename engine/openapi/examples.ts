@@ -1,22 +1,22 @@
-/** Example records: bodies that an empty database takes, and what it answers to them. */
+/** Example records: bodies that an empty database accepts, and the records that they create. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 
-/** A media type with its example. Some readers take an `example` with a key "value" for something else. */
+/** A media type with its example. Some readers misread an `example` that has a key "value", so `examples` is used. */
 export const withExample = (schema: JsonObject, summary: string, value: JsonValue): JsonObject => ({
   schema,
   examples: { example: { summary, value } },
 });
 
-/** Identifiers of an empty database begin with it. */
+/** The first identifier in an empty database. */
 const FIRST = 1;
-/** How deep obligatory records are nested in each other. */
+/** How deep required related records are nested. */
 const MAX_DEPTH = 8;
 
 const exampleValue = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
 const otherValue = (field: Field): JsonValue => field.examples[1] ?? field.type.good(field, FIRST + 2);
 
-/** A body that makes a record. */
+/** A body that creates a record. */
 export function creationExample(type: RecordType): JsonObject {
   const relations = [...type.relations.values()].map(
     (relation) => [relation.name, nestedExample(relation, 0)] as const,
@@ -24,7 +24,7 @@ export function creationExample(type: RecordType): JsonObject {
   return { ...valuesOf(writable(type.defaultVariant.fields)), ...present(relations) };
 }
 
-/** A body that changes a record: one or two of its values. */
+/** A body that changes one or two values of a record. */
 export function changeExample(type: RecordType): JsonObject {
   const fields = writable(type.defaultVariant.fields);
   const plain = fields.filter(({ unique }) => !unique);
@@ -32,7 +32,7 @@ export function changeExample(type: RecordType): JsonObject {
   return Object.fromEntries(changed.map((field) => [field.name, otherValue(field)]));
 }
 
-/** The record that `creationExample` makes, as it is answered. */
+/** The record that `creationExample` creates, as the service returns it. */
 export function recordExample(type: RecordType): JsonObject {
   const shown = [...type.relations.values()].filter((relation) => relation.shown);
   const relations = shown.map((relation) => [relation.name, relatedExample(relation)] as const);
@@ -53,7 +53,7 @@ const identifierOf = ({ identifier }: RecordType, value: number): JsonObject =>
 const present = (entries: readonly (readonly [string, JsonValue | undefined])[]): JsonObject =>
   Object.fromEntries(entries.filter((entry): entry is readonly [string, JsonValue] => entry[1] !== undefined));
 
-/** What a body says of a relation: a new record where one may be written, a link where there must be one. */
+/** A relation in a body: a new record if one may be written, a link if one is required, else undefined. */
 function nestedExample(relation: Relation, depth: number): JsonValue | undefined {
   const { target, nested, owned, required, toMany, kind } = relation;
   if (required && nested === 'link') return { [target.identifier.name]: FIRST };
@@ -63,7 +63,7 @@ function nestedExample(relation: Relation, depth: number): JsonValue | undefined
   return toMany ? [record] : record;
 }
 
-/** The relations that a nested record must have; the one that leads back goes without saying. */
+/** The required relations of a nested record, except the one that leads back. */
 function obligatory({ target, inverse }: Relation, depth: number): JsonObject {
   const relations = [...target.relations.values()].filter((relation) => relation.required && relation !== inverse);
   return present(relations.map((relation) => [relation.name, nestedExample(relation, depth + 1)] as const));

@@ -1,19 +1,19 @@
-/** What the document calls things: in ASCII, each name once, and the same for the same Model. */
+/** The names in the document: ASCII, unique, and the same for the same Model. */
 import { defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { nestedDemand } from '../model/bodies.ts';
 
 export interface SchemaNames {
-  /** A record as lists and requests to one record show it. */
+  /** A record at its own path, with its relations. */
   record(type: RecordType): string;
-  /** A record as other records show it: without its relations. */
+  /** A record inside another one, without its relations. */
   related(relation: Relation): string;
-  /** What a change may say of a record. */
+  /** A body that changes a record. */
   input(type: RecordType): string;
-  /** What a change may say of a record that a relation leads to. */
+  /** A related record in a body. */
   nestedInput(relation: Relation): string;
-  /** What is sent to make a record. */
+  /** A body that creates a record. */
   creation(type: RecordType): string;
   /** `BookShelf` */
   one(type: RecordType): string;
@@ -21,7 +21,7 @@ export interface SchemaNames {
   many(type: RecordType): string;
 }
 
-/** Schemas that every document has. */
+/** Names of the schemas that every document has. */
 const RESERVED = ['Problem', 'Fault'];
 
 export function createNames(): SchemaNames {
@@ -49,7 +49,7 @@ export function createNames(): SchemaNames {
   };
 }
 
-/** Gives each thing a name, when it is asked for first. */
+/** Assigns each thing a unique name on first use. */
 function namer(reserved: readonly string[]): (thing: string, wanted: string) => string {
   const known = new Map<string, string>();
   const taken = new Set(reserved);
@@ -61,7 +61,7 @@ function namer(reserved: readonly string[]): (thing: string, wanted: string) => 
   };
 }
 
-/** A name that nothing else has. */
+/** The wanted name, or with a number if it is taken. */
 export function free(wanted: string, taken: { has(name: string): boolean }): string {
   if (!taken.has(wanted)) return wanted;
   let number = 2;
@@ -69,7 +69,7 @@ export function free(wanted: string, taken: { has(name: string): boolean }): str
   return `${wanted}_${number}`;
 }
 
-/** Marks are dropped, other letters become their code points: generated clients make identifiers of these names. */
+/** Drops accents and replaces other letters by their code points: generated clients use these names as identifiers. */
 const ascii = (name: string): string =>
   name
     .normalize('NFKD')
@@ -83,7 +83,7 @@ export const oneInWords = ({ name }: RecordType): string => snakeCase(name).repl
 /** `book shelves`, for sentences. */
 export const manyInWords = ({ name }: RecordType): string => defaultPath(name).replaceAll('-', ' ');
 
-// References inside of the document.
+// References within the document.
 
 type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'requestBodies' | 'examples';
 
@@ -93,7 +93,7 @@ export const ref = (section: ComponentKind, name: string): JsonObject => ({ $ref
 
 const REFERENCE = /^#\/components\/(\w+)\/([\w.-]+)$/;
 
-/** The components that `root` needs, directly or through others: what nothing refers to is left out. */
+/** The components that `root` refers to, directly or through others. */
 export function needed(root: JsonValue, components: Components): JsonObject {
   const found = new Map<string, Set<string>>();
   const queue: JsonValue[] = [root];

@@ -1,4 +1,4 @@
-/** The operations of each type: how it is asked for, what is sent, what is answered. */
+/** The operations of each type, with their parameters, bodies and responses. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
@@ -26,7 +26,7 @@ const KINDS: readonly OperationKind[] = [
     method: 'get',
     id: (type, names) => `list${names.many(type)}`,
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
-    description: 'Answers the whole list, or one page of it where a limit is given. Filters are ANDed.',
+    description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
     shared: ['after', 'before', 'Prefer-Count', 'If-None-Match'],
     answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
   },
@@ -36,7 +36,7 @@ const KINDS: readonly OperationKind[] = [
     method: 'post',
     id: (type, names) => `create${names.one(type)}`,
     summary: (type) => `Add new ${oneInWords(type)}`,
-    description: 'Makes a record, with the records nested in it, all or nothing.',
+    description: 'Creates a record and the records nested in it, all or nothing.',
     shared: ['Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
@@ -50,7 +50,7 @@ const KINDS: readonly OperationKind[] = [
     method: 'get',
     id: (type, names) => `get${names.one(type)}`,
     summary: (type) => `Retrieve ${oneInWords(type)} by id`,
-    description: 'Answers one record, with its relations one level deep.',
+    description: 'Returns one record, with its relations one level deep.',
     shared: ['If-None-Match'],
     answers: (type, names) => ({
       200: recordAnswer(type, names, 'The record.', ['ETag']),
@@ -63,8 +63,7 @@ const KINDS: readonly OperationKind[] = [
     method: 'put',
     id: (type, names) => `update${names.one(type)}`,
     summary: (type) => `Update ${oneInWords(type)} by id`,
-    description:
-      'Changes the keys that the body holds; those it leaves out stay as they are. What GET answers can be sent back.',
+    description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
     shared: ['Prefer-Return'],
     body: (type, names) => changeBody(type, names, ['application/json']),
     answers: updateAnswers,
@@ -75,7 +74,7 @@ const KINDS: readonly OperationKind[] = [
     method: 'patch',
     id: (type, names) => `patch${names.one(type)}`,
     summary: (type) => `Change ${oneInWords(type)} by id`,
-    description: 'The same as PUT; inside of free JSON values it follows RFC 7396, where null removes a key.',
+    description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
     shared: ['Prefer-Return'],
     body: (type, names) => changeBody(type, names, ['application/merge-patch+json', 'application/json']),
     answers: updateAnswers,
@@ -86,7 +85,7 @@ const KINDS: readonly OperationKind[] = [
     method: 'delete',
     id: (type, names) => `delete${names.one(type)}`,
     summary: (type) => `Delete ${oneInWords(type)} by id`,
-    description: 'Deletes the record and what it owns, and answers the record as it was.',
+    description: 'Deletes the record and the records it owns, and returns the record as it was.',
     shared: ['Prefer-Return'],
     answers: (type, names) => ({
       200: recordAnswer(type, names, 'The record as it was.', ['Preference-Applied']),
@@ -95,7 +94,7 @@ const KINDS: readonly OperationKind[] = [
   },
 ];
 
-/** The methods of one of the two paths of a type. */
+/** The path item of one of the two paths of a type. */
 export function pathMethods(
   type: RecordType,
   path: OperationKind['path'],
@@ -146,10 +145,10 @@ const minimal = (description: string, headers: readonly HeaderName[]): JsonObjec
   headers: headersOf([...headers, 'Preference-Applied']),
 });
 
-/** Answers without a record: the same for every type. */
+/** Responses without a body: the same for every type. */
 export const EMPTY_RESPONSES: JsonObject = {
-  notModified: { description: 'What the client has is still the same.', headers: headersOf(['ETag']) },
-  created: minimal('The record was created; Location says where.', ['Location', 'ETag']),
+  notModified: { description: 'The client already has the current representation.', headers: headersOf(['ETag']) },
+  created: minimal('The record was created; Location is its path.', ['Location', 'ETag']),
   updated: minimal('The record was updated.', ['ETag']),
   deleted: minimal('The record was deleted.', []),
 };
@@ -171,7 +170,7 @@ function recordAnswer(
 function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
   const schema = { type: 'array', items: ref('schemas', names.record(type)) };
   return {
-    description: 'The records that match the filters, in the order asked for.',
+    description: 'The records that match the filters, in the requested order.',
     headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
     content: {
       'application/json': withExample(schema, 'A list of one record.', [recordExample(type)]),
@@ -179,7 +178,8 @@ function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
       'text/csv': {
         schema: {
           type: 'string',
-          description: 'Own fields alone, as RFC 4180 has it; no value is an empty cell, the empty text is "".',
+          description:
+            'Fields of the record without its relations (RFC 4180). Null is an empty cell, the empty text is "".',
         },
       },
     },

@@ -1,4 +1,4 @@
-/** The parameters that operations have in common: identifier, view, cursor, and request headers. */
+/** The parameters of all operations, and the headers of their responses. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { oneInWords } from './names.ts';
@@ -23,40 +23,48 @@ const headerParameter = (name: string, description: string, schema: JsonObject =
 
 /** The same for every type. */
 export const SHARED_PARAMETERS = {
-  after: query('after', 'The cursor of a `Link` header: the page behind it. Opaque, bound to order and filters.', {
-    schema: { type: 'string' },
-  }),
-  before: query('before', 'The cursor of a `Link` header: the page in front of it.', { schema: { type: 'string' } }),
+  after: query(
+    'after',
+    'A cursor from a `Link` header: returns the page after it. Opaque, and valid only with the same order and filters.',
+    {
+      schema: { type: 'string' },
+    },
+  ),
+  before: query('before', 'A cursor from a `Link` header: returns the page before it.', { schema: { type: 'string' } }),
   'If-None-Match': headerParameter(
     'If-None-Match',
-    'An entity tag of this URL: where it is still the same, the answer is 304.',
+    'An entity tag of this URL. If it is still current, the response is 304.',
   ),
   'If-Match': headerParameter(
     'If-Match',
-    'The entity tag that GET of this URL answered: where it differs now, the answer is 412.',
+    'The entity tag that GET of this URL returned. If it has changed since, the response is 412.',
   ),
   'If-Match-Required': {
     ...headerParameter(
       'If-Match',
-      'The entity tag that GET of this URL answered: where it differs now, the answer is 412.',
+      'The entity tag that GET of this URL returned. If it has changed since, the response is 412.',
     ),
     required: true,
     example: '*',
   },
   'Idempotency-Key': headerParameter(
     'Idempotency-Key',
-    'A text of your own for this request, such as a UUID: sent again under it, it is answered as before and makes nothing new.',
+    'A unique key for this request, such as a UUID. A retry with the same key returns the first response and creates nothing.',
     { type: 'string', minLength: 1, maxLength: 255 },
   ),
-  'X-Request-Id': headerParameter('X-Request-Id', 'Names this request in the log; it is answered again.', {
-    type: 'string',
-    maxLength: 128,
-  }),
-  'Prefer-Count': headerParameter('Prefer', '`count=none` leaves out X-Total-Count, which saves counting.', {
+  'X-Request-Id': headerParameter(
+    'X-Request-Id',
+    'An identifier for this request in the log; the response repeats it.',
+    {
+      type: 'string',
+      maxLength: 128,
+    },
+  ),
+  'Prefer-Count': headerParameter('Prefer', '`count=none` omits X-Total-Count, which saves counting.', {
     type: 'string',
     examples: ['count=none'],
   }),
-  'Prefer-Return': headerParameter('Prefer', '`return=minimal` answers 204 without the record.', {
+  'Prefer-Return': headerParameter('Prefer', '`return=minimal` returns 204 without the record.', {
     type: 'string',
     examples: ['return=minimal'],
   }),
@@ -79,7 +87,7 @@ const names = (name: string, description: string): JsonObject =>
     schema: { type: 'string' },
   });
 
-/** What of a record is shown; every operation has these. */
+/** `include`, `fields` and `variant`, which every operation takes. */
 export function viewParameters(type: RecordType): readonly JsonObject[] {
   const relations = [...type.relations.keys()];
   const asked = [...type.relations.values()].filter(({ shown }) => !shown).map(({ name }) => `\`${name}\``);
@@ -90,13 +98,13 @@ export function viewParameters(type: RecordType): readonly JsonObject[] {
       : [
           names(
             'include',
-            `The relations to show, instead of all on the first level${asked.length > 0 ? ` but ${asked.join(', ')}` : ''}: \`include=${relations.slice(0, 2).join(',')}\`. ` +
-              `Dots lead further, through at most ${MAX_INCLUDE_DEPTH} relations; an empty value shows none.`,
+            `The relations to show, instead of all on the first level${asked.length > 0 ? ` except ${asked.join(', ')}` : ''}: \`include=${relations.slice(0, 2).join(',')}\`. ` +
+              `Dots lead to relations of related records, up to ${MAX_INCLUDE_DEPTH} levels; an empty value shows none.`,
           ),
         ];
   return [
     ...include,
-    names('fields', `Only these fields are shown, the identifier besides: \`fields=${fields}\`.`),
+    names('fields', `The fields to show, in addition to the identifier: \`fields=${fields}\`.`),
     ...variantParameter(type),
   ];
 }
@@ -104,10 +112,10 @@ export function viewParameters(type: RecordType): readonly JsonObject[] {
 function variantParameter({ variants, defaultVariant }: RecordType): readonly JsonObject[] {
   if (variants.size === 1) return [];
   const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
-  return [query('variant', 'Which fields are shown, accepted, and filtered by.', { schema })];
+  return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
 }
 
-// The parameters of lists: page, order, and one for each value that a list can be filtered by.
+// The parameters of lists: page, order, and a filter for each value.
 
 export function listParameters(type: RecordType): readonly JsonObject[] {
   return [limit(type), orderBy(type), ...filters(type)];
@@ -124,7 +132,7 @@ const array = (name: string, description: string, schema: JsonObject, example: J
 });
 
 function limit({ maxLimit }: RecordType): JsonObject {
-  const description = `Two items: the offset of the first record, then how many records, at most ${maxLimit}. Without it the list is whole.`;
+  const description = `Two items: the offset of the first record, then the maximum number of records, up to ${maxLimit}. Without it, the whole list is returned.`;
   const items = { type: 'integer', minimum: 0 };
   return array('_cnd[limit]', description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, maxLimit)]);
 }
@@ -132,16 +140,16 @@ function limit({ maxLimit }: RecordType): JsonObject {
 function orderBy(type: RecordType): JsonObject {
   const namesParameter = [type.identifier.name, ...comparable(type).map(({ name }) => name)];
   const description =
-    'The order: a field, optionally followed by asc or desc; further fields in the same way. ' +
-    `Fields are ${namesParameter.join(', ')}, and those behind relations to one record, such as \`zone.name\`. ` +
-    'Records without a value come first ascending, last descending; the identifier breaks ties.';
+    'The order: fields, each optionally followed by asc or desc. ' +
+    `Fields are ${namesParameter.join(', ')}, and those of relations to one record, such as \`zone.name\`. ` +
+    'Records without a value come first in ascending order and last in descending order; the identifier breaks ties.';
   return array('_cnd[orderBy]', description, { items: { type: 'string' }, minItems: 1 }, [
     type.identifier.name,
     'desc',
   ]);
 }
 
-/** Fields of any variant: which of them a variant filters by, their descriptions say. */
+/** Fields of all variants: their descriptions name the variants that lack them. */
 const comparable = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter((field) => field.type.operators.length > 0);
 
@@ -177,7 +185,7 @@ function relationFilter({ name, target, description }: Relation): JsonObject {
   return filter(name, `${text}.`, INTEGER, integer.operators, 1);
 }
 
-/** Several operators are ANDed. The first example is no condition, so that forms begin with none. */
+/** A filter with any of its operators. The first example has no condition, so that forms start without one. */
 function filter(
   name: string,
   description: string,
@@ -211,7 +219,7 @@ const operand = (operator: OperatorName, value: JsonObject): JsonObject => {
   return { ...WANTED[wants](value), description };
 };
 
-// The headers of answers, by the name that the document has for them.
+// The headers of responses.
 
 const text = (description: string, example?: string): JsonObject => ({
   description,
@@ -221,29 +229,31 @@ const text = (description: string, example?: string): JsonObject => ({
 const always = (header: JsonObject): JsonObject => ({ ...header, required: true });
 
 export const HEADERS = {
-  'Cache-Control': always(text('A cache asks again each time.', 'no-cache')),
-  Vary: always(text('The request headers that decide about the answer.', 'Accept, Accept-Encoding, Prefer')),
-  'X-Request-Id': always(text('The name of the request: the one that was sent, or a new one.')),
-  ETag: text('The entity tag of this answer, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
+  'Cache-Control': always(text('Caches must revalidate before each reuse.', 'no-cache')),
+  Vary: always(text('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer')),
+  'X-Request-Id': always(text('The identifier of the request: the one that was sent, or a new one.')),
+  ETag: text('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
   Location: always(text('The path of the new record.', '/api/things/1')),
   'X-Total-Count': {
-    description: 'How many records match the filters, whatever the page; absent after Prefer: count=none.',
+    description: 'The number of records that match the filters on all pages; absent after Prefer: count=none.',
     schema: { type: 'integer', minimum: 0, examples: [42] },
   },
   Link: text(
-    'With a limit: the first, next and previous page (RFC 8288). The links stay right while records come and go.',
+    'With a limit: the first, next and previous page (RFC 8288). The links stay valid while records are added and deleted.',
     '</api/things?_cnd[limit]=0&_cnd[limit]=20>; rel="first"',
   ),
-  'Preference-Applied': text('The preferences that were followed (RFC 7240).', 'return=minimal'),
+  'Preference-Applied': text('The preferences that were applied (RFC 7240).', 'return=minimal'),
   'Retry-After': always({
-    description: 'Seconds after which another attempt is worth while.',
+    description: 'Seconds to wait before trying again.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   }),
-  Accept: text('The media types that a body here may have.', 'application/json'),
-  'Accept-Encoding': text('The encodings that a body here may have.', 'identity'),
-  'WWW-Authenticate': always(text('What is missing: a token, or one with more rights (RFC 6750).', 'Bearer')),
-  RateLimit: always(text('How many requests are left, and for how many seconds.', '"minute";r=0;t=42')),
-  'RateLimit-Policy': always(text('How many requests there are in so many seconds.', '"minute";q=1200;w=60')),
+  Accept: text('The media types that a request body may have here.', 'application/json'),
+  'Accept-Encoding': text('The encodings that a request body may have here.', 'identity'),
+  'WWW-Authenticate': always(text('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer')),
+  RateLimit: always(text('The number of requests left, and the seconds until the next window.', '"minute";r=0;t=42')),
+  'RateLimit-Policy': always(
+    text('The number of requests allowed per window, and its length in seconds.', '"minute";q=1200;w=60'),
+  ),
   'Accept-Patch': text('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
 } as const satisfies Readonly<Record<string, JsonObject>>;
 

@@ -1,4 +1,4 @@
-/** Answers to requests that are refused, or fail: of each operation, by status (RFC 9457). */
+/** The problem responses of each operation, by status (RFC 9457). */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
@@ -31,7 +31,7 @@ const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
   delete: [...ANY, ...ONE, ...WRITING],
 };
 
-/** Which problems an operation of a type can answer. */
+/** The problems that an operation of a type can return. */
 function problemCodes(operation: Operation, type: RecordType): readonly ProblemCode[] {
   const writes = operation === 'create' || operation === 'update';
   const changes = operation === 'update' || operation === 'delete';
@@ -47,7 +47,7 @@ function problemCodes(operation: Operation, type: RecordType): readonly ProblemC
   ];
 }
 
-/** Whether more rows than its own are touched when a record is deleted. */
+/** Whether deleting a record affects other rows. */
 const takesAlong = ({ referrers, relations }: RecordType): boolean =>
   referrers.some(({ reference }) => reference.onDelete !== 'restrict') ||
   [...relations.values()].some(({ link }) => link.at === 'join');
@@ -63,18 +63,18 @@ const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   forbidden: ['WWW-Authenticate'],
 };
 
-/** What does instead of a body that is refused for its media type, or for its encoding. */
+/** Headers of 415 by method: the media types and encodings that are accepted. */
 const INSTEAD: { readonly [method in string]?: readonly HeaderName[] } = {
   post: ['Accept', 'Accept-Encoding'],
   put: ['Accept', 'Accept-Encoding'],
   patch: ['Accept-Patch', 'Accept-Encoding'],
 };
 
-/** The responses that are problems. Those that are the same are one component: readers are slow where all is repeated. */
+/** The problem responses. Equal ones share a component: repeating them would slow down tools that read the document. */
 export interface ProblemResponses {
-  /** References, by status. */
+  /** References by status. */
   of(operation: Operation, method: string, type: RecordType): JsonObject;
-  /** What was referred to so far. */
+  /** Every response referred to so far. */
   all(): JsonObject;
 }
 
@@ -151,32 +151,34 @@ const text = (description: string): JsonObject => ({ type: 'string', description
 export const PROBLEM_SCHEMAS: JsonObject = {
   Problem: {
     type: 'object',
-    description: 'Why a request was refused, or failed (RFC 9457).',
+    description: 'Why a request was rejected or failed (RFC 9457).',
     required: ['type', 'title', 'status', 'detail', 'instance', 'message'],
     properties: {
       type: { type: 'string', format: 'uri', enum: CODES_KNOWN.map(urn), description: 'The kind of problem.' },
-      title: text('The kind of problem in words.'),
-      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the answer.' },
+      title: text('A short summary of the kind of problem.'),
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
       detail: text('What is wrong with this request.'),
       instance: text('The path of the request.'),
       message: text('The same as detail.'),
-      errors: { type: 'array', items: ref('schemas', 'Fault'), description: 'Every fault, with its place.' },
-      errorCount: { type: 'integer', minimum: 1, description: 'How many faults there are, where not all are listed.' },
+      errors: { type: 'array', items: ref('schemas', 'Fault'), description: 'Every error, with its location.' },
+      errorCount: { type: 'integer', minimum: 1, description: 'The total number of errors, if not all are listed.' },
     },
     additionalProperties: false,
   },
   Fault: {
     type: 'object',
     description:
-      'One fault of a request. Its place is a pointer into the body, a query parameter, a header, or a relation.',
+      'One error in a request. Its location is a pointer into the body, a parameter, a header, or a relation.',
     required: ['code', 'message'],
     properties: {
       pointer: text('JSON Pointer into the body (RFC 6901).'),
       parameter: text('The query or path parameter.'),
       header: text('The request header.'),
-      relation: text('The relation of the stored record, or the path of relations: nothing in the request names it.'),
-      code: text('A short word for the kind of fault.'),
-      message: text('The fault in words.'),
+      relation: text(
+        'The relation, or path of relations, of the stored record; used if nothing in the request refers to it.',
+      ),
+      code: text('A short code for the kind of error.'),
+      message: text('What is wrong, in words.'),
     },
     additionalProperties: false,
     oneOf: [
@@ -188,9 +190,9 @@ export const PROBLEM_SCHEMAS: JsonObject = {
   },
 };
 
-// What a body may reach: the records that it holds and writes, and those that go with what it deletes.
+// The records that a request may affect: those that its body writes, and those that are deleted along with others.
 
-/** Everything that leads on from the first ones, each once. */
+/** The transitive closure of `next`. */
 function closure(
   first: readonly RecordType[],
   next: (type: RecordType) => readonly RecordType[],
@@ -202,20 +204,20 @@ function closure(
 
 const relationsOf = ({ relations }: RecordType): readonly Relation[] => [...relations.values()];
 
-/** Types of the records that a body of this type may write. */
+/** Types whose records a body of this type may write. */
 const writtenWith = (type: RecordType): readonly RecordType[] =>
   closure([type], (one) => relationsOf(one).flatMap(({ nested, target }) => (nested === 'write' ? [target] : [])));
 
-/** Every relation that a body of this type may hold, at any depth. */
+/** Every relation that a body of this type may contain, at any depth. */
 const relationsWithin = (type: RecordType): readonly Relation[] => writtenWith(type).flatMap(relationsOf);
 
-/** Whether a body of this type may hold a value, or a link, that must be unique. */
+/** Whether a body of this type may contain a value or a link that must be unique. */
 const writesUnique = (type: RecordType): boolean =>
   writtenWith(type).some(
     ({ indexes, references }) => indexes.some(({ unique }) => unique) || references.some(({ unique }) => unique),
   );
 
-/** Whether records may be in the way of deleting one of these, or of what goes with it. */
+/** Whether `onDelete: restrict` can prevent the deletion of these records or of those deleted along with them. */
 const isRefused = (types: readonly RecordType[]): boolean =>
   closure(types, ({ referrers }) =>
     referrers.flatMap(({ type, reference }) => (reference.onDelete === 'cascade' ? [type] : [])),

@@ -1,11 +1,11 @@
-/** The schemas of answers: each type with its relations, one level deep, and each type as other records show it. */
+/** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
 import type { JsonObject } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
 import { ref, type SchemaNames } from './names.ts';
 import { nestedDemand, requiredKeys } from '../model/bodies.ts';
 import { withNull } from '../field-types/field-type.ts';
 
-/** By name. A record refers to those that its relations lead to, and these to none. */
+/** By name. The schema of a record refers to those of related records, which refer to no others. */
 export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
   const relations = [...type.relations.values()];
   const shown = relations.map((relation) => [relation.name, readRelationSchema(relation, names)] as const);
@@ -17,10 +17,10 @@ export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
 }
 
 function relatedSchema({ target, fields }: Relation): JsonObject {
-  return recordSchema(target, fields, {}, `${target.description || target.name}\n\nAs other records show it.`);
+  return recordSchema(target, fields, {}, `${target.description || target.name}\n\nAs shown inside other records.`);
 }
 
-/** What `fields`, `include` and `variant` leave out is an absent key, so that only the identifier is sure to be there. */
+/** Only the identifier is required: `fields`, `include` and `variant` can leave out every other key. */
 function recordSchema(type: RecordType, fields: readonly Field[], relations: JsonObject, text: string): JsonObject {
   const { identifier } = type;
   const shown = identifier.inRecord ? { [identifier.name]: identifierSchema(type) } : {};
@@ -36,15 +36,15 @@ function recordSchema(type: RecordType, fields: readonly Field[], relations: Jso
 function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject {
   const { name, description, target, toMany, required, shown } = relation;
   const related = ref('schemas', names.related(relation));
-  const asked = shown ? '' : `\n\nOnly where \`include\` or \`fields\` names it: \`include=${name}\`.`;
+  const asked = shown ? '' : `\n\nShown only if \`include\` or \`fields\` names it: \`include=${name}\`.`;
   const text = { description: (description === '' ? target.name : description) + asked };
   if (toMany) return { type: 'array', items: related, ...text };
   return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
 }
 
-// The schemas of bodies, as the validators have them: what a change may say of each type, and what makes a record.
+// The schemas of request bodies, in step with the validators: bodies that change a record, and bodies that create one.
 
-/** By name, those that relations take included. They refer to each other, to any depth. */
+/** By name, including related records. They refer to each other at any depth. */
 export function inputSchemas(type: RecordType, names: SchemaNames): JsonObject {
   const nested = [...type.relations.values()].map(
     (relation) => [names.nestedInput(relation), nestedSchema(relation, names)] as const,
@@ -52,19 +52,19 @@ export function inputSchemas(type: RecordType, names: SchemaNames): JsonObject {
   return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, allFields(type), names) };
 }
 
-/** Those of every variant: which of them a variant takes, its fields say. */
+/** The fields of all variants: their descriptions name the variants that lack them. */
 const allFields = ({ fields }: RecordType): readonly Field[] => [...fields.values()];
 
 function inputSchema(type: RecordType, fields: readonly Field[], names: SchemaNames): JsonObject {
   return {
     type: 'object',
-    description: `What a body may say of a ${type.name}. Keys that are left out stay as they are.`,
+    description: `A change of a ${type.name}. Keys that are left out stay as they are.`,
     properties: { ...identifierOf(type, writtenIdentifier(type)), ...properties(type, fields, names) },
     ...closed(type),
   };
 }
 
-/** A body that makes a record, with the defaults of what it leaves out. */
+/** A body that creates a record, with defaults. */
 export function creationSchema(type: RecordType, names: SchemaNames): JsonObject {
   const required = requiredKeys(type);
   const defaults = allFields(type).flatMap((field) =>
@@ -106,12 +106,12 @@ function writeRelationSchema(relation: Relation, names: SchemaNames): JsonObject
 
 function usage({ target, toMany, nested, owned, required }: Relation): string {
   const link = `{"${target.identifier.name}": 1} links a record`;
-  const made = nested === 'write' ? ', without an identifier one is made' : '';
-  if (toMany) return `The whole new set: ${link}${made}; one that is left out is ${owned ? 'deleted' : 'unlinked'}.`;
-  return `${link}${made}${required ? '' : ', null links none'}.`;
+  const created = nested === 'write' ? ', an object without an identifier creates one' : '';
+  if (toMany) return `The whole new set: ${link}${created}; records left out are ${owned ? 'deleted' : 'unlinked'}.`;
+  return `${link}${created}${required ? '' : ', null removes the link'}.`;
 }
 
-/** A related record: with an identifier it is linked, without one it is made, or must not be. */
+/** A related record: linked with an identifier, created without one if the relation allows it. */
 function nestedSchema(relation: Relation, names: SchemaNames): JsonObject {
   const { target, fields } = relation;
   const demand = nestedDemand(relation);
@@ -123,11 +123,11 @@ function nestedSchema(relation: Relation, names: SchemaNames): JsonObject {
   return { ...schema, required: [name], properties: { ...properties(target, fields, names), ...link.properties } };
 }
 
-// The JSON Schemas of what stands in records: fields and identifiers, with all that their descriptors say.
+// The JSON Schemas of fields and identifiers, with everything that the descriptors declare.
 
 const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 
-/** A value of the field, as it is read and as it is written. */
+/** A value of the field, in requests and responses. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   const { examples, readOnly, nullable, sensitive } = field;
   const schema = field.type.schema(field);
@@ -149,10 +149,10 @@ function fieldDescription(field: Field, type: RecordType): string {
   const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
     description === '' ? `${capitalized(name)}: ${expected}` : description,
-    ...(unique ? ['No two records have the same'] : []),
-    ...(readOnly ? ['Set by the service; a body may repeat it, but not change it'] : []),
-    ...(field.type.keepsText ? ['Kept as the JSON text that was sent, without white space between tokens'] : []),
-    ...(sensitive ? ['Confidential: the service never logs it'] : []),
+    ...(unique ? ['Unique'] : []),
+    ...(readOnly ? ['Read-only: a body may repeat the value, but not change it'] : []),
+    ...(field.type.keepsText ? ['Stored as the JSON text that was sent, without white space between tokens'] : []),
+    ...(sensitive ? ['Sensitive: never logged'] : []),
     ...(lacking.length === 0 ? [] : [`Not in variant ${lacking.map((variant) => variant.name).join(', ')}`]),
   ];
   return `${sentences.join('. ')}.`.replace(/\.\.$/, '.');
@@ -160,7 +160,7 @@ function fieldDescription(field: Field, type: RecordType): string {
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The identifier of a record that is there. */
+/** The identifier of an existing record. */
 const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
   type: 'integer',
   minimum: 1,
@@ -169,12 +169,12 @@ const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
   examples: [1],
 });
 
-/** In bodies that change a record: null says nothing. */
+/** In bodies that change a record: null counts as absent. */
 const writtenIdentifier = (type: RecordType): JsonObject => withNull(identifierSchema(type));
 
-/** In bodies that make a record. */
+/** In bodies that create a record. */
 const chosenIdentifier = (type: RecordType): JsonObject => ({
   ...writtenIdentifier(type),
   maximum: MAX_GIVEN_IDENTIFIER,
-  description: `${type.identifier.description}. Usually left out; one that is free may be chosen`,
+  description: `${type.identifier.description}. Usually left out; an unused one may be chosen`,
 });

@@ -1,6 +1,6 @@
-/** Sets of code points: what one place of a pattern takes. Texts are well-formed, so that surrogates stand in none. */
+/** Sets of code points that one position of a pattern accepts. Texts are well-formed, so sets never need surrogates. */
 
-/** Ordered, and neither overlapping nor adjacent. */
+/** Sorted ranges that neither overlap nor touch. */
 export type CodePoints = readonly (readonly [first: number, last: number])[];
 
 const LAST = 0x10_ffff;
@@ -61,7 +61,7 @@ const SPACE: CodePoints = [
   [0xfe_ff, 0xfe_ff],
 ];
 
-/** What the escapes of ECMA-262 stand for, and the dot. */
+/** The character class escapes of ECMA-262, and the dot. */
 export const NAMED: Readonly<Record<string, CodePoints>> = {
   d: DIGITS,
   D: complement(DIGITS),
@@ -74,7 +74,7 @@ export const NAMED: Readonly<Record<string, CodePoints>> = {
 
 const properties = new Map<string, CodePoints>();
 
-/** Of `\p{…}` or `\P{…}`, as this version of Node.js knows Unicode: found by asking it about each code point. */
+/** The set of `\p{…}` or `\P{…}` in this Node.js version's Unicode, found by testing every code point. */
 export function propertyOf(escape: string): CodePoints {
   const known = properties.get(escape);
   if (known) return known;

@@ -1,7 +1,7 @@
 /**
- * Patterns of descriptors, in time that grows with the length of the text alone. They mean what ECMA-262 says (flag `u`):
- * each place of a pattern is handed to RE2 as the code points that it takes, so that no other meaning of a word of RE2 is
- * left. A pattern that RegExp decides in linear time as well is left to it, which is some fifty times as fast.
+ * Matches the patterns of descriptors in time linear in the length of the text. They have the meaning of ECMA-262 (flag
+ * `u`): RE2 gets each position as a set of code points, so that none of its own classes is used. Patterns that RegExp
+ * matches in linear time too are left to RegExp, which is about fifty times as fast.
  */
 import { RE2JS } from 're2js';
 import { areDisjoint, type CodePoints, NO_CODE_POINTS, union } from './code-points.ts';
@@ -9,24 +9,24 @@ import { parsePattern, PatternFault, type PatternPart } from './parse.ts';
 
 interface Matcher {
   test(text: string): boolean;
-  /** By which Ajv tells one from another. */
+  /** Ajv uses it as a cache key. */
   toString(): string;
 }
 
-/** What a text must match from its beginning, or must not. */
+/** A part that the text must match, or must not. */
 interface LookaheadTest {
   readonly part: PatternPart;
   readonly negative: boolean;
 }
 
-/** Characters that RegExp is given: it keeps a stack of the ways to go back. */
+/** Maximum characters for RegExp: on longer texts it may exhaust its backtracking stack. */
 const MAX_NATIVE = 65_536;
 const MAX_LENGTH = 1000;
-/** Steps for one text: with few states to remember they take some nanoseconds each, with many thirty. */
+/** Maximum steps for one text. A step takes a few nanoseconds with few states, about thirty with many. */
 const MAX_STEPS = 100_000_000;
 const ANY_LENGTH = 1_048_576;
 
-/** Throws a PatternFault where `check` would have refused the pattern. */
+/** Throws a PatternFault if the pattern is not supported (`patternFault` says so earlier, with a reason). */
 export function compilePattern(text: string, maxNative = MAX_NATIVE): Matcher {
   const demands = demandsOf(parsePattern(text));
   const native = isSimple(demands) ? new RegExp(text, 'u') : undefined;
@@ -41,7 +41,7 @@ export function compilePattern(text: string, maxNative = MAX_NATIVE): Matcher {
   };
 }
 
-/** Why a pattern is not taken for texts of this many characters, and what to do; undefined where it is. */
+/** Why a pattern is not supported for texts of this many characters, and what to do; undefined if it is supported. */
 export function patternFault(text: string, maxLength = ANY_LENGTH): string | undefined {
   if (text.length > MAX_LENGTH) return `it has ${text.length} characters; a pattern has at most ${MAX_LENGTH}`;
   try {
@@ -51,7 +51,7 @@ export function patternFault(text: string, maxLength = ANY_LENGTH): string | und
     return `it takes up to ${steps} steps for each character; declare a maxLength of at most ${Math.floor(MAX_STEPS / steps)}`;
   } catch (error) {
     if (error instanceof PatternFault) return error.message;
-    // What no regular expression is has been reported by the grammar.
+    // The grammar has already reported an invalid regular expression.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -63,7 +63,7 @@ const isSimple = (demands: readonly LookaheadTest[]): boolean =>
 const isAnchored = (part: PatternPart): boolean => part.kind === 'sequence' && isStart(part.parts[0]);
 const isStart = (part: PatternPart | undefined): boolean => part?.kind === 'place' && part.sign === '^';
 
-/** Lookaheads at the beginning of a text are demands of their own: `^(?=A)(?!B)C` is ^A, not ^B, and ^C. */
+/** Lookaheads at the start become tests of their own: `^(?=A)(?!B)C` is ^A, not ^B, and ^C. */
 function demandsOf(pattern: PatternPart): readonly LookaheadTest[] {
   if (pattern.kind !== 'sequence' || !isStart(pattern.parts[0])) return [{ part: pattern, negative: false }];
   const [start, ...others] = pattern.parts as readonly [PatternPart, ...PatternPart[]];
@@ -87,9 +87,7 @@ function programOf({ part }: LookaheadTest): RE2JS {
   try {
     return RE2JS.compile(text);
   } catch {
-    throw new PatternFault(
-      'its parts repeat each other more than 1000 times; limit the text by minLength and maxLength',
-    );
+    throw new PatternFault('its nested repetitions exceed 1000; limit the length with minLength and maxLength instead');
   }
 }
 
@@ -103,7 +101,7 @@ function inRe2(part: PatternPart): string {
   if (part.kind === 'repeat')
     return `(?:${inRe2(part.part)}){${part.min},${part.max === Infinity ? '' : String(part.max)}}`;
   throw new PatternFault(
-    'it looks ahead (?= or (?! in another place than at its beginning; move each lookahead directly behind a leading ^, as in ^(?=.*[0-9])[a-z0-9]+$',
+    'it has a lookahead (?= or (?! that is not at its start; move each lookahead directly after a leading ^, as in ^(?=.*[0-9])[a-z0-9]+$',
   );
 }
 
@@ -116,10 +114,10 @@ function classOf(set: CodePoints): string {
 
 const point = (code: number): string => `\\x{${code.toString(16)}}`;
 
-// Whether the next character of a text always says alone how a pattern goes on. Such a pattern is linear in RegExp too:
-// where it fails, every way that RegExp goes back to fails at its first character.
+// Whether the next character always decides alone how a pattern continues. RegExp matches such a pattern in linear time
+// too: every alternative that it backtracks to fails at its first character.
 
-/** `follow`: what may come behind the part. */
+/** `follow`: what may come after the part. */
 export function isPredictable(part: PatternPart, follow: CodePoints = NO_CODE_POINTS): boolean {
   if (part.kind === 'one' || part.kind === 'place') return true;
   if (part.kind === 'lookahead') return isPredictable(part.part);
@@ -144,7 +142,7 @@ function isPredictableRepeat(
   return isPredictable(part, max > 1 ? union([startOf(part), follow]) : follow);
 }
 
-/** What a sequence can begin with, if `follow` comes behind it. */
+/** The characters that a sequence followed by `follow` can start with. */
 function firstOf(parts: readonly PatternPart[], follow: CodePoints): CodePoints {
   const end = parts.findIndex((part) => !isEmptyable(part));
   if (end < 0) return union([...parts.map(startOf), follow]);
@@ -158,7 +156,7 @@ function startOf(part: PatternPart): CodePoints {
   return part.kind === 'repeat' ? startOf(part.part) : NO_CODE_POINTS;
 }
 
-/** Whether it may match without taking a character. */
+/** Whether the part may match the empty text. */
 function isEmptyable(part: PatternPart): boolean {
   if (part.kind === 'one') return false;
   if (part.kind === 'sequence') return part.parts.every(isEmptyable);

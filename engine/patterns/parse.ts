@@ -1,7 +1,7 @@
-/** The text of a pattern (ECMA-262, flag `u`) -> its parts. What no engine can decide in linear time is refused by name. */
+/** Parses a pattern (ECMA-262, flag `u`). Constructs that cannot be matched in linear time are rejected by name. */
 import { type CodePoints, complement, NAMED, NO_CODE_POINTS, propertyOf, union } from './code-points.ts';
 
-/** A pattern that is not taken: the message says why, and what to write instead. */
+/** A pattern that is not supported: the message says why, and what to write instead. */
 export class PatternFault extends Error {}
 
 export type PatternPart =
@@ -11,17 +11,17 @@ export type PatternPart =
   | { readonly kind: 'repeat'; readonly part: PatternPart; readonly min: number; readonly max: number }
   | { readonly kind: 'lookahead'; readonly part: PatternPart; readonly negative: boolean };
 
-/** Times that a part may be repeated, as RE2 has it. */
+/** RE2's limit for counted repetitions. */
 const MAX_TIMES = 1000;
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, '0': 0 };
 
-/** Throws a PatternFault, or the SyntaxError of RegExp. */
+/** Throws a PatternFault, or the SyntaxError of RegExp if the pattern is invalid. */
 export function parsePattern(text: string): PatternPart {
   void new RegExp(text, 'u');
   return createParser([...text]).choice();
 }
 
-/** RegExp has said that the text is well-formed: nothing is missing here. */
+/** RegExp has already accepted the text, so there are no syntax errors to handle. */
 function createParser(signs: readonly string[]): { choice(): PatternPart } {
   let place = 0;
 
@@ -60,7 +60,7 @@ function createParser(signs: readonly string[]): { choice(): PatternPart } {
     const [min, max] = times;
     if (min > MAX_TIMES || (max > MAX_TIMES && max !== Infinity))
       throw new PatternFault(
-        `it repeats a part more than ${MAX_TIMES} times; limit the text by minLength and maxLength`,
+        `it repeats a part more than ${MAX_TIMES} times; limit the length with minLength and maxLength instead`,
       );
     return { kind: 'repeat', part, min, max };
   }
@@ -84,18 +84,20 @@ function createParser(signs: readonly string[]): { choice(): PatternPart } {
     if (sign !== '\\') return one(single(codeOf(sign)));
     if (peek() === 'b' || peek() === 'B') return { kind: 'place', sign: `\\${signs[place++] ?? ''}` };
     if (/[1-9k]/.test(peek()))
-      throw new PatternFault('it refers back to a group (\\1, \\k<name>), which takes too long');
+      throw new PatternFault('it has a backreference (\\1, \\k<name>), which cannot be matched in linear time');
     return one(escaped());
   }
 
   function group(): PatternPart {
     if (looksAt('?<=') || looksAt('?<!'))
-      throw new PatternFault('it looks behind (?<= or (?<!, which is not supported; name what stands before instead');
+      throw new PatternFault(
+        'it has a lookbehind (?<= or (?<!, which is not supported; match the preceding text itself instead',
+      );
     const negative = looksAt('?!');
     const isLookahead = take('?=') || take('?!');
     if (!isLookahead && take('?<')) until('>');
     else if (!isLookahead && looksAt('?') && !take('?:'))
-      throw new PatternFault('it changes flags inside (?i: and the like; write both cases instead, as [Aa] does');
+      throw new PatternFault('it changes flags inside, as with (?i:; write both cases instead, as in [Aa]');
     const part = choice();
     take(')');
     return isLookahead ? { kind: 'lookahead', part, negative } : part;
@@ -122,7 +124,7 @@ function createParser(signs: readonly string[]): { choice(): PatternPart } {
     return take('b') ? single(8) : escaped();
   }
 
-  /** Behind a backslash. */
+  /** After a backslash. */
   function escaped(): CodePoints {
     const sign = peek();
     place += 1;
@@ -142,7 +144,7 @@ function createParser(signs: readonly string[]): { choice(): PatternPart } {
     return Number.parseInt(signs.slice(place - digits, place).join(''), 16);
   }
 
-  /** Two escapes that are the halves of one character are that character. */
+  /** `\uD83D\uDE00`: a surrogate pair is one character. */
   function unit(): number {
     const code = hexadecimal(4);
     const isPair = code >= 0xd800 && code <= 0xdbff && /^\\u[dD][c-fC-F]/.test(signs.slice(place, place + 4).join(''));

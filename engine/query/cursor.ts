@@ -81,7 +81,7 @@ export function resolveCursor(
   const direction = after === undefined ? 'before' : 'after';
   const complain = complainAbout(faults, direction);
   if (after !== undefined && before !== undefined)
-    return complain('contradiction', 'Use either after or before, not both');
+    return complain('contradiction', 'Give either after or before, not both');
   if (query.limit === undefined)
     return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
   if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);

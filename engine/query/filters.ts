@@ -24,7 +24,7 @@ export function resolveFilters(
   if (!first) return NO_FILTERS;
   const groups = [...Map.groupBy(parameters, ({ steps = [] }) => steps.slice(0, 2).join(']['))];
   if (groups.length > maxFilters)
-    complainAbout(faults, first.key)('too-many', `A list has at most ${maxFilters} filters`);
+    complainAbout(faults, first.key)('too-many', `A list can have at most ${maxFilters} filters`);
   return groups.slice(0, maxFilters).flatMap(([, group]) => resolveFilter(group, names, faults) ?? []);
 }
 
@@ -43,7 +43,7 @@ function resolveFilter(parameters: readonly Parameter[], names: PathNames, fault
 
 function resolveOperator({ name, field }: Path, text: string, complain: Complain): Operator | undefined {
   const { operators: known, name: type } = field?.type ?? integer;
-  if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by a field of type ${type}`);
+  if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by fields of type ${type}`);
   const operator = operatorsByName.get(text);
   if (operator && known.includes(operator.name)) return operator;
   const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
@@ -72,14 +72,14 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
 
 function single([parameter, ...others]: readonly Parameter[], complain: Complain): string | undefined {
   if (others.length > 0)
-    return complain('repeated', `The key is given twice; to match any of several values, use [${operators.in.name}]`);
+    return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
   if (!parameter?.steps || parameter.steps.length > 2)
     return complain('malformed-filter', 'Nothing can follow the operator of a filter');
   return parameter.value;
 }
 
 /** Problems are logged by clients and proxies. */
-const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'What was given' : quote(text));
+const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'The given value' : quote(text));
 
 function parse(path: Path, text: string, complain: Complain): JsonValue | undefined {
   const { name, field } = path;
@@ -89,7 +89,7 @@ function parse(path: Path, text: string, complain: Complain): JsonValue | undefi
   const hint = text === '' ? `; to find records without a value, use _cnd[${name}][${operators.null.name}]=true` : '';
   return complain(
     'invalid-value',
-    `${said(path, text)} cannot be a value of "${name}", expected ${type.expected(shape)}${hint}`,
+    `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`,
   );
 }
 
@@ -108,7 +108,7 @@ export interface WireItem {
 }
 
 type Form = 'repeated' | 'brackets' | 'indices';
-const FORMS = 'Repeat the key, or add [] to each, or [0], [1] …';
+const FORMS = 'Repeat the key, or append [] to each, or [0], [1] …';
 const INDEX = /^(?:0|[1-9]\d{0,5})$/;
 
 /** How one item is written after the first `depth` steps of its key; undefined where it is no item of an array. */
@@ -126,7 +126,7 @@ export function wireArray(parameters: readonly Parameter[], depth: number, compl
     if (!form) return complain('malformed-array', `${quote(parameter.key)} is not an item of a list. ${FORMS}`);
     forms.add(form);
   }
-  if (forms.size > 1) return complain('mixed-forms', `The items of a list must all be written the same way. ${FORMS}`);
+  if (forms.size > 1) return complain('mixed-forms', `Write all items of a list in the same way. ${FORMS}`);
   return forms.has('indices')
     ? byIndex(parameters, depth, complain)
     : { indexed: false, items: inSequence(parameters) };

@@ -60,25 +60,25 @@ const comparing = (name: OperatorName, sign: string, description: string): Opera
 
 export const operators: Readonly<Record<OperatorName, Operator>> = {
   eq: comparing('eq', '=', 'Equal to the value.'),
-  ne: comparing('ne', 'is distinct from', 'Not equal to the value; records without a value are found too.'),
+  ne: comparing('ne', 'is distinct from', 'Not equal to the value; also finds records without a value.'),
   lt: comparing('lt', '<', 'Less than the value.'),
   lte: comparing('lte', '<=', 'Less than or equal to the value.'),
   gt: comparing('gt', '>', 'Greater than the value.'),
   gte: comparing('gte', '>=', 'Greater than or equal to the value.'),
   in: {
     name: 'in',
-    description: `Equal to one of the values; the key is repeated for each, at most ${MAX_IN_VALUES} times.`,
+    description: `Equal to one of the values; repeat the key for each, at most ${MAX_IN_VALUES} times.`,
     wants: 'values',
     count: (value) => many(value).length,
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
     operands: many,
     excess: (value) =>
-      many(value).length > MAX_IN_VALUES ? `At most ${MAX_IN_VALUES} values can be given` : undefined,
+      many(value).length > MAX_IN_VALUES ? `A list of values can have at most ${MAX_IN_VALUES} values` : undefined,
     perByte: 0,
   },
   like: {
     name: 'like',
-    description: 'Matches the whole text: * stands for any run of characters, ASCII letters compare without case.',
+    description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
     wants: 'value',
     count: (value) => longSegments(String(value)),
     condition: (column, segments, like) =>
@@ -118,6 +118,6 @@ const folded = (text: string): string =>
   text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).replace(/\*+/g, '*');
 
 function patternExcess(text: string): string | undefined {
-  if (text.length > MAX_PATTERN_LENGTH) return `A pattern has at most ${MAX_PATTERN_LENGTH} characters`;
-  return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern has at most ${MAX_WILDCARDS} *` : undefined;
+  if (text.length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
+  return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
 }

@@ -23,7 +23,7 @@ export function resolveOrder(parameters: readonly Parameter[], names: PathNames,
   }
   const beyond = terms[MAX_ORDER_TERMS];
   if (beyond)
-    complainAbout(faults, beyond.field.key)('too-many', `A list is ordered by at most ${MAX_ORDER_TERMS} fields`);
+    complainAbout(faults, beyond.field.key)('too-many', `A list can be ordered by at most ${MAX_ORDER_TERMS} fields`);
   return withTieBreak(names.type, order);
 }
 
@@ -105,7 +105,7 @@ function inPairs(parameters: readonly Parameter[], complain: Complain): readonly
     value: place,
   }));
   const ordered = wireArray(places, 1, complain);
-  if (ordered && !ordered.indexed) return complain('malformed-array', `The pairs lack their indices. ${PAIRS}`);
+  if (ordered && !ordered.indexed) return complain('malformed-array', `The pairs have no indices. ${PAIRS}`);
   return ordered?.items.flatMap(({ parameter }) => onePair(pairs.get(parameter.value) ?? [], complain) ?? []);
 }
 
@@ -113,5 +113,5 @@ function onePair(parameters: readonly Parameter[], complain: Complain): readonly
   const items = inOrder(parameters, 2, complain);
   const kinds = items?.map((item) => (directionOf(item) === undefined ? 'field' : 'direction')).join(' ');
   if (kinds === undefined || kinds === 'field' || kinds === 'field direction') return items;
-  return complain('malformed-array', `Each pair is a field and, if wanted, asc or desc. ${PAIRS}`);
+  return complain('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`);
 }

@@ -67,7 +67,7 @@ function rawBytes(text: string): string {
 
 function undecodable(piece: string, key: string | undefined): Fault {
   const parameter = key ?? piece.split('=', 1)[0] ?? piece;
-  const message = `"${piece.slice(0, 60)}" cannot be decoded: every % must begin two hexadecimal digits, and all bytes together UTF-8 without U+0000`;
+  const message = `"${piece.slice(0, 60)}" cannot be decoded: two hexadecimal digits must follow each %, and the bytes must be UTF-8 without U+0000`;
   return { parameter, code: 'malformed', message };
 }
 

@@ -89,7 +89,7 @@ const ONE_VALUE: Way<PathPlace, Path> = {
     if (toMany)
       return complain(
         'to-many',
-        `"${name}" of ${type.name} holds many records; a path can only lead through a single one`,
+        `"${name}" of ${type.name} leads to many records; a path can only follow relations to one record`,
       );
     if (relations.length === MAX_INCLUDE_DEPTH) return complain('too-deep', TOO_DEEP);
     const { defaultVariant: variant, fields } = target;
@@ -104,7 +104,7 @@ const ONE_VALUE: Way<PathPlace, Path> = {
   relationsOf: toOneNames,
 };
 
-const TOO_DEEP = `A path leads through at most ${MAX_INCLUDE_DEPTH} relations`;
+const TOO_DEEP = `A path can follow at most ${MAX_INCLUDE_DEPTH} relations`;
 
 function pathTo({ type, relations }: Pick<PathPlace, 'type' | 'relations'>, field: Field | undefined): Path {
   const last = field?.name ?? type.identifier.name;
@@ -133,7 +133,7 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
   for (const { path } of filters) addRelations(path, joined);
   for (const { path } of order) addRelations(path, joined);
   if (joined.size <= MAX_JOINED) return;
-  complainAbout(faults, '_cnd')('too-many', `Filters and order lead through at most ${MAX_JOINED} relations`);
+  complainAbout(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
 }
 
 function addRelations({ relations }: Path, joined: Set<string>): void {

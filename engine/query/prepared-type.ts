@@ -120,8 +120,8 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
 
 function refuse({ key, steps }: Parameter, { conditions, spellings }: AcceptedParameters, faults: Fault[]): void {
   const complain = complainAbout(faults, key);
-  if (steps && !conditions) complain('unknown-parameter', `${quote(key)} is a parameter for lists only`);
-  else complain('unknown-parameter', `${quote(key)} is not a parameter here`, () => suggestion(key, spellings));
+  if (steps && !conditions) complain('unknown-parameter', `${quote(key)} can only be used with lists`);
+  else complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => suggestion(key, spellings));
 }
 
 /** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */
@@ -138,7 +138,7 @@ type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
 const WHOLE: ListRange = Object.freeze({ offset: 0, limit: undefined });
 
 const USAGE =
-  '_cnd[limit] takes two items, first the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20 (only a limit: _cnd[limit][1]=20)';
+  '_cnd[limit] takes the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20 (a limit alone: _cnd[limit][1]=20)';
 
 export function resolveLimit(parameters: readonly Parameter[], maxLimit: number, faults: Fault[]): ListRange {
   const [first] = parameters;
@@ -163,5 +163,5 @@ function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = In
   if (!/^\d+$/.test(item.value) || !Number.isSafeInteger(number)) {
     return complain('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${USAGE}`);
   }
-  return number > greatest ? complain('limit-too-large', `The limit of this list is at most ${greatest}`) : number;
+  return number > greatest ? complain('limit-too-large', `The largest limit of this list is ${greatest}`) : number;
 }

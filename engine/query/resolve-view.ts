@@ -17,7 +17,7 @@ export function resolveVariant(prepared: PreparedType, name: string | undefined,
   else
     complain(
       'unknown-variant',
-      `${type.name} has no variant ${quote(name ?? '')}, only ${[...variants.keys()].join(', ')}`,
+      `${type.name} has no variant ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`,
     );
   // Everything else is read as if no field were missing, so that no faults follow from this one.
   return prepareVariant(type, { name: '', fields: [...type.fields.values()] }, limits);
@@ -46,7 +46,7 @@ function makeView(
   const view = createView(type, variant, included, named);
   if (countRelations(view) > limits.maxIncludes) {
     const complain = complainAbout(faults, included ? 'include' : 'fields');
-    complain('too-many', `At most ${limits.maxIncludes} relations are shown`);
+    complain('too-many', `A request can show at most ${limits.maxIncludes} relations`);
     return fallback;
   }
   views.set(text, view);
@@ -89,7 +89,7 @@ const NAMED: Way<FieldsPlace, void> = {
     if (depth === MAX_INCLUDE_DEPTH) return tooDeep(path, complain);
     const shown = included?.relations.get(relation);
     if (included && !shown)
-      return complain('not-included', `${quote(path)} leads through "${relation.name}", which include does not show`);
+      return complain('not-included', `${quote(path)} leads through "${relation.name}", which is not in include`);
     const next = naming.relations.get(relation) ?? nothing();
     naming.relations.set(relation, next);
     const { target: type, fields } = relation;
@@ -149,7 +149,7 @@ const INCLUDED: Way<IncludePlace, void> = {
     type.fields.has(name)
       ? complain(
           'unknown-relation',
-          `"${name}" of ${type.name} is a field, not a relation; fields are chosen with fields=`,
+          `"${name}" of ${type.name} is a field, not a relation; use fields= to choose fields`,
         )
       : unknownRelation(type, name, INCLUDED, complain),
   relationsOf: relationNames,

@@ -80,7 +80,7 @@ function claimValues(
     const claim = { value, text: raw?.get(key)?.text, pointer: `${pointer}/${escapeStep(key)}` };
     const first = known.get(key);
     if (!first) known.set(key, claim);
-    else if (!sameValue(first, claim)) contradict(faults, first, claim, 'two values');
+    else if (!sameValue(first, claim)) contradict(faults, first, claim, 'different values');
   }
 }
 
@@ -117,7 +117,7 @@ function claimLink({ links, faults }: Claims, reference: Reference, claim: LinkC
   const known = within(links, reference);
   const first = known.get(claim.child);
   if (!first) known.set(claim.child, claim);
-  else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'two links');
+  else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'different links');
 }
 
 function claimSet(
@@ -128,7 +128,7 @@ function claimSet(
 ): void {
   const first = known.get(owner);
   if (!first) known.set(owner, claim);
-  else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'two contents');
+  else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'different related records');
 }
 
 /** A record that names its parent is in the parent's set; where a parent has one child, no other names it. */
@@ -145,8 +145,8 @@ function compareWithSets(
     const other = reference.unique ? only.get(parent) : undefined;
     // Where the parent says whom it has, others are compared with that, not with one another.
     if (set) {
-      if (!mayHold(set, child)) contradict(faults, set, link, 'two contents');
-    } else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'two contents');
+      if (!mayHold(set, child)) contradict(faults, set, link, 'different related records');
+    } else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'different related records');
     only.set(parent, other ?? link);
   }
 }
@@ -161,7 +161,7 @@ function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Me
     for (const [owner, claim] of here)
       for (const member of claim.members) {
         const back = there.get(member);
-        if (back && !mayHold(back, owner)) contradict(faults, claim, back, 'two contents');
+        if (back && !mayHold(back, owner)) contradict(faults, claim, back, 'different related records');
       }
 }
 
@@ -194,7 +194,7 @@ function contradict(faults: Fault[], one: Placed, other: Placed, what: string): 
 const contradiction = (pointer: string, other: string, what: string): Fault => ({
   pointer,
   code: 'contradiction',
-  message: `${pointer} and ${other} give one record ${what}: leave one of them out, or make them agree`,
+  message: `${pointer} and ${other} give the same record ${what}; leave one out, or make them agree`,
 });
 
 function within<K, I, V>(maps: Map<K, Map<I, V>>, key: K): Map<I, V> {

@@ -6,6 +6,8 @@ import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation, type 
 
 /** What a value must be: read when a fault is put into words. */
 export const EXPECTED = 'x-expected';
+/** The relation that can only link here: read when its identifier is missing. */
+export const LINK_ONLY = 'x-link-only';
 /** The value must fit the shared schema of this name. No $ref: Ajv would compile all types that hang together at once. */
 export const RECORD = 'x-record';
 
@@ -87,7 +89,7 @@ function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
 function relationSchema(relation: Relation): JsonObject {
   const { toMany, required } = relation;
   const record = nestedSchema(relation);
-  if (toMany) return { type: 'array', items: record, [EXPECTED]: 'an array: the whole new set' };
+  if (toMany) return { type: 'array', items: record, [EXPECTED]: 'an array with the whole new set' };
   if (required) return record;
   return { type: ['object', 'null'], if: { type: 'object' }, then: record, [EXPECTED]: `${hint(relation)}, or null` };
 }
@@ -103,7 +105,7 @@ function nestedSchema(relation: Relation): JsonObject {
     required: [identifier.name],
     properties: { [identifier.name]: { type: 'integer', [EXPECTED]: IDENTIFIER_TEXT } },
   };
-  if (demand === 'link') return { ...record, ...linked };
+  if (demand === 'link') return { ...record, ...linked, [LINK_ONLY]: relation.name };
   return demand === 'nothing' ? record : { ...record, if: linked, else: { required: demand } };
 }
 

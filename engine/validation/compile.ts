@@ -5,7 +5,7 @@ import { inDocumentOrder } from '../document-order.ts';
 import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
-import { createSchema, EXPECTED, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
+import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { mentionsIn, otherIdentifier } from './mentions.ts';
 import type { Fault } from '../problem.ts';
@@ -18,7 +18,7 @@ import type { Diagnostic } from '../diagnostic.ts';
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   const types = [...model.types.values()];
-  ajv.addVocabulary([EXPECTED]);
+  ajv.addVocabulary([EXPECTED, LINK_ONLY]);
   const errorsWithin: WeakMap<object, readonly ErrorObject[]> = new WeakMap();
   addRecordKeyword(ajv, new Map(types.flatMap(sharedSchemas)), errorsWithin);
 

@@ -3,7 +3,7 @@ import type { ErrorObject } from 'ajv';
 import { escapeStep } from '../json.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import { EXPECTED, RECORD } from './body-schema.ts';
+import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
 
 type Wording = (error: ErrorObject, index: number) => Fault | undefined;
 
@@ -21,9 +21,14 @@ const wordings: Readonly<Record<string, Wording>> = {
     const message = `Unknown key "${shortened(key, MAX_SHOWN)}"${index < MAX_ERRORS ? didYouMean(key, known) : ''}`;
     return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'unknown-key', message };
   },
-  required: ({ instancePath, params }) => {
+  required: ({ instancePath, params, parentSchema }) => {
     const key = String(params['missingProperty']);
-    return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'required', message: `"${key}" is required` };
+    const relation: unknown = parentSchema?.[LINK_ONLY];
+    const message =
+      typeof relation === 'string'
+        ? `"${relation}" can only link an existing record here; send its "${key}"`
+        : `"${key}" is required`;
+    return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'required', message };
   },
 };
 

@@ -74,13 +74,13 @@ const find = <K, V, T>(known: ReadonlyMap<K, V>, key: K, make: (value: V) => T):
 const NO_KIND: Fault = {
   pointer: '',
   code: 'type',
-  message: 'The line must be an object with one of the keys "type", "pair", "seed" and "sequence"',
+  message: 'The line must be an object with one of the keys "type", "pair", "seed" or "sequence"',
 };
 
 const unknown = (kind: string, name: string, known: readonly string[]): Fault => ({
   pointer: `/${kind}`,
   code: 'unknown-name',
-  message: `No descriptor has the ${kind === 'pair' ? 'connections' : 'type'} "${name.slice(0, 100).toWellFormed()}"${didYouMean(name, known)}`,
+  message: `No descriptor declares the ${kind === 'pair' ? 'join table' : 'type'} "${name.slice(0, 100).toWellFormed()}"${didYouMean(name, known)}`,
 });
 
 function recordLine(type: RecordType): JsonObject {
@@ -107,4 +107,4 @@ function recordLine(type: RecordType): JsonObject {
 
 const NULLABLE = { ...IDENTIFIER, type: ['integer', 'null'], [EXPECTED]: `${IDENTIFIER[EXPECTED]}, or null` };
 const OPEN = { type: 'string', [EXPECTED]: 'an object as JSON text' };
-const NOTHING_OPEN = { const: '{}', [EXPECTED]: '"{}": the descriptor takes no keys that no field names' };
+const NOTHING_OPEN = { const: '{}', [EXPECTED]: '"{}", since the descriptor does not accept unknown keys' };

@@ -229,7 +229,12 @@ test.each([
   ['a right twice', `a read=Memo read=* ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
   ['a line twice', `${ENTRY}\n${ENTRY}`, ['root'], ['f: line 2: repeats f: line 1']],
   ['a name twice', `${ENTRY}\nroot read=* ${hashPart('crm')}`, [], ['f: line 1 and f: line 2: several tokens are']],
-  ['a hash twice', `${ENTRY}\nother read=* ${hashPart('root')}`, [], ['f: line 1 and f: line 2: the hash is the same']],
+  [
+    'a hash twice',
+    `${ENTRY}\nother read=* ${hashPart('root')}`,
+    [],
+    ['f: line 1 and f: line 2: the hashes are the same'],
+  ],
   ['less for the same token', `${ENTRY}\nroot read=Memo ${hashPart('root')}`, [], ['line 2: several tokens']],
   ['two entries behind #', `${ENTRY}\n# ${lineOf('crm')};${lineOf('sales')}`, ['root'], []],
   ['lines of Windows, and a BOM', `\uFEFF${ENTRY}\r\n${lineOf('crm')}\r\n`, ['root', 'crm'], []],
@@ -242,7 +247,7 @@ test.each([
 test('a name of TOKENS that the file has as well belongs to neither', () => {
   const other = `root read=* ${hashPart('crm')}`;
   const { grants, faults } = parseGrants({ name: 'f', text: ENTRY }, { name: 'TOKENS', text: other });
-  expect([grants, faults]).toEqual([[], ['f: line 1 and TOKENS: line 1: several tokens are called "root"']]);
+  expect([grants, faults]).toEqual([[], ['f: line 1 and TOKENS: line 1: several tokens are named "root"']]);
 });
 
 describe('a file of tokens', () => {

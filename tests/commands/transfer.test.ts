@@ -248,7 +248,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
       'a type that is gone',
       (text: string) => text.replace('"type":"Notification"', '"type":"Gone"'),
       false,
-      '/type: No descriptor has the type "Gone"; did you mean "Zone"?',
+      '/type: No descriptor declares the type "Gone"; did you mean "Zone"?',
     ],
     [
       'a record twice',

@@ -59,7 +59,7 @@ describe('a problem', () => {
     const { text } = await send('PUT /api/gadgets/1?fields=name', JSON_BODY, '{"nme":"x"}');
     expect(JSON.parse(text)).toEqual({
       type: 'urn:problem:invalid-body',
-      title: 'The body does not fit the record type',
+      title: 'The body does not match the record type',
       status: 422,
       detail: expect.stringContaining('"name"'),
       instance: '/api/gadgets/1',

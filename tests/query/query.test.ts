@@ -335,12 +335,12 @@ describe('messages', () => {
     ['title=5', 'did you mean "_cnd[title]"?'],
     ['_cnd[limit=5', 'did you mean "_cnd[limit]"?'],
     ['include=athor', 'did you mean "author"?'],
-    ['include=title', '"title" of Book is a field, not a relation; fields are chosen with fields='],
+    ['include=title', '"title" of Book is a field, not a relation; use fields= to choose fields'],
     ['fields=author.brn', 'did you mean "born"?'],
     ['fields=editor.born', 'The relation "editor" does not show the field "born" of Author'],
-    ['_cnd[pages]=', '"" cannot be a value of "pages"'],
+    ['_cnd[pages]=', '"" is not a valid value of "pages"'],
     ['_cnd[pages]=', 'to find records without a value, use _cnd[pages][null]=true'],
-    ['_cnd[limit][1]=1000', 'at most 100'],
+    ['_cnd[limit][1]=1000', 'The largest limit of this list is 100'],
   ])('?%s: %s', (search, message) => {
     const { errors } = problemOf(() => list(search));
     expect(errors.map((fault) => fault.message).join('\n')).toContain(message);
@@ -348,11 +348,11 @@ describe('messages', () => {
 
   test('a long text is cut', () => {
     const { message } = problemOf(() => list('z'.repeat(500)));
-    expect(message).toBe(`"${'z'.repeat(60)}…" is not a parameter here`);
+    expect(message).toBe(`Unknown parameter "${'z'.repeat(60)}…"`);
   });
 
   test('a name that nothing resembles gets no suggestion', () => {
-    expect(problemOf(() => list('utm_source=x')).errors[0]?.message).toBe('"utm_source" is not a parameter here');
+    expect(problemOf(() => list('utm_source=x')).errors[0]?.message).toBe('Unknown parameter "utm_source"');
   });
 
   test('all faults of a request are reported together', () => {

@@ -115,7 +115,7 @@ function checkComplete(session: WriteSession, node: Node): void {
     if (nullable || value !== null || node.said.has(name) || name === OPEN_COLUMN) continue;
     const key = field?.name ?? reference?.relation?.name ?? name;
     if (!type.fields.has(key) && !type.relations.has(key)) {
-      const message = `This token may not make a ${type.name}: name one that is there, by its "${type.identifier.name}"`;
+      const message = `This token may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
       return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
     }
     const pointer = `${node.pointer}/${escapeStep(key)}`;

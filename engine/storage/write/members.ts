@@ -39,7 +39,7 @@ export const isCompared = ({ stored, isOwnChild }: Node): boolean => stored !== 
 /** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
 export function contradiction(session: WriteSession, pointer: string, other: string): void {
   const message = (here: string, there: string): string =>
-    `${here} and ${there} give one record two values: leave one of them out, or make them agree`;
+    `${here} and ${there} give the same record different values; leave one out, or make them agree`;
   refuse(session, 'invalid-body', other, 'contradiction', message(other, pointer));
   refuse(session, 'invalid-body', pointer, 'contradiction', message(pointer, other));
 }
