@@ -37,7 +37,12 @@ export const mutants: readonly Mutant[] = [
     "writeAnswer(request, 200, '', {})",
   ),
   mutant('an order that ignores desc', 'descending: term.descending', 'descending: false'),
-  mutant('nulls after everything else', "? 'desc' : 'asc'}`", "? 'desc nulls first' : 'asc nulls last'}`"),
+  mutant(
+    'nulls after everything else',
+    "? 'desc' : 'asc'}`",
+    "? 'desc nulls first' : 'asc nulls last'}`",
+    'sqliteDialect',
+  ),
   mutant(
     'decimals through a float',
     "sqlType: 'text',\n      encode: String,",
@@ -84,7 +89,7 @@ export const mutants: readonly Mutant[] = [
     'Array.isArray(value) ? value.slice(0, 1).concat(value.slice(0, 1), value.slice(2)) : [value]',
     'operatorsByName',
   ),
-  mutant('a merge patch that replaces', 'mergePatch,', 'mergePatch: false,', 'requestHash'),
+  mutant('a merge patch that replaces', 'mergePatch,\n view,', 'mergePatch: false, view,', 'update'),
   mutant(
     'a merge patch that writes what it leaves alone anew',
     'change === undefined ? takeValue(target)',
