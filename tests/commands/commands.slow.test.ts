@@ -281,9 +281,9 @@ describe('new', () => {
 
   test.each([
     ['author', 'The type Author is there already, in '],
-    ['gift card', '"gift card" is no name'],
-    ['limit', '"limit" has a meaning of its own'],
-    ['', 'no name'],
+    ['gift card', '"gift card" is not a valid name'],
+    ['limit', '"limit" is reserved'],
+    ['', 'not a valid name'],
   ])('%j is refused', async (name, message) => {
     const project = await projectOf({ 'author.yaml': 'type: Author' });
     expect(await project.run('new', name)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
