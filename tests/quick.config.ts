@@ -7,5 +7,6 @@ const { globalSetup: _, ...withoutBuild } = base;
 export default {
   ...withoutBuild,
   rootDir: '..',
-  testPathIgnorePatterns: [...(base.testPathIgnorePatterns ?? []), '\\.slow\\.test\\.ts$'],
+  // Those of PostgreSQL would load the engine to skip their tests: `npm run test:postgres`.
+  testPathIgnorePatterns: [...(base.testPathIgnorePatterns ?? []), '\\.slow\\.test\\.ts$', '<rootDir>/tests/postgres/'],
 };

@@ -1,6 +1,7 @@
 /** What commands write: for the owner only, over nothing, whole or not at all; and what a terminal shows of it. */
 import {
   chmodSync,
+  copyFileSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -13,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { newFile } from '../../engine/files.ts';
 import { printable } from '../../engine/terminal.ts';
@@ -24,14 +25,21 @@ import { mountSmall } from '../support/small-disk.ts';
 
 const BOOK = 'type: Book\nfields: { title: { type: string }, data: { type: any } }\n';
 
+let filled: Project;
+beforeAll(async () => {
+  filled = await createProject({ 'book.yaml': BOOK }, undefined, 'sqlite');
+  await filled.serving(async (url) => {
+    for (let id = 1; id <= 50; id += 1) await ask(url, 'POST /api/books', { title: `t${id}`, data: { id } });
+  });
+});
+afterAll(() => filled.remove());
+
 let directory: string;
 let project: Project;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'files-'));
   project = await createProject({ 'book.yaml': BOOK }, undefined, 'sqlite');
-  await project.serving(async (url) => {
-    for (let id = 1; id <= 50; id += 1) await ask(url, 'POST /api/books', { title: `t${id}`, data: { id } });
-  });
+  copyFileSync(fileOf(filled.database), database());
 });
 afterEach(async () => {
   await project.remove();

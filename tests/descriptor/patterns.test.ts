@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { compilePattern, isPredictable, patternFault } from '../../engine/patterns/compile.ts';
 import { parsePattern } from '../../engine/patterns/parse.ts';
 
-const RUNS = Number(process.env['RUNS'] ?? 1500);
+const RUNS = Number(process.env['RUNS'] ?? 500);
 
 const SIGNS = [
   'a',

@@ -1,23 +1,17 @@
-/** The OpenAPI document: what it is made of, and that its bodies are the ones that the service accepts. */
-import fc from 'fast-check';
-import { checkSchema } from '../../engine/check.ts';
+/** What the OpenAPI document is made of. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
-import type { Model, RecordType } from '../../engine/model/model.ts';
+import type { Model } from '../../engine/model/model.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
-import { changeExample, creationExample, recordExample } from '../../engine/openapi/examples.ts';
 import { type ProblemCode, problemKinds } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';
-import { randomBody } from '../support/random-body.ts';
 import { shippedSchema } from '../support/shipped.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from '../support/schemas.ts';
 
 const ABOUT = { title: 'Records', version: '1.2.3' };
 const folders = [{ name: 'schema', directory: 'schema' }, ...fixtureSchemas, { name: 'wide', directory: wideSchema() }];
-const models = folders.map(({ name, directory }) => ({ name, directory, model: loadModel(directory) }));
+const models = folders.map(({ name, directory }) => ({ name, model: loadModel(directory) }));
 const documentOf = (model: Model): JsonObject => createDocument(model, ABOUT);
-const served = (model: Model): readonly RecordType[] =>
-  [...model.types.values()].filter(({ operations }) => operations.size > 0);
 
 const shipped = documentOf(loadModel(shippedSchema()));
 const schemas = schemasOf(shipped);
@@ -98,60 +92,4 @@ test.each(models)('the document of $name is frozen, made of ASCII names, and alw
 
 test('300 types have 600 paths', () => {
   expect(Object.keys(documentOf(loadModel(manyTypes()))['paths'] ?? {})).toHaveLength(600);
-});
-
-/** Bodies that a type takes, and such as differ from them in one value. */
-function bodiesOf(type: RecordType): readonly JsonObject[] {
-  const good = [creationExample(type), changeExample(type), recordExample(type), {}, { noSuchKey: 1 }];
-  const random = fc.sample(
-    fc.gen().map((gen) => randomBody(type, gen, ({ target }) => ({ [target.identifier.name]: 1 }))),
-    { numRuns: 30, seed: 7 },
-  );
-  const values = type.defaultVariant.fields.flatMap((field) =>
-    [null, ...field.type.edges(field), ...field.type.bad(field)].map((value) => ({ [field.name]: value })),
-  );
-  const relations = [...type.relations.values()].flatMap(({ name, target }) => {
-    const id = target.identifier.name;
-    const links = [null, 1, {}, { [id]: 1 }, { [id]: 0 }, { [id]: null }, { [id]: '1' }, { noSuchKey: 1 }];
-    return links.flatMap((link) => [{ [name]: link }, { [name]: [link] }] as JsonObject[]);
-  });
-  const { name } = type.identifier;
-  const identifiers = [1, 0, null, '1', 2 ** 52, 2 ** 52 + 1, 2 ** 53].map((value) => ({ [name]: value }));
-  const complete = [...values, ...relations, ...identifiers].map((part) => ({ ...creationExample(type), ...part }));
-  return [...good, ...random, ...values, ...relations, ...identifiers, ...complete];
-}
-
-/** What no JSON Schema can say: strings must be well-formed, and hold no U+0000. */
-const isClean = (body: JsonObject): boolean => !/\\u(0000|d[89a-f])/.test(JSON.stringify(body));
-
-/** And that a body says of one record two things, or the same twice. */
-const BEYOND_SCHEMA: ReadonlySet<string> = new Set(['contradiction', 'duplicate']);
-
-describe.each(models)('bodies of $name', ({ directory, model }) => {
-  const documented = schemasOf(documentOf(model));
-  const { schema } = checkSchema(directory);
-  const types = schema === undefined ? [] : served(schema.model);
-
-  test.each(types)('are refused by the document where $name refuses them, and nowhere else', (type) => {
-    const validators = schema?.validatorsOf(type);
-    const item = `/api/${encodeURIComponent(type.path)}`;
-    const places = [
-      ['create', [item, 'post']],
-      ['update', [`${item}/{id}`, 'put']],
-    ] as const;
-    for (const [operation, path] of places) {
-      if (!type.operations.has(operation)) continue;
-      const validate = validators?.[operation](type.defaultVariant);
-      const outcomes = bodiesOf(type)
-        .filter(isClean)
-        .map((body) => ({ body, refused: (validate?.(body) ?? []).some(({ code }) => !BEYOND_SCHEMA.has(code)) }));
-      const media = ['requestBody', 'content', 'application/json', 'schema'];
-      const differing = outcomes.filter(({ body, refused }) => {
-        return documented.faults(body, 'paths', ...path, ...media).length > 0 !== refused;
-      });
-      expect(differing.slice(0, 5)).toEqual([]);
-      expect(outcomes.some(({ refused }) => refused)).toBe(true);
-      expect(outcomes.some(({ refused }) => !refused)).toBe(true);
-    }
-  });
 });

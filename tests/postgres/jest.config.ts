@@ -6,9 +6,9 @@ import base from '../../jest.config.ts';
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [
-  'commands/delete-tree',
+  'commands/delete-tree.slow',
   'commands/import',
-  'commands/transfer',
+  'commands/transfer.slow',
   'http/entity-tags',
   'http/formats',
   'http/http',

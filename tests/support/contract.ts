@@ -80,8 +80,12 @@ export const codesOf = (cases: readonly Case[]): ReadonlySet<string> =>
 const WORDS = 'Accept|Allow|Authorization|Connection|ETag|Link|Location|Origin|Prefer|RateLimit|Vary';
 const NAME = new RegExp(`['\\s]((?:[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)+)|${WORDS})(?='|: )`, 'g');
 
+let ofSources: ReadonlySet<string> | undefined;
+
 /** The names of all headers that the sources read and write; pages have others. */
-export function headersOfSources(): ReadonlySet<string> {
+export const headersOfSources = (): ReadonlySet<string> => (ofSources ??= readHeaders());
+
+function readHeaders(): ReadonlySet<string> {
   const files = ['http', 'access', 'server'].flatMap((folder) =>
     readdirSync(join('engine', folder), { recursive: true, encoding: 'utf8' }).map((file) =>
       join('engine', folder, file),
