@@ -39,9 +39,8 @@ export const mutants: readonly Mutant[] = [
   mutant('an order that ignores desc', 'descending: term.descending', 'descending: false'),
   mutant(
     'nulls after everything else',
-    "? 'desc' : 'asc'}`",
-    "? 'desc nulls first' : 'asc nulls last'}`",
-    'sqliteDialect',
+    "(expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`",
+    "(expression, descending) => `${expression} ${descending ? 'desc nulls first' : 'asc nulls last'}`",
   ),
   mutant(
     'decimals through a float',
@@ -89,7 +88,11 @@ export const mutants: readonly Mutant[] = [
     'Array.isArray(value) ? value.slice(0, 1).concat(value.slice(0, 1), value.slice(2)) : [value]',
     'operatorsByName',
   ),
-  mutant('a merge patch that replaces', 'mergePatch,\n view,', 'mergePatch: false, view,', 'update'),
+  mutant(
+    'a merge patch that replaces',
+    'faults, disagreements, mergePatch,',
+    'faults, disagreements, mergePatch: false,',
+  ),
   mutant(
     'a merge patch that writes what it leaves alone anew',
     'change === undefined ? takeValue(target)',
