@@ -29,7 +29,6 @@ import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
-import { limitStreams } from './storage/store.ts';
 import type { OnFit } from './storage/fitting.ts';
 import { openStorage } from './storage/open.ts';
 import { createValidators } from './validation/compile.ts';
@@ -72,8 +71,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const onStatement = statementObserver(settings, log, metrics);
-  const opened = await openStorage(model, settings.databaseUrl, settings, { onStatement, onFit: fitReporter(log) });
-  const store = limitStreams(opened, settings.maxStreams);
+  const store = await openStorage(model, settings.databaseUrl, settings, { onStatement, onFit: fitReporter(log) });
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;

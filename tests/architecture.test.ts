@@ -1,4 +1,4 @@
-/** The shape of engine/: imports point one way, files stay small, and nothing knows a record type of a deployment. */
+/** The shape of engine/: where things are, what may import what, and that nothing knows a record type of a deployment. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -45,15 +45,36 @@ const RANKS: readonly (readonly string[])[] = [
   ['cli.ts'],
 ];
 
-const files = readdirSync(ENGINE, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => join(ENGINE, file));
+const filesBelow = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+    .map((file) => join(folder, file));
+
+const files = filesBelow(ENGINE);
+
+/** Files that are loaded by their name, and one for each field type and each command. */
+const ENTRIES: ReadonlySet<string> = new Set([
+  'index.ts',
+  'cli.ts',
+  'node-version.ts',
+  'descriptor/write-grammar.ts',
+  'storage/sqlite/reader-program.ts',
+]);
+const isEntry = (file: string): boolean =>
+  ENTRIES.has(relative(ENGINE, file)) || ['commands', 'field-types'].includes(stageOf(file));
+
+const linesOf = (file: string): number => readFileSync(file, 'utf8').trimEnd().split('\n').length;
+const hasWord = (text: string, word: string): boolean => new RegExp(`\\b${word}\\b`).test(text);
+
+const EXPORT = /^export (?:(interface|type|abstract class|class)|const|async function\*?|function\*?) (\w+)/gm;
+const exportsOf = (file: string): readonly { readonly name: string; readonly isType: boolean }[] =>
+  [...readFileSync(file, 'utf8').matchAll(EXPORT)].map(([, kind, name = '']) => ({ name, isType: kind !== undefined }));
 
 const stageOf = (file: string): string => relative(ENGINE, file).split(sep)[0] ?? '';
 const rankOf = (file: string): number => RANKS.findIndex((stages) => stages.includes(stageOf(file)));
 
 function importsOf(file: string): readonly string[] {
-  const specifiers = [...readFileSync(file, 'utf8').matchAll(/from '(\.[^']+)'/g)].map(
+  const specifiers = [...readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(
     ([, specifier]) => specifier ?? '',
   );
   return specifiers.map((specifier) => normalize(join(dirname(file), specifier)));
@@ -102,9 +123,58 @@ describe('engine/', () => {
     expect(elsewhere).toEqual([join(ENGINE, 'terminal.ts')]);
   });
 
-  it('has files that can be read at one go', () => {
-    const long = files.filter((file) => readFileSync(file, 'utf8').split('\n').length > 350);
-    expect(long).toEqual([]);
+  it('has its stages in the order of the table in its README', () => {
+    const [, table = ''] = readFileSync(join(ENGINE, 'README.md'), 'utf8').split('| folder ');
+    const told = [...table.matchAll(/^\| \[([\w-]+)\]\(\1\)/gm)].map(([, folder = '']) => folder);
+    const folders = new Set(files.filter(isFolder).map(stageOf));
+    expect(new Set(told)).toEqual(folders);
+    const ranks = told.map((folder) => RANKS.findIndex((stages) => stages.includes(folder)));
+    expect(ranks).toEqual(ranks.toSorted((one, other) => one - other));
+  });
+
+  it('has folders at most two deep, and files of at most 350 lines', () => {
+    const astray = files.filter((file) => file.split(sep).length > 4 || linesOf(file) > 350);
+    expect(astray).toEqual([]);
+  });
+
+  it('has no file that one other file alone imports, unless it has sixty lines', () => {
+    const importers = Map.groupBy(
+      [...files, 'server.ts'].flatMap((file) => importsOf(file).map((imported) => ({ file, imported }))),
+      ({ imported }) => imported,
+    );
+    const small = files.filter(
+      (file) => !isEntry(file) && linesOf(file) < 60 && (importers.get(file)?.length ?? 0) < 2,
+    );
+    expect(small).toEqual([]);
+  });
+
+  it('exports each type name once, and each other name once in its folder', () => {
+    const types = new Set<string>();
+    const values = new Set<string>();
+    const twice = files.flatMap((file) =>
+      exportsOf(file).flatMap(({ name, isType }) => {
+        const [known, key] = isType ? [types, name] : [values, `${dirname(file)} ${name}`];
+        if (known.has(key)) return [`${file}: ${name}`];
+        known.add(key);
+        return [];
+      }),
+    );
+    expect(twice).toEqual([]);
+  });
+
+  it('exports nothing that nobody imports', () => {
+    const users = [...files, 'server.ts', ...filesBelow('tests'), ...filesBelow('bench')].map((file) => ({
+      file,
+      text: readFileSync(file, 'utf8'),
+    }));
+    const unused = files
+      .filter((file) => file !== join(ENGINE, 'index.ts'))
+      .flatMap((file) =>
+        exportsOf(file)
+          .filter(({ name }) => !users.some((user) => user.file !== file && hasWord(user.text, name)))
+          .map(({ name }) => `${file}: ${name}`),
+      );
+    expect(unused).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
 import { STYLE } from './layout.ts';
 import { readOnly } from './routes.ts';
-import { type About, startPage } from './start.ts';
+import { type ServiceInfo, startPage } from './start.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -26,7 +26,7 @@ const MAX_DRAWN = 60;
 /** What the maintainers of the descriptors tell the authors of clients, if anything. */
 const GUIDE = 'CLIENTS.md';
 
-interface PagesOptions extends Omit<About, 'hasGuide'> {
+interface PagesOptions extends Omit<ServiceInfo, 'hasGuide'> {
   readonly schemaDirectory: string;
 }
 

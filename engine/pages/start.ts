@@ -4,7 +4,7 @@ import { type Html, html, layout, NO_HTML } from './layout.ts';
 import { tokenForm, tokenScript } from './docs.ts';
 
 /** What the pages say of the service. */
-export interface About {
+export interface ServiceInfo {
   readonly title: string;
   readonly version: string;
   /** Whether there is a guide for the authors of clients. */
@@ -18,7 +18,7 @@ const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 /** `diagram` is the picture of the model as an SVG element; undefined if there is none. */
 export function startPage(
   { types: all }: Model,
-  { title, version, hasGuide, guarded }: About,
+  { title, version, hasGuide, guarded }: ServiceInfo,
   diagram: string | undefined,
 ): string {
   const types = [...all.values()];

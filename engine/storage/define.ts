@@ -12,7 +12,7 @@ export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'n
 export const SEPARATOR = ';\n';
 
 /** An index as its table has it: the descriptor's own, and those of foreign keys. */
-export interface TableIndex {
+interface TableIndex {
   readonly name: string;
   readonly unique: boolean;
   /** What it is over: names of fields and relations, or the column of a relation that only the other side names. */

@@ -1,7 +1,7 @@
 /** A writer that ends with its transaction: statements that come later must not run in the next one. */
 import type { Statement, Values, Writer } from './driver.ts';
 
-export interface EndingWriter {
+interface EndingWriter {
   readonly writer: Writer;
   end(): void;
 }

@@ -24,7 +24,7 @@ import {
 import { unavailable } from './unavailable.ts';
 import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
 
-export interface FittingDriver extends Driver {
+interface FittingDriver extends Driver {
   /** From now on, the tables are compared with this model. */
   hold(model: Model): Awaitable<void>;
   /** Throws a Problem if some tables can no longer be used. */
@@ -230,7 +230,7 @@ const namesOf = (tables: readonly string[]): RegExp =>
 
 // Whether the tables still fit the model that the service was started with.
 
-export interface Fit {
+interface Fit {
   /** Tables that the service can no longer use. Additions to other tables do not matter. */
   readonly unfit: readonly string[];
   /** Whether the database was made for exactly this model. */
@@ -238,7 +238,7 @@ export interface Fit {
 }
 
 /** `own`: the model that the service was started with. `found`: the one that the database has now. */
-export function fitOf(own: AppliedModel, found: AppliedModel): Fit {
+function fitOf(own: AppliedModel, found: AppliedModel): Fit {
   if (isDeepStrictEqual(own, found)) return { unfit: [], isSame: true };
   const tables = new Map(Object.entries(found.types).map(([name, type]) => [type.table, { name, type }]));
   const joins = new Map(found.joins.map((join) => [join.table, join]));

@@ -6,13 +6,18 @@ import { fittingDriver, type OnFit } from './fitting.ts';
 import { prepare } from './migrate/apply.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
-import type { Store } from './store.ts';
+import type { Store, Stream } from './store.ts';
+import { unavailable } from './unavailable.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
-type StorageOptions = DriverOptions & Pick<WriteOptions, 'writeRows'>;
+type StorageOptions = DriverOptions &
+  Pick<WriteOptions, 'writeRows'> & {
+    /** Whole lists that may be read at the same time. */
+    readonly maxStreams?: number;
+  };
 
-export interface Observers {
+interface Observers {
   readonly onStatement?: OnStatement | undefined;
   readonly onFit?: OnFit;
 }
@@ -35,7 +40,7 @@ export async function openStorage(
       await seed(model, driver, writes);
     });
     await driver.hold(model);
-    return {
+    const store: Store = {
       get: reads.get,
       page: reads.page,
       stream: reads.stream,
@@ -50,8 +55,34 @@ export async function openStorage(
       },
       close: () => driver.close(),
     };
+    return limitStreams(store, options?.maxStreams ?? Infinity);
   } catch (error) {
     await driver.close();
     throw error;
   }
+}
+
+/** Each whole list holds a snapshot, and with it a connection, for as long as it is read. */
+function limitStreams(store: Store, most: number): Store {
+  let open = 0;
+  async function* untilTheirEnd(records: Stream['records']): AsyncGenerator<readonly string[]> {
+    try {
+      yield* records;
+    } finally {
+      open -= 1;
+    }
+  }
+  const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
+    // Before it is opened: a list that is never read is never closed.
+    if (open >= most) throw unavailable('streaming');
+    open += 1;
+    try {
+      const { total, records } = await store.stream(query, counted, caller);
+      return { total, records: untilTheirEnd(records) };
+    } catch (error) {
+      open -= 1;
+      throw error;
+    }
+  };
+  return { ...store, stream };
 }

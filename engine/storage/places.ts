@@ -9,7 +9,7 @@ export interface Places {
   close(): void;
 }
 
-export interface PlacesOptions {
+interface PlacesOptions {
   readonly places: number;
   /** Milliseconds that a search may wait for a slot. */
   readonly patience: number;

@@ -4,7 +4,6 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
-import { unavailable } from './unavailable.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 
@@ -105,30 +104,4 @@ export interface Store {
   /** Rejects if records cannot be read. */
   ready(): Promise<void>;
   close(): Promise<void>;
-}
-
-// How many long lists are streamed at the same time: each holds a snapshot, and with it a connection.
-
-export function limitStreams(store: Store, most: number): Store {
-  let open = 0;
-  async function* untilTheirEnd(records: Stream['records']): AsyncGenerator<readonly string[]> {
-    try {
-      yield* records;
-    } finally {
-      open -= 1;
-    }
-  }
-  const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
-    // Before it is opened: a list that is never read is never closed.
-    if (open >= most) throw unavailable('streaming');
-    open += 1;
-    try {
-      const { total, records } = await store.stream(query, counted, caller);
-      return { total, records: untilTheirEnd(records) };
-    } catch (error) {
-      open -= 1;
-      throw error;
-    }
-  };
-  return { ...store, stream };
 }

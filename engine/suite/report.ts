@@ -73,7 +73,7 @@ interface Terminal {
   write(text: string): unknown;
 }
 
-export interface ProgressLine {
+interface ProgressLine {
   show(result: Result, done: number, all: number): void;
   clear(): void;
 }

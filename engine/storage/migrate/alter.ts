@@ -45,7 +45,7 @@ export interface Altered {
 }
 
 /** `table`: its name afterwards. */
-export type Alter<K extends Edit['kind'], Result = readonly string[]> = (
+type Alter<K extends Edit['kind'], Result = readonly string[]> = (
   edit: Extract<Edit, { kind: K }>,
   table: string,
   dialect: Dialect,

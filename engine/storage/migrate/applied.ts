@@ -65,7 +65,7 @@ export interface AppliedType {
   readonly definition: TableDefinition;
 }
 
-export interface AppliedSide {
+interface AppliedSide {
   readonly column: string;
   readonly type: string;
   /** The relation of the type; null where this side has no name for it. */

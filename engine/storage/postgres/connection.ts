@@ -48,7 +48,7 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-export interface Leased {
+interface Leased {
   readonly client: PoolClient;
   /** The statements that this connection knows; undefined if statements have no names. */
   readonly names: Set<string> | undefined;
@@ -144,7 +144,7 @@ const PATIENCE = 2000;
  * Sends CancelRequest over a new connection; poolers pass it on too. Resolves when the server has closed that connection:
  * from then on it cannot end another statement. `false` if the server did not close it.
  */
-export function cancelStatement(client: Client): Promise<boolean> {
+function cancelStatement(client: Client): Promise<boolean> {
   const { processID, secretKey } = client as Client & Backend;
   if (processID === null || secretKey === null) return Promise.resolve(false);
   const { host, port, ssl } = client;

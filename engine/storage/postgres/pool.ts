@@ -24,7 +24,7 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export interface TimeLimits {
+interface TimeLimits {
   /** Milliseconds that a statement may take; 0 is for ever. */
   readonly statement: number;
   /** Milliseconds that a transaction may wait for its next statement. */

@@ -276,13 +276,13 @@ async function taken(connections: Connections, caller: Caller): Promise<Postgres
 
 // A connection for one transaction. Statements that come later are rejected: they could run in another transaction.
 
-export interface Lease {
+interface Lease {
   readonly connection: PostgresConnection;
   /** Accepts no further statement, waits for those that are running, and throws what one of them throws. */
   end(): Promise<void>;
 }
 
-export function lease(connection: PostgresConnection): Lease {
+function lease(connection: PostgresConnection): Lease {
   const running = new Set<Promise<unknown>>();
   let ended = false;
 

@@ -17,7 +17,7 @@ const MAX_COUNTED = 20_001;
 /** The part that depends on the shape of the list only. */
 export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
 
-export interface WorkOf {
+interface WorkOf {
   /** `identifiers` selects the identifiers of the records that are answered. */
   shape(query: ListQuery, identifiers: Statement): ShapeWork;
   list(query: ListQuery, bound: BoundList, counted: boolean): ListWork;

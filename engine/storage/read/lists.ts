@@ -168,7 +168,7 @@ export interface Key {
   readonly operand: SqlValue;
 }
 
-export interface SqlCondition {
+interface SqlCondition {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }

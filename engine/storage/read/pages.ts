@@ -26,7 +26,7 @@ export interface BoundList {
 export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
   reader.count(list.count, filterValues);
 
-export interface PageWanted {
+interface PageWanted {
   readonly counted: boolean;
   readonly caller: Caller;
   /** Bytes that it may have. */

@@ -9,7 +9,7 @@ import { engineTables } from '../engine-tables.ts';
 import { sqliteDialect } from './dialect.ts';
 
 /** What a copy was found to hold. */
-export interface Verified {
+interface Verified {
   readonly tables: number;
   readonly rows: number;
   /** What the engine did not make: triggers, views, tables of others. */
@@ -96,13 +96,13 @@ function refuse(file: string, what: string, places: readonly string[]): void {
   if (places.length > 0) throw new StartError(`${file} ${what}: ${places.join('; ')}`);
 }
 
-export interface Restored extends Verified {
+interface Restored extends Verified {
   /** The new name of the database that was there before, if any. */
   readonly former: string | undefined;
 }
 
 /** Examines the copy that is to become the database; if it throws, nothing is restored. */
-export type LookAt = (copy: string, verified: Verified) => Promise<void>;
+type LookAt = (copy: string, verified: Verified) => Promise<void>;
 
 /** Replaces `file` with a copy of `from`. Nothing is changed unless the copy is verified and approved, and no process has `file` open. */
 export async function restore(from: string, file: string, lookAt: LookAt = async () => undefined): Promise<Restored> {
@@ -164,7 +164,7 @@ interface SchemaRow {
 }
 
 /** For people: `trigger "x" of "things"`. In a file without a model, everything is foreign. */
-export function foreignObjects(database: Database.Database): readonly string[] {
+function foreignObjects(database: Database.Database): readonly string[] {
   const own = ownNames(database);
   // SQLite itself makes only tables and indexes with such names.
   const isOwn = ({ type, name, sql }: SchemaRow): boolean =>
@@ -244,7 +244,7 @@ function contentOf(file: string, through: boolean): FileContent {
 const NAMES = `select name from sqlite_schema where type in ('table', 'view') order by name`;
 
 /** What SQLite finds wrong with a file. `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
-export const damageOf = (
+const damageOf = (
   database: Database.Database,
   check: 'quick_check' | 'integrity_check',
   most: number,

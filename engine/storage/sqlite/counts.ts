@@ -2,7 +2,7 @@
 import type { Statement, Values } from '../driver.ts';
 import type { SqliteConnection } from './connection.ts';
 
-export interface Counts {
+export interface RememberedCounts {
   count(statement: Statement, values: Values): number;
   /** Whether the count is remembered. */
   has(statement: Statement, values: Values): boolean;
@@ -18,7 +18,7 @@ const VERSION: Statement = { sql: 'pragma data_version' };
 /** Of one statement with different values. */
 const MAX_COUNTS = 100;
 
-export function rememberingCounts(reader: SqliteConnection): Counts {
+export function rememberingCounts(reader: SqliteConnection): RememberedCounts {
   let known = new WeakMap<Statement, Map<string, number>>();
   let seen: unknown;
   let isSure = false;

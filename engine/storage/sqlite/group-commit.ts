@@ -34,7 +34,7 @@ const SAVEPOINT: Statement = { sql: 'savepoint job' };
 const RELEASE: Statement = { sql: 'release job' };
 const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
 
-export interface GroupCommit {
+interface GroupCommit {
   write<T>(work: Work<T>, caller?: Caller): Promise<T>;
   /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
   drained(): Promise<void>;

@@ -7,7 +7,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { createBoundedCache } from '../../memo.ts';
 import type { Statement, Values } from '../driver.ts';
 import { connect, type SqliteConnection } from './connection.ts';
-import { type Counts, rememberingCounts } from './counts.ts';
+import { type RememberedCounts, rememberingCounts } from './counts.ts';
 import {
   LIFELINE,
   type Question,
@@ -20,7 +20,7 @@ import {
 
 interface ReaderSession {
   readonly connection: SqliteConnection;
-  readonly counts: Counts;
+  readonly counts: RememberedCounts;
   /** Of a list that is being streamed. */
   rows?: IterableIterator<SqlValue>;
 }

@@ -9,12 +9,12 @@ import { tooSlow } from '../../problem.ts';
 import { unavailable } from '../unavailable.ts';
 import { translate } from './connection.ts';
 
-export interface Lent {
+interface Lent {
   readonly reader: ReaderProcess;
   giveBack(): void;
 }
 
-export interface ReaderPool {
+interface ReaderPool {
   /** `slow`: for a list that its client may read slowly. */
   take(caller: Caller, slow: boolean): Promise<Lent>;
   close(): void;

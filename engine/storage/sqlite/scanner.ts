@@ -7,7 +7,7 @@ import { createReaderPool, type PoolOptions, type ReaderProcess, startReader } f
 import { weighing } from '../lengths.ts';
 import type { Verb } from './reader-protocol.ts';
 
-export interface Scanner {
+interface Scanner {
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Promise<T>;
   /** `heavy` if a step of the list may take long: then it has a process of its own. */
   snapshot(caller: Caller, heavy: boolean): Promise<Snapshot>;

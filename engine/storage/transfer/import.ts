@@ -17,7 +17,7 @@ import {
 import { createLoader, createRows, type Loader, type RowOf, type Span, typeNamed } from './load.ts';
 import { escapeStep } from '../../json.ts';
 
-export interface Intake {
+interface Intake {
   readonly source: LineSource;
   readonly check: CheckLine;
   readonly faults: Faults;
@@ -186,7 +186,7 @@ async function moveSequences({ model, dialect, writer, sequences }: ImportRun): 
 const MOST = 100_000;
 
 /** The rows tell which references lead nowhere; the file is read again for their line numbers. */
-export async function refuseDangling(
+async function refuseDangling(
   model: Model,
   reader: Reader,
   { quote }: Dialect,

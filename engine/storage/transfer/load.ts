@@ -16,7 +16,7 @@ import { uniqueIndexes } from '../write/conflicts.ts';
 const MAX_ROWS = 1000;
 const MAX_LENGTH = 1024 * 1024;
 
-export interface LoadTarget {
+interface LoadTarget {
   /** The first columns, by which a row is known. */
   readonly keys: number;
   /** Bound: the columns. A row that breaks a unique constraint is left out. */
@@ -45,7 +45,7 @@ interface QueuedRow {
   readonly line: number;
 }
 
-export function createTarget(
+function createTarget(
   dialect: Dialect,
   table: string,
   columns: readonly BulkColumn[],
@@ -215,12 +215,7 @@ function valueOf(column: Column, { fields, references, texts, open }: RecordLine
 // Which earlier line conflicts with the one that the database refused.
 
 /** `values`: the identifier, then those of the table's columns. */
-export async function conflictOf(
-  table: WriteTable,
-  values: Values,
-  dialect: DialectName,
-  reader: Reader,
-): Promise<Fault> {
+async function conflictOf(table: WriteTable, values: Values, dialect: DialectName, reader: Reader): Promise<Fault> {
   const { type } = table;
   const [identifier = 0] = values;
   if ((await reader.get(table.load, [identifier])) !== undefined)

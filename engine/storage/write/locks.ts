@@ -93,7 +93,7 @@ const READ: Statement = { sql: `select hash, status, headers, body from ${IDEMPO
 const KEEP: Statement = { sql: `update ${IDEMPOTENCY_TABLE} set status = ?, headers = ?, body = ? where key = ?` };
 
 /** Throws a Problem where the key was used for something else. `work` runs in the writer's transaction, or not at all. */
-export type RunOnce = (writer: Writer, request: Once, work: () => Promise<KeptAnswer>) => Promise<KeptAnswer>;
+type RunOnce = (writer: Writer, request: Once, work: () => Promise<KeptAnswer>) => Promise<KeptAnswer>;
 
 export function createOnce(dialect: Dialect): RunOnce {
   const forget = forgetStatement(dialect);

@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { idOf, type JoinPair, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
 import type { Link, RecordType, Reference, Relation } from '../../model/model.ts';
 
-export interface Assignment {
+interface Assignment {
   readonly column: string;
   readonly value: SqlValue | Node;
   readonly pointer: string;

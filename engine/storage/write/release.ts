@@ -45,7 +45,7 @@ export async function runReleased(
 }
 
 /** Counts the rows of a write, and refuses it if there are too many. */
-export interface RowCount {
+interface RowCount {
   add(rows: number, pointer: string): void;
   /** These records, and what is deleted or unlinked together with them. */
   addDeleted(type: RecordType, identifiers: readonly number[], pointer: string): Promise<void>;

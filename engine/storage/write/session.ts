@@ -33,13 +33,13 @@ export interface Node {
   storedOpenKeys?: RawMembers;
 }
 
-export interface OpenKey {
+interface OpenKey {
   /** undefined removes the key. */
   readonly member: RawMember | undefined;
   readonly pointer: string;
 }
 
-export interface Assigned {
+interface Assigned {
   readonly value: SqlValue | Node;
   readonly pointer: string;
   /** Only because a set left the record out: a link in another part of the body wins. */
@@ -63,7 +63,7 @@ export interface BodyPlace {
 }
 
 /** A body, or a part of one, that is to be resolved. */
-export interface BodyItem {
+interface BodyItem {
   readonly node: Node;
   readonly body: JsonObject;
   readonly place: BodyPlace;

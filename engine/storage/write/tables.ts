@@ -9,7 +9,7 @@ import { compiled } from '../knex.ts';
 /** The most records that a conflict names. */
 export const NAMED = 10;
 
-export interface Insert {
+interface Insert {
   readonly statement: Statement;
   /** The columns in the order in which values are bound: Knex sorts them. */
   readonly columns: readonly string[];
@@ -46,7 +46,7 @@ export interface WriteTable {
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
 }
 
-export interface JoinRows {
+interface JoinRows {
   /** Bound: left, right. */
   readonly insert: Statement;
   /** Removes links of one record. Bound: its identifier, JSON array of the others'. */
