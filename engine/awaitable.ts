@@ -1,4 +1,4 @@
-/** Values that are there, or will be: SQLite answers at once, and what is there goes on at once, without a promise. */
+/** Values or promises of values: SQLite returns results synchronously, which are then used without a promise. */
 export type Awaitable<T> = T | Promise<T>;
 
 export const andThen = <T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> =>
@@ -6,15 +6,15 @@ export const andThen = <T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<
 
 type AwaitableParts<T extends readonly unknown[]> = { readonly [K in keyof T]: Awaitable<T[K]> };
 
-/** Several of them. */
+/** Like Promise.all, but synchronous if no value is a promise. */
 export function together<T extends readonly unknown[]>(values: AwaitableParts<T>): Awaitable<T> {
-  // Each is there, as none is a promise.
+  // Without a promise among them, the values are the result.
   return values.some((value) => value instanceof Promise)
     ? (Promise.all(values) as Promise<T>)
     : (values as unknown as T);
 }
 
-/** What `ask` answers, or else what `instead` makes of its error. */
+/** The result of `ask`, or of `instead` if it fails. */
 export function orElse<T>(ask: () => Awaitable<T>, instead: (error: unknown) => Awaitable<T>): Awaitable<T> {
   try {
     const value = ask();

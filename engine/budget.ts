@@ -1,16 +1,16 @@
 /**
- * The one budget of memory: bodies, answers that wait, pages, pieces of lists and pipelined requests all draw from it. When
- * it is used up, the answers that have waited longest for their readers are cut off; if that is not enough, the
- * request is refused with 503. The last eighth is for small requests: those that want much cannot keep the others out.
+ * The memory budget, shared by bodies, pages, chunks of lists, unsent responses and pipelined requests. When it is used
+ * up, the responses that have waited longest for their readers are cut off; if that is not enough, the request gets 503.
+ * The last eighth is reserved for small requests, so that large ones cannot shut them out.
  */
 import { Problem } from './problem.ts';
 
 export interface Budget {
-  /** Takes bytes, or throws `overloaded` if there are not enough left. */
+  /** Reserves bytes, or throws `overloaded` if not enough are left. */
   take(bytes: number): Share;
   /**
-   * For bytes that are in memory already, and wait for a client. `cutOff` frees them, if others need the room: it is never
-   * refused, however much it grows.
+   * Counts bytes that are already in memory and wait for a client. Never throws; `cutOff` is called to free the bytes if
+   * others need the memory.
    */
   keep(bytes: number, cutOff: () => void): Share;
   readonly limit: number;
@@ -18,21 +18,21 @@ export interface Budget {
 }
 
 export interface Share {
-  /** Takes more, as `take` does. */
+  /** Reserves more, as `take` does. */
   grow(bytes: number): void;
   /** Gives everything back; a second call does nothing. */
   release(): void;
   readonly bytes: number;
 }
 
-/** Bytes that a request may have of the last eighth. */
+/** Bytes that one request may take from the last eighth. */
 const SMALL = 64 * 1024;
 
 export function createBudget(limit: number): Budget {
   let used = 0;
-  /** As much of it as can be cut off. */
+  /** The part of `used` that can be cut off. */
   let waiting = 0;
-  /** What can be cut off, oldest first. */
+  /** Shares that can be cut off, oldest first. */
   const kept = new Map<Share, () => void>();
 
   function makeRoom(most: number): void {
@@ -58,7 +58,7 @@ export function createBudget(limit: number): Budget {
       grow: (more) => {
         if (released) return;
         const most = !cutOff && bytes + more > SMALL ? limit - limit / 8 : limit;
-        // What would not fit anyway cuts nobody off.
+        // Cut nobody off if it would not fit anyway.
         if (!cutOff && used - waiting + more > most) throw overloaded();
         count(more);
         if (used > most) makeRoom(most);

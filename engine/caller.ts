@@ -1,17 +1,17 @@
-/** Who waits for the result of some work. Work that may take long ends when nobody waits for it any more. */
+/** The client that waits for the result of some work. Long work stops when its client has gone. */
 export interface Caller {
   readonly isGone: boolean;
-  /** Where the request comes from: callers with the same origin take turns with those of another one. */
+  /** Where the request comes from: origins take turns. */
   readonly origin: string;
-  /** Bytes that a page may have, its longest record aside. */
+  /** Maximum bytes of a page, not counting its longest record. */
   readonly most: number;
-  /** Draws the memory for what is held for the caller from the budget; throws `overloaded` if there is not enough. */
+  /** Reserves memory from the budget for the caller; throws `overloaded` if not enough is left. */
   take(bytes: number): void;
-  /** The listener runs when the caller leaves, at once if it has left. Returns how to stop listening. */
+  /** Calls the listener when the client disconnects, at once if it already has. Returns a function to stop listening. */
   onGone(listener: () => void): () => void;
 }
 
-/** For work that is always done to its end: commands, the start of the service. */
+/** For work that always runs to its end: commands, and the start of the service. */
 export const PATIENT: Caller = Object.freeze({
   isGone: false,
   origin: '',
@@ -20,7 +20,7 @@ export const PATIENT: Caller = Object.freeze({
   onGone: () => () => undefined,
 });
 
-/** The caller has left: there is nobody to answer. */
+/** The client has disconnected. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone';
 

@@ -1,4 +1,4 @@
-/** A schema directory -> its Model, or every fault of it in one report. */
+/** Checks a schema directory: returns its Model, or every fault in it. */
 import { loadDescriptors } from './descriptor/load.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Model, RecordType } from './model/model.ts';
@@ -11,7 +11,7 @@ interface CheckedSchema {
 }
 
 interface CheckReport {
-  /** undefined where a diagnostic is an error. */
+  /** undefined if any diagnostic is an error. */
   readonly schema: CheckedSchema | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -1,26 +1,26 @@
 #!/usr/bin/env node
-/** The commands: `records check` is the same as `npm run check`. */
-// oxlint-disable-next-line import/no-unassigned-import -- it runs before the other imports do
+/** The command line: `records check` is the same as `npm run check`. */
+// oxlint-disable-next-line import/no-unassigned-import -- must run before the other imports
 import './node-version.ts';
 import { type Command, runProcess } from './commands/command.ts';
 import { didYouMean } from './names.ts';
 import { print, printError } from './terminal.ts';
 
 interface CommandEntry {
-  /** One sentence for the help. */
+  /** One sentence for `--help`. */
   readonly description: string;
-  /** Only the command that runs is loaded. */
+  /** Loads only the command that runs. */
   readonly load: () => Promise<Command>;
 }
 
-/** In the order of the help. The README lists them; a test compares both ways. */
+/** In the order of `--help`. The README lists them; a test compares both. */
 export const commands = {
   start: {
     description: 'Serve the records.',
     load: async () => (await import('./commands/start.ts')).start,
   },
   check: {
-    description: 'Check the descriptors; --json for machines.',
+    description: 'Check the descriptors; --json.',
     load: async () => (await import('./commands/check.ts')).check,
   },
   plan: {

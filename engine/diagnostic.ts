@@ -1,4 +1,4 @@
-/** A fault in a descriptor, said so that the maintainer finds the place: the one catalogue of their codes. */
+/** Faults in descriptors, with their location, and the catalogue of their codes. */
 export type Severity = 'error' | 'warning';
 
 export interface Diagnostic {
@@ -10,13 +10,13 @@ export interface Diagnostic {
   readonly line: number;
   /** 1-based, in UTF-16 code units, as editors count. */
   readonly column: number;
-  /** What is wrong and what was expected, in one sentence, the nearest valid name included. */
+  /** What is wrong and what was expected, in one sentence, with the nearest valid name. */
   readonly message: string;
-  /** The source line and, below it, carets under the place. */
+  /** The source line, with carets under the location. */
   readonly frame: string;
 }
 
-/** Every diagnostic code and its severity. Cause and cure of each stand in schema/README.md. */
+/** Every diagnostic code and its severity. schema/README.md explains the cause and cure of each. */
 export const diagnosticCodes = {
   // Files
   'no-schema': 'error',

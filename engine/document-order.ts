@@ -1,10 +1,10 @@
-/** The order in which the faults of a body are told: that of the places they lie in. */
+/** Sorts the faults of a body in document order. */
 import { escapeStep, isObject, type JsonValue } from './json.ts';
 import { type Fault, MAX_ERRORS } from './problem.ts';
 
 /**
- * One fault for each place. A key that is missing comes after those that its object has. Only as many faults as an
- * answer tells are put in order: the others follow as they come.
+ * At most one fault per location. A missing key comes after the existing keys of its object. Only the first MAX_ERRORS
+ * faults, which a response lists, are sorted.
  */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue): readonly Fault[] {
   if (faults.length < 2) return faults;
@@ -17,11 +17,11 @@ export function inDocumentOrder(faults: readonly Fault[], body: JsonValue): read
   return first.length === byPlace.size ? first : [...new Set([...first, ...byPlace.values()])];
 }
 
-/** Of two places in a body the one that comes first. */
+/** The first of two locations in a body. */
 export const firstPlace = (a: string, b: string, body: JsonValue): string =>
   firstPlaces(new Set([a, b]), body, 1)[0] ?? a;
 
-/** The first so many of the places, in order. */
+/** The first `most` of the locations, in order. */
 function firstPlaces(places: ReadonlySet<string>, body: JsonValue, most: number): readonly string[] {
   const below = placesBelow(places);
   const first: string[] = [];
@@ -42,7 +42,7 @@ function firstPlaces(places: ReadonlySet<string>, body: JsonValue, most: number)
   return first;
 }
 
-/** By pointer: those one step below it that are among the places, or lead to one. */
+/** By pointer: its direct children that are among the locations, or lead to one. */
 function placesBelow(places: Iterable<string>): ReadonlyMap<string, Set<string>> {
   const below = new Map<string, Set<string>>();
   for (let place of places)

@@ -1,4 +1,4 @@
-/** Files that commands write: readable by their owner only, named when they are whole, and never replacing another unasked. */
+/** Output files of commands: readable by their owner only, renamed into place when complete, replacing files only if asked to. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -16,26 +16,26 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { reasonOf, StartError } from './start-error.ts';
 
 const OWNER_ONLY = 0o600;
-/** What SQLite keeps beside a database file. */
+/** Suffixes of the files that SQLite keeps beside a database. */
 export const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 export interface NewFile {
-  /** Where it is until it is whole. It is there, and empty. */
+  /** Path of the file until it is complete; created empty. */
   readonly partial: string;
-  /** Gives the file its name, once it is on the disk. */
+  /** Flushes the file to disk and renames it into place. */
   finish(): void;
-  /** Removes what was written. After `finish` there is nothing to remove. */
+  /** Removes the partial file; does nothing after `finish`. */
   discard(): void;
 }
 
 export interface OutputOptions {
   /** Whether a file of this name may be replaced. */
   readonly force: boolean;
-  /** The file of the database, which is never replaced; undefined where there is none. */
+  /** The database file, which is never replaced; undefined without one. */
   readonly database: string | undefined;
 }
 
-/** Throws a StartError where the name is taken or the file cannot be made; nothing is touched then. */
+/** Throws a StartError if the name is taken or the file cannot be created. */
 export function newFile(file: string, naming: OutputOptions): NewFile {
   refuseDatabase(file, naming);
   if (!naming.force && isThere(file)) throw taken(file);
@@ -55,13 +55,13 @@ export function newFile(file: string, naming: OutputOptions): NewFile {
   };
 }
 
-/** Makes the file of a database readable by its owner only; one that is there keeps its mode. SQLite gives its companions the same. */
+/** Creates the database file readable by its owner only; an existing one keeps its mode. SQLite's companion files get the same mode. */
 export function makeOwnerOnly(file: string): void {
-  // Through a link, too: what is there is opened, and nothing of it is changed.
+  // Mode 'a' follows links and changes nothing in an existing file.
   if (!existsSync(file)) said(file, () => closeSync(openSync(file, 'a', OWNER_ONLY)));
 }
 
-/** A file, or a folder and with it the names in it, is on the disk. */
+/** Flushes a file, or the entries of a folder, to disk. */
 function synced(path: string): void {
   const handle = openSync(path, 'r');
   try {
@@ -79,9 +79,9 @@ function refuseDatabase(file: string, { database }: OutputOptions): void {
 }
 
 const taken = (file: string): StartError =>
-  new StartError(`${file} is there already; choose another name, or replace it with --force`);
+  new StartError(`${file} already exists; choose another name, or replace it with --force`);
 
-/** Whatever has the name, a link that leads nowhere included. */
+/** Whether the name exists, even as a dangling link. */
 const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
 function isSame(one: string, other: string): boolean {
@@ -101,7 +101,7 @@ function placeOf(path: string): string {
 
 const WITHOUT_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** A rename replaces what is there; a link does not. */
+/** A rename would replace an existing file; a link does not. */
 function renameToFree(from: string, to: string): void {
   try {
     linkSync(from, to);
@@ -110,7 +110,7 @@ function renameToFree(from: string, to: string): void {
     const code = codeOf(error);
     if (code === 'EEXIST') throw taken(to);
     if (!WITHOUT_LINKS.has(code)) throw error;
-    // This file system has no links: the name is taken first.
+    // The file system has no hard links: reserve the name first.
     closeSync(openSync(to, 'wx', OWNER_ONLY));
     renameSync(from, to);
   }

@@ -1,4 +1,4 @@
-/** JSON values as TypeScript sees them, and the one spelling of JSON Pointers (RFC 6901). */
+/** Types of JSON values, and JSON Pointers (RFC 6901). */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
@@ -16,7 +16,7 @@ export function pointer(path: readonly (string | number)[]): string {
 /** One step of a pointer, escaped: `~` as `~0`, `/` as `~1`. */
 export function escapeStep(step: string | number): string {
   const text = String(step);
-  // Hardly any needs it, and each write asks for each of its keys.
+  // Runs for every key of every write, and hardly any key needs escaping.
   return /[~/]/.test(text) ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 

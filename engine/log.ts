@@ -1,11 +1,11 @@
-/** The log: one JSON object in each line, on standard error. It has no values of records, no tokens and no query strings. */
+/** The log: JSON lines on standard error, without values of records, tokens or query strings. */
 import { destination, pino } from 'pino';
 import type { Settings } from './settings.ts';
 import { printable } from './terminal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** As much of a logger as is used. */
+/** The part of pino's interface that is used. */
 export interface Log {
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
@@ -30,17 +30,17 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
 
 const standardError = () => destination({ fd: STANDARD_ERROR, sync: true });
 
-/** JSON escapes only some of the characters that a terminal obeys. */
+/** JSON leaves some control characters unescaped. */
 function onTerminal(): { write(line: string): void } {
   const terminal = standardError();
   return { write: (line) => void terminal.write(printable(line)) };
 }
 
-/** Messages that may hold values: those of the database's server have an SQLSTATE, those of JSON.parse quote the text. */
+/** Messages that may contain values: those of PostgreSQL have an SQLSTATE, those of JSON.parse quote the text. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 const messageOf = ({ name, message, code }: Error & { readonly code?: unknown }): string => {
-  if (typeof code === 'string' && SQLSTATE.test(code)) return 'the database refused a statement';
-  return name === 'SyntaxError' ? 'a text has another form than expected' : message;
+  if (typeof code === 'string' && SQLSTATE.test(code)) return 'the database rejected a statement';
+  return name === 'SyntaxError' ? 'a text has an unexpected format' : message;
 };
 
 interface DescribedError {
@@ -52,9 +52,9 @@ interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** What went wrong and where, and why; never what somebody wrote. */
+/** An error with its stack and causes, without messages that may contain data. */
 export function describeError(error: unknown): DescribedError {
-  // By its shape, not its class: errors may come from another realm.
+  // Not instanceof: errors may come from another realm.
   if (typeof error !== 'object' || error === null || !('stack' in error)) return { message: typeof error };
   const { name, code, stack, cause } = error as Error & { readonly code?: unknown };
   const frames = String(stack)
@@ -69,7 +69,7 @@ export function describeError(error: unknown): DescribedError {
   };
 }
 
-/** The same for people. */
+/** The same as text. */
 export function errorText(error: unknown): string {
   const { name = 'Error', message, stack = '', cause } = describeError(error);
   return [`${name}: ${message}`, stack, ...(cause === undefined ? [] : [`because of ${cause.message}`])].join('\n');

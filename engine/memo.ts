@@ -1,6 +1,6 @@
-/** What depends on a query alone is worked out once, for as long as somebody keeps the query: clients repeat themselves. */
+/** Memoizes `work` by its first argument, an object, for as long as that object is referenced. */
 export function perQuery<Q extends object, A extends readonly unknown[], T>(
-  /** `always`: what is the same each time for the same query. */
+  /** `always`: must be the same each time for the same query. */
   work: (query: Q, ...always: A) => T,
 ): (query: Q, ...always: A) => T {
   const known = new WeakMap<Q, { readonly made: T }>();
@@ -13,14 +13,14 @@ export function perQuery<Q extends object, A extends readonly unknown[], T>(
   };
 }
 
-/** Keeps what was made for the keys used last; what clients ask for is not bounded, memory is. */
+/** A least-recently-used cache. */
 export interface BoundedCache<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
 }
 
 export function createBoundedCache<T>(maxEntries: number, maxKeyLength = Infinity): BoundedCache<T> {
-  // A Map keeps its keys in the order in which they were set: the first is the one unused for longest.
+  // A Map keeps insertion order, so its first key is the least recently used.
   const entries = new Map<string, T>();
   return {
     get: (key) => {
@@ -39,10 +39,9 @@ export function createBoundedCache<T>(maxEntries: number, maxKeyLength = Infinit
   };
 }
 
-// What is compiled once for each shape of a query.
-
 const MAX_SHAPES = 1000;
 
+/** Compiles each shape of query once. */
 export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string, query: Q) => C {
   const known = createBoundedCache<C>(MAX_SHAPES);
   return (shape, query) => {

@@ -1,9 +1,9 @@
-/** Names: how a type is called in paths and tables, and which known name was probably meant. */
+/** Default names of paths and tables, and suggestions for misspelled names. */
 import { createHash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
 import { pluralize } from 'inflection';
 
-/** PostgreSQL cuts identifiers at 63 bytes; descriptors may use 60 of them. */
+/** PostgreSQL truncates identifiers to 63 bytes; generated names leave some room. */
 const MAX_BYTES = 60;
 const HASH_LENGTH = 8;
 
@@ -31,7 +31,7 @@ export const defaultTable = (type: string): string => plural(type, '_');
 /** `OrderLine` -> `order_line`. */
 export const snakeCase = (name: string): string => words(name).join('_');
 
-/** A generated name: the parts joined by `_`; one that is too long ends in a hash of itself. */
+/** The parts joined by `_`; a name that is too long is cut and ends in its hash. */
 export function generatedName(...parts: readonly string[]): string {
   const name = parts.join('_');
   if (Buffer.byteLength(name) <= MAX_BYTES) return name;
@@ -41,20 +41,20 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
-/** A text for a message, cut where it has more characters than `most`. */
+/** A text for a message, cut after `most` characters. */
 export const shortened = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
-/** Nobody misspells a name into more characters than this; to compare them would take its time. */
+/** Longer names get no suggestion: comparing them would take too long. */
 const LONGEST_MEANT = 200;
 
-/** The known name nearest to `name`, or undefined where none is near enough to be meant. */
+/** The known name nearest to `name`, or undefined if none is similar. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST_MEANT) return undefined;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
-    // Names are at least as far apart as their lengths.
+    // The distance is at least the difference in length.
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
     if (candidateDistance < bestDistance) [best, bestDistance] = [candidate, candidateDistance];
@@ -62,7 +62,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** `; did you mean "x"?` or nothing: the tail of every message about an unknown name. */
+/** `; did you mean "x"?` or the empty text: the end of every message about an unknown name. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const candidate = nearest(name, known);
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;

@@ -1,4 +1,4 @@
-/** The package that runs: its folder lies above the sources, and above the compiled code. */
+/** The package's folder, above the sources and above the compiled code, and its version. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** A run-time error as a client sees it (RFC 9457): the one catalogue of their codes. */
+/** Run-time errors as clients see them (RFC 9457), and the catalogue of their codes. */
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
@@ -6,7 +6,7 @@ interface ProblemKind {
   readonly retryAfter?: number;
 }
 
-/** Every problem code. The README lists them; a test compares both ways. */
+/** Every problem code. The README lists them; a test compares both. */
 export const problemKinds = {
   'bad-request': { status: 400, title: 'This is not a valid HTTP request' },
   'invalid-query': { status: 400, title: 'The query string is not valid' },
@@ -46,17 +46,17 @@ export const problemKinds = {
 
 export type ProblemCode = keyof typeof problemKinds;
 
-/** Where a fault lies: in the body (JSON Pointer, RFC 6901), in a query parameter, in a header, or behind a relation. */
+/** The location of a fault: in the body (JSON Pointer, RFC 6901), in a query parameter, in a header, or in a relation. */
 type FaultPlace =
   | { readonly pointer: string }
   | { readonly parameter: string }
   | { readonly header: string }
   | { readonly relation: string };
 
-/** One fault of a request. `code` is a short word of its own, such as `required` or `unknown-key`. */
+/** One fault of a request. `code` identifies its kind, such as `required` or `unknown-key`. */
 export type Fault = FaultPlace & { readonly code: string; readonly message: string };
 
-/** Faults that one answer lists; of the others it says how many there are. */
+/** The maximum number of faults in a response, which also has the total number. */
 export const MAX_ERRORS = 100;
 
 interface Extras {
@@ -68,7 +68,7 @@ interface Extras {
   readonly cause?: unknown;
 }
 
-/** Thrown anywhere while a request is served; answered in one place. */
+/** Thrown anywhere during a request, and turned into a response in one place. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -89,14 +89,14 @@ export class Problem extends Error {
   }
 }
 
-/** A problem that consists of faults: its detail is the first of them and how many there are. */
+/** A problem made of faults: its detail is the first message and the number of the others. */
 export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
 }
 
-/** A statement of a request was given up after `patience` milliseconds. */
+/** A database statement was stopped after `patience` milliseconds. */
 export const tooSlow = (patience: number, cause?: unknown): Problem =>
   new Problem(
     'statement-timeout',

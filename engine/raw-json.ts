@@ -1,25 +1,25 @@
-/** JSON as text, taken apart without parsing its values: what is kept as it was written is never built anew. */
+/** Reads JSON text without parsing its values, so that they can be stored as they were written. */
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** By record of a body, then by key in the order of the text: the members that are kept as they were written. */
+/** The members to store as written: by record of a body, then by key in text order. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
 export type RawMembers = ReadonlyMap<string, RawMember>;
 
 export const NO_RAW_VALUES: RawValues = new Map();
 
-/** A place in a text that is known to be valid JSON. */
+/** A position in a text that is known to be valid JSON. */
 export interface RawReading {
   readonly text: string;
   at: number;
-  /** How many keys have been passed. */
+  /** Number of keys read so far. */
   keys: number;
   /** Whether there was white space between tokens. */
   spaced: boolean;
 }
 
-/** A member of an object, as its text has it. */
+/** A member of an object, as written. */
 export interface RawMember {
-  /** The key in its quotes, with the escapes that were written. */
+  /** The key with its quotes and escapes. */
   readonly name: string;
   /** The value, without white space between its tokens. */
   readonly text: string;
@@ -42,14 +42,14 @@ const isSpace = (code: number): boolean => code === SPACE || code === NEWLINE ||
 const opens = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_ARRAY;
 const closes = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
 
-/** The place of the quote that ends the string whose first quote is at `start`; -1 where there is none. */
+/** Index of the closing quote of the string that starts at `start`, or -1. */
 function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** The place behind the string; the end of a text that somebody else has cut. */
+/** Index after the string; the end of the text if the string is cut off. */
 function afterString(text: string, start: number): number {
   const end = stringEnd(text, start);
   return end === -1 ? text.length : end + 1;
@@ -61,7 +61,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/** Begins at the first value of the text. */
+/** A reading at the first value of the text. */
 export function readingOf(text: string): RawReading {
   const reading = { text, at: 0, keys: 0, spaced: false };
   skipSpace(reading);
@@ -72,7 +72,7 @@ function skipSpace(reading: RawReading): void {
   while (isSpace(reading.text.charCodeAt(reading.at))) reading.at += 1;
 }
 
-/** Goes behind the value that begins here. */
+/** Moves past the value at the current position. */
 export function skipValue(reading: RawReading): void {
   const first = reading.text.charCodeAt(reading.at);
   if (first === QUOTE) reading.at = afterString(reading.text, reading.at);
@@ -97,7 +97,7 @@ function skipContainer(reading: RawReading): void {
   reading.spaced = spaced;
 }
 
-/** A number or a word ends where something else begins. */
+/** A number or literal ends at the next delimiter. */
 function skipScalar(reading: RawReading): void {
   const { text } = reading;
   let { at } = reading;
@@ -108,7 +108,7 @@ function skipScalar(reading: RawReading): void {
   reading.at = at;
 }
 
-/** The text of the value that begins here, without white space; goes behind it. */
+/** Returns the value at the current position without white space, and moves past it. */
 export function takeValue(reading: RawReading): string {
   const start = reading.at;
   reading.spaced = false;
@@ -117,7 +117,7 @@ export function takeValue(reading: RawReading): string {
   return reading.spaced ? compact(text) : text;
 }
 
-/** Goes through the object that begins here. `read` is called at each value and goes behind it. */
+/** Reads the object at the current position. `read` is called at each value and must move past it. */
 export function readMembers(reading: RawReading, read: (key: string, name: string) => void): void {
   const { text } = reading;
   for (let more = enter(reading); more; more = next(reading)) {
@@ -141,7 +141,7 @@ export function readItems(reading: RawReading, read: (index: number) => void): v
 
 const keyOf = (name: string): string => (name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1));
 
-/** Goes to the first member or item; false, and behind the container, where there is none. */
+/** Moves to the first member or item; if there is none, moves past the container and returns false. */
 function enter(reading: RawReading): boolean {
   reading.at += 1;
   skipSpace(reading);
@@ -150,7 +150,7 @@ function enter(reading: RawReading): boolean {
   return false;
 }
 
-/** Goes behind the comma, or behind the container. */
+/** Moves past the comma and returns true, or past the container and returns false. */
 function next(reading: RawReading): boolean {
   skipSpace(reading);
   const more = reading.text.charCodeAt(reading.at) === COMMA;
@@ -172,8 +172,8 @@ export function hasEscapedKey(text: string): boolean {
 }
 
 /**
- * The value that begins here, for texts with escaped keys: where V8 has parsed an object with the key "n\\u0" before, it
- * takes "n\u00e4me" for the same key (nodejs/node#63785). A text that somebody else may send must not decide that.
+ * Parses the value at the current position, for texts with escaped keys: after parsing an object with the key "n\\u0",
+ * V8 mistakes "n\u00e4me" for the same key (nodejs/node#63785), so that one client could corrupt the body of another.
  */
 export function parseValue(reading: RawReading): JsonValue {
   const first = reading.text.charCodeAt(reading.at);
@@ -185,7 +185,7 @@ export function parseValue(reading: RawReading): JsonValue {
 function parseObject(reading: RawReading): JsonObject {
   const entries: (readonly [string, JsonValue])[] = [];
   readMembers(reading, (key) => entries.push([key, parseValue(reading)]));
-  // Makes an own property of every key, "__proto__" too.
+  // Object.fromEntries makes own properties, even of "__proto__".
   return Object.fromEntries(entries);
 }
 
@@ -203,11 +203,11 @@ export function membersOf(text: string): Map<string, RawMember> {
   return members;
 }
 
-/** The object that has these members. */
+/** The text of an object with these members. */
 export const rawObject = (members: Iterable<RawMember>): string =>
   `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
 
-/** Without the white space between tokens. */
+/** Removes white space between tokens. */
 function compact(text: string): string {
   const parts: string[] = [];
   let start = 0;
@@ -223,7 +223,7 @@ function compact(text: string): string {
   return parts.join('');
 }
 
-/** Whether two texts stand for one value: keys in any order, strings escaped in any way, numbers by what they amount to. */
+/** Whether two texts are the same value, whatever the order of keys, the escapes and the notation of numbers. */
 export const sameValue = (a: string, b: string): boolean => a === b || canonical(a) === canonical(b);
 
 const canonical = (text: string): string => canonicalValue(readingOf(text));
@@ -252,7 +252,7 @@ function canonicalArray(reading: RawReading): string {
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Digits without zeros at either end, and the power of ten. `true`, `false` and `null` stay as they are. */
+/** Digits without leading and trailing zeros, and the exponent. `true`, `false` and `null` are returned unchanged. */
 function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (whole === '') return text;
@@ -262,7 +262,7 @@ function canonicalNumber(text: string): string {
   while (digits[from] === '0') from += 1;
   if (from === to) return '0';
   while (digits[to - 1] === '0') to -= 1;
-  // A power that cannot be added to exactly stays: such a number equals only what is written in the same way.
+  // An exponent too large for exact arithmetic is kept: the number only equals the same text.
   if (!Number.isSafeInteger(Number(exponent))) return text;
   return `${sign}${digits.slice(from, to)}e${Number(exponent) - fraction.length + digits.length - to}`;
 }

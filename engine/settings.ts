@@ -14,11 +14,11 @@ interface Setting<T> {
   /** As written in the environment. */
   readonly default: string;
   readonly description: string;
-  /** Never quoted in messages. */
+  /** Whether messages must not quote the value. */
   readonly secret?: boolean;
-  /** The end of "expected …". */
+  /** Completes "expected …". */
   readonly expected: string;
-  /** undefined if the text is not valid. */
+  /** Returns undefined if the text is not valid. */
   parse(text: string): T | undefined;
 }
 
@@ -27,7 +27,7 @@ const setting = <T>(properties: Setting<T>): Setting<T> => properties;
 const MAX_SECONDS = 86_400;
 const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;
-/** For timeouts of clients: with none at all, nobody could be served. */
+/** Minimum seconds for timeouts of clients: with 0, no request could succeed. */
 const MIN_PATIENCE = 0.1;
 
 /** By the name that the engine uses. */
@@ -242,7 +242,7 @@ export type Settings = { readonly [K in keyof SettingsTable]: SettingsTable[K] e
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Empty is the same as not set. Throws a StartError that names every setting that is wrong. */
+/** An empty variable counts as not set. Throws a StartError that names every invalid setting. */
 export function readSettings(environment: Environment): Settings {
   const entries = Object.entries<Setting<unknown>>(settingsTable);
   const values = Object.fromEntries(
@@ -250,17 +250,17 @@ export function readSettings(environment: Environment): Settings {
   );
   const faulty = entries.filter(([key]) => values[key] === undefined);
   if (faulty.length > 0) throw new StartError(faulty.map(([, entry]) => fault(entry, environment)).join('\n'));
-  // Each value comes from the entry whose type it has.
+  // Each value was parsed by the entry of its key.
   return values as Settings;
 }
 
 const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>
   `${name} is ${secret ? 'not valid' : `"${withoutPassword(environment[name] ?? '')}"`}; expected ${expected}`;
 
-/** What stands in a URL before its host. */
+/** The URL with its user and password hidden. */
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
-/** Strings live in the heap, buffers beside it; garbage that is not collected yet needs as much again. */
+/** A quarter of the heap or of half the memory: strings are in the heap, buffers beside it, and garbage needs room as well. */
 export function automaticLimit(
   heap = getHeapStatistics().heap_size_limit,
   memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
@@ -268,7 +268,7 @@ export function automaticLimit(
   return Math.max(MIN_MEMORY, Math.floor(Math.min(heap, memory / 2) / 4));
 }
 
-/** `auto` is found out once the host is known. */
+/** `auto` is resolved once the host is known. */
 export const AUTO_RATE = -1;
 const RATES: ReadonlyMap<string, number> = new Map([
   ['auto', AUTO_RATE],
@@ -277,7 +277,7 @@ const RATES: ReadonlyMap<string, number> = new Map([
 
 const HOST_NAME = /^(\*|[\p{L}\p{N}_.-]+)$/u;
 
-/** None is `auto`, which is found out once it is known whether there are tokens. */
+/** An empty list means `auto`, which is resolved once it is known whether there are tokens. */
 function hostsOf(text: string): readonly string[] | undefined {
   if (text === 'auto') return [];
   const hosts = text.split(',').map((host) => host.trim());

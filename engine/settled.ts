@@ -1,23 +1,23 @@
 /**
- * Looks at something again and again, and tells of what has changed once it has come to rest. Nothing here depends on
- * events of the file system: those of a file end when another one is moved into its place, and over networks, in
- * containers and above the system's limit of watches there are none.
+ * Polls something and reports a change once it has settled. File system events are not reliable enough: they stop when
+ * another file is moved into place, and do not exist on network file systems, in some containers, or above the limit of
+ * watches.
  */
 
 export interface Looking<T> {
-  /** Resolves with what is there; two looks that find the same answer equal texts. */
+  /** Reads the current state. */
   readonly look: () => Promise<T>;
   readonly textOf: (found: T) => string;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between polls. */
   readonly every: number;
-  /** Told of a change that two looks in a row have found. The next look waits for it. */
+  /** Called when two polls in a row have found the same change. The next poll waits for its result. */
   readonly changed: (found: T) => unknown;
 }
 
-/** A change that never comes to rest is told of after this many looks. */
+/** A change that does not settle is reported after this many polls. */
 const MAX_LOOKS = 3;
 
-/** `first` is what is known at the start. Answers how to stop. */
+/** `first`: the text of the known state. Returns a function that stops polling. */
 export function followSettled<T>(first: string, { look, textOf, every, changed }: Looking<T>): () => Promise<void> {
   let known = first;
   let last = first;

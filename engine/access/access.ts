@@ -21,14 +21,14 @@ export interface Access {
 type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
-  /** The file was read again: these are the tokens that count now. */
+  /** The file was reloaded: the grants that are valid now. */
   readonly changed: (grants: readonly Grant[]) => void;
   /** Lines of the file that give no access, and why. */
   readonly refused: (faults: readonly string[]) => void;
 }
 
-/** How often the file is read. A change takes effect when it was read twice, so within two seconds. */
-const LOOK_MS = 500;
+/** Milliseconds between polls of the file. A change takes effect after two polls, so within two seconds. */
+const POLL_MS = 500;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
@@ -50,7 +50,7 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
   return { grantOf: ({ headers }) => identified(headers.authorization, grants), close: () => void stop() };
 }
 
-/** What a look at the file has found. */
+/** The state of the file at one poll. */
 interface TokenText {
   readonly text?: string;
   /** Why there is no text. */
@@ -58,8 +58,8 @@ interface TokenText {
 }
 
 /**
- * A file that is gone, or has become unreadable, has no tokens: otherwise removing it would revoke nothing. An editor that
- * empties a file before it writes it is not followed halfway, since what it leaves there is not found twice.
+ * A missing or unreadable file has no tokens: otherwise removing it would revoke nothing. A file that an editor empties
+ * before writing it does no harm, since a change counts only if two polls find it.
  */
 const follow = (file: string, text: string, take: (found: TokenText) => void): (() => Promise<void>) =>
   followSettled<TokenText>(JSON.stringify({ text }), {
@@ -69,7 +69,7 @@ const follow = (file: string, text: string, take: (found: TokenText) => void): (
         (error: unknown) => ({ reason: reasonOf(error) }),
       ),
     textOf: (found) => JSON.stringify(found),
-    every: LOOK_MS,
+    every: POLL_MS,
     changed: take,
   });
 

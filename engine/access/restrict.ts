@@ -1,4 +1,4 @@
-/** The Model as a token may see it: for its requests there is nothing else. */
+/** The part of the Model that a token may use. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type Draft, freezeGraph } from '../model/resolve.ts';
 import {
@@ -17,16 +17,16 @@ import type { TypeValidators, Validator } from '../validation/compile.ts';
 
 export interface Restricted {
   readonly model: Model;
-  /** Operations that a type has, and the token not. */
+  /** Operations that the type has but the token may not use. */
   readonly withheld: ReadonlyMap<RecordType, ReadonlySet<Operation>>;
-  /** Relations that are shown, and cannot be written: the column is in records that the token may only read. */
+  /** Relations that are shown but cannot be written, because their column is in records that the token may only read. */
   readonly readOnly: ReadonlySet<Relation>;
-  /** Types of which the token cannot make a record: it may not know what one needs. */
+  /** Types whose records the token cannot create, because they require a related record that it may not read. */
   readonly barred: ReadonlySet<RecordType>;
 }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'get']);
-/** What stands for the name of a type that may not be known. */
+/** Replaces the name of a type that the token may not read, in front of an identifier. */
 const UNNAMED = 'A record that this token may not read, number';
 
 interface Copying extends Covered {
@@ -59,7 +59,7 @@ export function restrict(model: Model, rights: Rights): Restricted {
   return { model: freezeGraph<Model>({ types, joinTables }), withheld, readOnly, barred };
 }
 
-/** Whether a body may set the relation: a column in the other record is a write of that one. */
+/** Whether a body may set the relation: a column in the related record is a write to that record. */
 const mayLink = ({ owned, link, target }: Relation, { writable }: Copying): boolean =>
   owned || link.at !== 'target' || writable.has(target);
 
@@ -73,7 +73,7 @@ function withheldOf(type: RecordType, { readable, writable }: Copying): Readonly
 const isBarred = ({ relations }: RecordType, readable: ReadonlySet<RecordType>): boolean =>
   [...relations.values()].some(({ required, target }) => required && !readable.has(target));
 
-/** Types that may not be read are copied as well: rows refer to them. They have no name. */
+/** Also copies types that may not be read, without their name, since rows refer to them. */
 function copyType(type: RecordType, copying: Copying): Draft<RecordType> {
   const known = copying.types.get(type);
   if (known) return known;
@@ -161,7 +161,7 @@ function copyJoin(table: JoinTable, copying: Copying): JoinTable {
   return copy;
 }
 
-// Which types a token's rights reach: those that are named, and those that live and die with them.
+// The types that a token's rights cover: the named types and those that they own.
 
 interface Covered {
   readonly readable: ReadonlySet<RecordType>;
@@ -182,13 +182,13 @@ function withOwned(types: readonly RecordType[]): ReadonlySet<RecordType> {
   return all;
 }
 
-/** Names in the rights that no type has. */
+/** Names in the rights that are not types. */
 export function unknownTypes({ types }: Model, rights: Rights): readonly string[] {
   const all = [rights.read, rights.write].flatMap((some) => (some === 'all' ? [] : [...some]));
   return all.filter((name) => !types.has(name));
 }
 
-// Bodies that write what the token may not write: links that are kept in records it may only read, records it cannot make.
+// Rejects bodies that write links in read-only records, or create records that the token cannot create.
 
 type LinkLimits = Pick<Restricted, 'readOnly' | 'barred'>;
 
@@ -223,9 +223,9 @@ function refusedIn(type: RecordType, body: JsonObject, pointer: string, limits: 
 
 function refusedRecord(relation: Relation, body: JsonObject, pointer: string, limits: LinkLimits): readonly Fault[] {
   const { target, owned, toMany } = relation;
-  // Whether an only child is there, and is changed, only the database knows.
-  const isMade = identifierIn(body, target) === undefined && (toMany || !owned) && relation.nested === 'write';
-  if (!isMade || !limits.barred.has(target)) return refusedIn(target, body, pointer, limits);
+  // Whether an owned to-one child already exists, only the database knows.
+  const isNew = identifierIn(body, target) === undefined && (toMany || !owned) && relation.nested === 'write';
+  if (!isNew || !limits.barred.has(target)) return refusedIn(target, body, pointer, limits);
   const message = `This token may not create a ${target.name}; link an existing one by its "${target.identifier.name}"`;
   return [{ pointer, code: 'forbidden', message }];
 }

@@ -1,19 +1,19 @@
-/** Tokens: made here, kept as hashes, one in each line, with what they allow. */
+/** Creates tokens, and parses lines of token hashes with their rights. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Names of types; `all` is every one, those that will be added included. */
+/** Names of types; `all` includes types that are added later. */
 export type TypeNames = 'all' | ReadonlySet<string>;
 
-/** What a token allows. Who may write may read. */
+/** What a token allows. The right to write includes the right to read. */
 export interface Rights {
   readonly read: TypeNames;
   readonly write: TypeNames;
 }
 
 export interface Grant extends Rights {
-  /** What people call it: shown in logs, never the token. */
+  /** Shown in logs, unlike the token. */
   readonly name: string;
-  /** SHA-256 of the token. It has 256 random bits: nothing slower is needed. */
+  /** SHA-256 of the token, which has 256 random bits, so that a slow hash is not needed. */
   readonly hash: Buffer;
 }
 
@@ -38,16 +38,16 @@ const written = (types: TypeNames): string => (types === 'all' ? '*' : [...types
 export const parseTypes = (text: string): TypeNames =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
 
-/** Where token lines come from: the name of a file or of a setting, and its text. */
+/** A file or a setting with token lines: its name and its text. */
 interface TokenSource {
   readonly name: string;
   readonly text: string;
 }
 
 export interface ParsedGrants {
-  /** Of the lines that are well formed and contradict no other one. */
+  /** Of the well-formed lines that do not conflict with others. */
   readonly grants: readonly Grant[];
-  /** One for each faulty line, with its place; never with its text, which may hold a token. */
+  /** One for each faulty line, with its location but without its text, which may contain a token. */
   readonly faults: readonly string[];
 }
 
@@ -59,8 +59,8 @@ interface TokenLine {
 type Granted = TokenLine & { readonly grant: Grant };
 
 /**
- * A faulty line gives no access. Nor do lines that share a name or a hash: if the first of them won, a line that was
- * meant to replace it would have no effect.
+ * A faulty line gives no access. Neither do lines that share a name or a hash: if the first one won, a line meant to
+ * replace it would have no effect.
  */
 export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
   const entries = sources.flatMap(entriesOf);
@@ -82,7 +82,7 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
   };
 }
 
-/** Lines, and parts of them between semicolons. Empty ones, and lines that begin with #, say nothing. */
+/** Splits lines and semicolons. Skips empty entries and lines that start with #. */
 const entriesOf = ({ name, text }: TokenSource): readonly TokenLine[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim().startsWith('#')) return [];
@@ -95,7 +95,7 @@ const entriesOf = ({ name, text }: TokenSource): readonly TokenLine[] =>
       .filter((entry) => entry.text !== '');
   });
 
-/** The same line twice is one token. */
+/** A repeated line counts once. */
 function withoutRepeated(entries: readonly Granted[]): {
   readonly single: readonly Granted[];
   readonly repeated: readonly string[];
@@ -142,7 +142,7 @@ function parseGrant(line: string): Grant | undefined {
   return { name, read: typesOf('read'), write: typesOf('write'), hash: Buffer.from(hash, 'hex') };
 }
 
-/** Every grant is compared, and each in constant time. */
+/** Compares every grant in constant time, so that the time reveals nothing. */
 export function grantOf(token: string, grants: readonly Grant[]): Grant | undefined {
   const hash = hashOf(token);
   const same = grants.map((grant) => timingSafeEqual(grant.hash, hash));

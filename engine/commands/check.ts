@@ -1,11 +1,11 @@
-/** `check`: every fault of the descriptors, for people or for machines. */
+/** `check`: reports every fault in the descriptors, as text or JSON. */
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { readSettings } from '../settings.ts';
 import { print } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';
 
-const USAGE = 'records check [--json]: exit code 0 without errors, 1 with';
+const USAGE = 'records check [--json]: exits with 0 if there are no errors, otherwise 1';
 
 export const check: Command = {
   usage: USAGE,
@@ -15,7 +15,7 @@ export const check: Command = {
     const { schema, diagnostics } = checkSchema(schemaDirectory);
     if (json) print(JSON.stringify(diagnostics, null, 2));
     else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
-    else print(`${schema?.model.types.size ?? 0} record types in ${schemaDirectory}, no fault`);
+    else print(`${schema?.model.types.size ?? 0} record types in ${schemaDirectory}, no faults`);
     return schema ? 0 : 1;
   },
 };

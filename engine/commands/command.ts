@@ -1,4 +1,4 @@
-/** What the command line can do: one file per command, and what all of them share. */
+/** Shared by the commands, each of which has a file of its own. */
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
@@ -10,13 +10,13 @@ import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model } from '../model/model.ts';
 
 export interface Command {
-  /** What `--help` prints, and what a wrong command line is answered with. */
+  /** Printed by `--help`, and after an error in the command line. */
   readonly usage: string;
-  /** Resolves with the exit code. A StartError that it throws is printed, with exit code 1. */
+  /** Resolves with the exit code. If it throws, the error is printed and the exit code is 1. */
   run(options: readonly string[]): Promise<number>;
 }
 
-/** SIGTERM or SIGINT, whichever comes first. Any further one finds no listener, and ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT. A second signal has no listener and ends the process at once. */
 export async function stopSignal(): Promise<void> {
   const heard = new AbortController();
   const signals = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: heard.signal }));
@@ -24,9 +24,9 @@ export async function stopSignal(): Promise<void> {
   heard.abort();
 }
 
-/** Runs to the end of the process. */
+/** Runs a command and sets the exit code of the process. */
 export function runProcess(run: () => Promise<number>): void {
-  // What Node itself would print of an error may hold values of records.
+  // The stack trace that Node prints by default may contain values of records.
   process.once('uncaughtException', (error) => {
     printError(errorText(error));
     process.exit(1);
@@ -34,11 +34,11 @@ export function runProcess(run: () => Promise<number>): void {
   void exitCode(run).then((code) => (process.exitCode = code));
 }
 
-/** What an operator can act on, as it is; of a fault of ours, where it happened. */
+/** The plain message if an operator can act on it; for a bug, also where it happened. */
 export const messageOf = (error: unknown): string =>
   error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
 
-/** A full disk, for instance. */
+/** An error of the operating system, such as a full disk. */
 const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
 async function exitCode(run: () => Promise<number>): Promise<number> {
@@ -52,11 +52,11 @@ async function exitCode(run: () => Promise<number>): Promise<number> {
 
 type Known = NonNullable<ParseArgsConfig['options']>;
 
-/** `words`: how many may stand without an option. Throws a StartError with the usage where the command line is wrong. */
+/** `words`: the maximum number of positional arguments. Throws a StartError with the usage if the command line is wrong. */
 export function readOptions<O extends Known>(args: readonly string[], options: O, words: number, usage: string) {
   const parsed = parse(args, options, usage);
   if (parsed.positionals.length <= words) return parsed;
-  throw new StartError(`"${parsed.positionals[words] ?? ''}" is one word too many\n${usage}`);
+  throw new StartError(`"${parsed.positionals[words] ?? ''}" is one argument too many\n${usage}`);
 }
 
 function parse<O extends Known>(args: readonly string[], options: O, usage: string) {
@@ -67,7 +67,7 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   }
 }
 
-/** The model of a schema directory. Throws a StartError with every diagnostic. */
+/** The model of a schema directory. Throws a StartError with every diagnostic if there are errors. */
 export function readModel(directory: string): Model {
   const { schema, diagnostics } = checkSchema(directory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));

@@ -1,4 +1,4 @@
-/** `delete`: a record with all that goes with it, in steps, while the service runs. */
+/** `delete`: deletes a record and everything that goes with it, in short transactions, while the service runs. */
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../start-error.ts';
@@ -9,7 +9,7 @@ import { type Command, readOptions } from './command.ts';
 import { withDatabase } from './transfer.ts';
 
 const USAGE =
-  'records delete TYPE ID --chunked: deletes a record and all that goes with it, in short steps; stopped, it can be run again';
+  'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
 /** Milliseconds between two lines of progress. */
 const INTERVAL = 1000;
@@ -21,21 +21,21 @@ export const remove: Command = {
     const [name = '', text = ''] = positionals;
     const identifier = Number(text);
     if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
-      throw new StartError(`"${text}" is not an identifier; expected an integer from 1 on\n${USAGE}`);
+      throw new StartError(`"${text}" is not an identifier; expected an integer of 1 or more\n${USAGE}`);
     if (values.chunked !== true)
-      throw new StartError(`--chunked is missing: to delete a record in one step, send DELETE to its path\n${USAGE}`);
+      throw new StartError(
+        `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
+      );
     const { found, rows } = await withDatabase(async (model, driver) => {
       const type = typeOf(model, name);
       if ((await planFor(model, driver)).steps.length > 0)
-        throw new StartError(
-          'The tables are not as the descriptors want them; see `records plan`. Nothing was deleted.',
-        );
+        throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
       const progress = reportProgress();
       const wasThere = await deleteTree(model, driver, type, identifier, progress.add).catch(explain);
       return { found: wasThere, rows: progress.rows() };
     });
     if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
-    print(`${name} ${identifier} is deleted: ${rows} rows were deleted or unlinked`);
+    print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
     return 0;
   },
 };
@@ -51,7 +51,7 @@ function explain(error: unknown): never {
   throw error;
 }
 
-/** A line on standard error each second, on terminals and in logs alike. */
+/** Prints a line to standard error every second. */
 function reportProgress(): { readonly add: (rows: number) => void; readonly rows: () => number } {
   let rows = 0;
   let shownAt = performance.now();

@@ -1,4 +1,4 @@
-/** `describe`: types as they are understood, every default filled in; or a diagram of them all. */
+/** `describe`: prints types with every default filled in, or a diagram of all types. */
 import { stringify } from 'yaml';
 import { describeType } from '../describe/describe.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -28,7 +28,7 @@ function chosen({ types }: Model, name: string | undefined): readonly RecordType
   const type = types.get(name);
   if (type) return [type];
   throw new StartError(
-    `There is no type "${name}"${didYouMean(name, types.keys()) || `; there are ${[...types.keys()].join(', ')}`}`,
+    `There is no type "${name}"${didYouMean(name, types.keys()) || `; choose from ${[...types.keys()].join(', ')}`}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** `dev`: serves, and follows the descriptors: each save is checked, and served within a second if it has no fault. */
+/** `dev`: serves the records and watches the descriptors: a saved change takes effect within a second if it has no errors. */
 import { statSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,10 +13,9 @@ import { type Engine, startEngine } from '../engine.ts';
 import { drain, listen, urlOf } from '../server/listener.ts';
 import { answering, forHost } from '../server/serve.ts';
 
-/** Milliseconds between two looks at the descriptors. */
-const LOOK_MS = 120;
+const POLL_MS = 120;
 
-const USAGE = 'records dev: serves, and reloads the descriptors whenever they are saved';
+const USAGE = 'records dev: serves the records, and reloads the descriptors whenever they are saved';
 
 export const dev: Command = {
   usage: USAGE,
@@ -26,7 +25,7 @@ export const dev: Command = {
     const before = stateOf(settings.schemaDirectory);
     const serving = await serveReloading(settings);
     printWarnings(serving);
-    print(`Records are served at ${serving.url}/api/, and follow ${settings.schemaDirectory}`);
+    print(`Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}`);
     const stop = follow(settings.schemaDirectory, before, () => reload(serving));
     await stopSignal();
     await stop();
@@ -44,7 +43,7 @@ async function reload(serving: Reloading): Promise<void> {
     print(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
   } catch (error) {
     printError(messageOf(error));
-    printError('The schema from before goes on being served.');
+    printError('Still serving the previous descriptors.');
   }
 }
 
@@ -57,11 +56,11 @@ const follow = (directory: string, before: string, changed: () => Promise<void>)
   followSettled(before, {
     look: async () => stateOf(directory),
     textOf: (state) => state,
-    every: LOOK_MS,
+    every: POLL_MS,
     changed,
   });
 
-/** Every descriptor as the file system knows it, whatever leads to it; what cannot be looked at is a state as well. */
+/** Identity, size and times of every descriptor, with symbolic links followed; or why they cannot be read. */
 function stateOf(directory: string): string {
   try {
     return findDescriptors(directory).map(describeFile).join('\n');
@@ -75,12 +74,12 @@ function describeFile(file: string): string {
   return found === undefined ? file : `${file} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
 }
 
-// A service whose engine can be exchanged: requests that have begun end where they began.
+// A service whose engine can be replaced: each request is finished by the engine that started it.
 
 interface Reloading {
   readonly url: string;
   readonly engine: () => Engine;
-  /** Throws a StartError where the schema does not let an engine start; the old one goes on then. */
+  /** Throws a StartError if the engine cannot start with the new schema; the old engine then keeps running. */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
@@ -88,7 +87,7 @@ interface Reloading {
 interface Generation {
   readonly engine: Engine;
   readonly answer: RequestListener;
-  /** Closes the engine once its last request is answered. */
+  /** Closes the engine after its last response. */
   retire(): Promise<void>;
 }
 
@@ -128,7 +127,7 @@ async function open(settings: Settings): Promise<Generation> {
       answer(request, response);
     },
     retire: async () => {
-      // Of requests that were pipelined on a connection that is gone, not all are told so.
+      // Not every request that was pipelined on a closed connection gets a `close` event.
       const over = new Promise<void>((resolve) => (ended = resolve));
       if (pending > 0) await Promise.race([over, sleep(settings.shutdownTimeout, undefined, { ref: false })]);
       await engine.close();

@@ -1,11 +1,11 @@
-/** `diff OLD_DIR NEW_DIR`: what the change of descriptors means for HTTP clients. A gate for CI. */
+/** `diff OLD_DIR NEW_DIR`: what a change of descriptors means for HTTP clients; its exit code is a gate for CI. */
 import type { Change } from '../diff/change.ts';
 import { compareModels } from '../diff/diff.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 
-const USAGE = 'records diff OLD_DIR NEW_DIR [--json]: exit code 0 nothing breaks, 3 something does, 1 faults';
+const USAGE = 'records diff OLD_DIR NEW_DIR [--json]: exits with 0 if nothing breaks, 3 if something does, 1 on errors';
 const BREAKING = 3;
 
 export const diff: Command = {
@@ -13,8 +13,7 @@ export const diff: Command = {
   run: async (args) => {
     const { values, positionals } = readOptions(args, { json: { type: 'boolean' } }, 2, USAGE);
     const [before, after] = positionals;
-    if (before === undefined || after === undefined)
-      throw new StartError(`Two schema directories are needed\n${USAGE}`);
+    if (before === undefined || after === undefined) throw new StartError(`Give two schema directories\n${USAGE}`);
     const changes = compareModels(readModel(before), readModel(after));
     print(values.json ? JSON.stringify(changes, null, 2) : format(changes));
     return changes.some(({ breaking }) => breaking) ? BREAKING : 0;

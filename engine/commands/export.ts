@@ -1,4 +1,4 @@
-/** `export`: all records as NDJSON, identifiers and relations included. */
+/** `export`: writes all records as NDJSON, with identifiers and relations. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
@@ -13,7 +13,7 @@ import { type Command, readOptions } from './command.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
 
 const USAGE =
-  'records export FILE [--force]: writes all records of the database, as NDJSON; --force over a file that is there';
+  'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file';
 
 export const exportRecords: Command = {
   usage: USAGE,
@@ -28,7 +28,7 @@ export const exportRecords: Command = {
         return write(model, driver, file.partial, name);
       });
       file.finish();
-      print(`${count} lines written to ${name}`);
+      print(`Wrote ${count} lines to ${name}`);
     } finally {
       file.discard();
     }
@@ -38,12 +38,12 @@ export const exportRecords: Command = {
 
 async function requireApplied(model: Model, driver: Driver): Promise<void> {
   if ((await planFor(model, driver)).steps.length > 0)
-    throw new StartError('The tables are not as the descriptors want them; see `records plan`. Nothing was written.');
+    throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was written.');
 }
 
 async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {
   const out = createWriteStream(partial, { flags: 'r+' });
-  // It may fail between two lines, too.
+  // The stream may also fail between two writes.
   const ended = finished(out).catch((error: unknown) => {
     throw new StartError(`${name} cannot be written: ${reasonOf(error)}`, { cause: error });
   });

@@ -1,4 +1,4 @@
-/** `import`: the records of an export, into a database that has none. */
+/** `import`: reads an export into an empty database. */
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
@@ -19,7 +19,7 @@ import { type NewFile, newFile, type OutputOptions } from '../files.ts';
 import { shortened } from '../names.ts';
 
 const USAGE =
-  'records import FILE [--report FILE] [--force]: reads the records that `records export` wrote, into an empty database; --report writes all faults as NDJSON, --force over a report that is there';
+  'records import FILE [--report FILE] [--force]: reads a file of `records export` into an empty database; --report writes all faults as NDJSON, --force replaces an existing report';
 
 export const importRecords: Command = {
   usage: USAGE,
@@ -33,7 +33,7 @@ export const importRecords: Command = {
     try {
       const count = await imported(file, report);
       report.finish();
-      print(`${count} lines read from ${file}`);
+      print(`Read ${count} lines from ${file}`);
       return 0;
     } catch (error) {
       if (!(error instanceof LinesRefused)) throw error;
@@ -45,15 +45,15 @@ export const importRecords: Command = {
   },
 };
 
-/** A record can grow over several requests. Of a longer line, the parsed values could fill the memory. */
+/** The maximum length of a line, in body limits: a record can grow over several requests, but the values of a longer line might not fit into memory. */
 const BODIES = 16;
-/** What Node.js can turn into one text. */
+/** The longest string that Node.js can decode, with a margin. */
 const LONGEST = 256 * 1024 * 1024;
 
 const linesOf = (file: string): AsyncGenerator<readonly LineText[]> =>
   readLines(file, Math.min(LONGEST, BODIES * readSettings(process.env).bodyLimit));
 
-/** Before a database is made for it. */
+/** Checks the head of the file before a database is created for it. */
 async function refuseForeign(file: string): Promise<void> {
   for await (const [index, text] of firstLines(file)) return void headOf(text, index + 1);
   throw new StartError(`${file} is empty. Nothing was changed.`);
@@ -81,11 +81,11 @@ const imported = (file: string, report: LineReport): Promise<number> =>
     }),
   );
 
-// A line of an export -> what it says, or everything that is wrong with it.
+// Checks one line of an export: its record, or all its faults.
 
-/** What a line may hold, whatever the service takes in one request: it was written by another one, or in several. */
+/** Wider than the limits of a request: a record may come from another service, or have grown over several requests. */
 const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
-/** Characters. In a longer line, nesting alone could fill the memory of the parser. */
+/** Characters. In a longer line, deep nesting alone could exhaust the memory of the parser. */
 const LONG = 1_000_000;
 
 function lineChecker(model: Model): CheckLine {
@@ -99,7 +99,7 @@ function lineChecker(model: Model): CheckLine {
     const openFaults = faults.length === 0 ? faultsOfOpen(model, object) : [];
     if (faults.length + openFaults.length > 0) return { faults: [...faults, ...openFaults] };
     const texts = typeof object['type'] === 'string' ? textsIn(text, kept.get(object['type'])) : NO_TEXTS;
-    // The validator has seen that it is one.
+    // The validator has accepted it.
     return { line: { ...object, texts } as unknown as Line };
   };
 }
@@ -109,7 +109,7 @@ const NO_TEXTS: ReadonlyMap<string, string> = new Map();
 const keptBy = ({ fields }: RecordType): ReadonlySet<string> =>
   new Set([...fields.values()].filter(({ type }) => type.keepsText).map(({ name }) => name));
 
-/** The texts of these fields, as the line has them. */
+/** The JSON texts of these fields, as written in the line. */
 function textsIn(line: string, kept: ReadonlySet<string> | undefined): ReadonlyMap<string, string> {
   if (!kept || kept.size === 0) return NO_TEXTS;
   const texts = new Map<string, string>();
@@ -122,7 +122,7 @@ function textsIn(line: string, kept: ReadonlySet<string> | undefined): ReadonlyM
   return texts;
 }
 
-/** What is kept is the text: a number in it may be too large for JavaScript. Where numbers are kept, the validator says it. */
+/** Numbers too large for JavaScript are fine in fields that store the text; the validator reports them in other fields. */
 const isFault = ({ code }: Fault): boolean => code !== 'number-range';
 
 type Parsed = { readonly object: JsonObject } | { readonly faults: readonly Fault[] };
@@ -138,13 +138,13 @@ function parse(text: string, what: string): Parsed {
   }
 }
 
-/** The text is one line, and the report says which. */
+/** Drops "line 1" of the JSON parser: the report has its own line number. */
 const inLine = <F extends { readonly message: string }>(fault: F): F => ({
   ...fault,
   message: fault.message.replace(/, at line 1, (column \d+)$/, ', at $1'),
 });
 
-/** Keys that no field names stand in a line as the text that the database keeps. */
+/** Faults in the unknown keys of an open type, which a line holds as JSON text. */
 function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
   const { type: name, open: text } = line;
   const type = types.get(String(name));
@@ -157,27 +157,27 @@ function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
     .map((key) => ({
       pointer: `/open/${escapeStep(key)}`,
       code: 'known-key',
-      message: `"${key}" is a name of the descriptor, and no key beside its names`,
+      message: `"${key}" is a field, a relation or the identifier, so it cannot be one of the unknown keys`,
     }));
 }
 
 const isNamed = ({ fields, relations, identifier }: RecordType, key: string): boolean =>
   fields.has(key) || relations.has(key) || (identifier.inRecord && identifier.name === key);
 
-// The faults of lines: the first of them for people, and all of them in a file for programs.
+// Reports the faults of lines: the first ones as text, and all of them in a file if one is named.
 
 interface LineReport extends Faults {
-  /** What is wrong with the file, a line for each fault. */
+  /** The first faults, one per line, and a summary. */
   text(file: string): string;
-  /** Gives the file of faults its name. */
+  /** Gives the report file its final name. */
   finish(): void;
-  /** Removes what was not finished. */
+  /** Removes an unfinished report file. */
   close(): void;
 }
 
-/** Characters of a pointer that are shown. */
+/** Maximum characters of a pointer in the output. */
 const MAX_POINTER = 200;
-/** Characters that are collected before they are written. */
+/** Characters buffered before a write. */
 const PIECE = 64 * 1024;
 
 interface Sink {
@@ -187,7 +187,7 @@ interface Sink {
   close(): void;
 }
 
-/** Without a file it ends the import after as many faults as are shown. */
+/** Without a file, the import ends after MAX_ERRORS faults. */
 function lineReport(file: string | undefined, naming: OutputOptions): LineReport {
   const sink = file === undefined ? undefined : openSink(newFile(file, naming));
   let shown: string[] = [];

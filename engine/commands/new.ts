@@ -1,4 +1,4 @@
-/** `new TypeName`: writes a descriptor to go on from. */
+/** `new TYPE`: writes a descriptor to start from. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { checkSchema } from '../check.ts';
@@ -13,7 +13,7 @@ import { reasonOf, StartError } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';
 
-const USAGE = 'records new TYPE, such as "records new GiftCard"';
+const USAGE = 'records new TYPE, for example "records new GiftCard"';
 const GRAMMAR = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
 export const create: Command = {
@@ -30,7 +30,7 @@ export const create: Command = {
   },
 };
 
-/** Answers the file, as people name it. */
+/** Returns the path of the new file, for messages. */
 function write(type: string, directory: string): string {
   const fault = nameFault(type);
   if (fault) throw new StartError(fault.message);
@@ -38,7 +38,7 @@ function write(type: string, directory: string): string {
     ? loadDescriptors(directory).files.map(({ descriptor, file }) => ({ name: descriptor.type, file }))
     : [];
   const same = known.find(({ name }) => name.toLowerCase() === type.toLowerCase());
-  if (same) throw new StartError(`The type ${same.name} is there already, in ${same.file}`);
+  if (same) throw new StartError(`The type ${same.name} already exists, in ${same.file}`);
   mkdirSync(directory, { recursive: true });
   const file = join(directory, `${snakeCase(type).replaceAll('_', '-') || type}.yaml`);
   const text = template({

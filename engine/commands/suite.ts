@@ -1,4 +1,4 @@
-/** `suite`: replays the requests that the descriptors promise something about, against any deployment. */
+/** `suite`: replays the requests generated from the descriptors against a running service. */
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { type NewFile, newFile } from '../files.ts';
@@ -30,8 +30,8 @@ const OPTIONS = {
 
 const USAGE = [
   'records suite --url URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE [--force]]',
-  'Replays the reads, with --write all requests; with --token also who gets in, with --read-token (of one who may only read) what others may;',
-  'with --settings also what follows from the settings of this environment, which are taken to be those of the service',
+  'Replays requests that read; --write adds those that write. --token adds checks of access, --read-token (a token that may only read)',
+  'checks of rights. --settings adds checks of the settings in this environment, which must be those of the service',
 ].join('\n');
 
 type Options = ReturnType<typeof readOptions<typeof OPTIONS>>['values'];
@@ -44,9 +44,9 @@ function urlOf({ url }: Options): string {
 }
 
 async function confirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new StartError(`${question}\nWhere nobody can be asked, say --yes`);
+  if (!process.stdin.isTTY) throw new StartError(`${question}\nStandard input is not a terminal: confirm with --yes`);
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question(printable(`${question}\nGo on? [y/N] `));
+  const answer = await prompt.question(printable(`${question}\nContinue? [y/N] `));
   prompt.close();
   return /^y(es)?$/i.test(answer.trim());
 }
@@ -55,7 +55,7 @@ async function requireAnswer(url: string): Promise<void> {
   try {
     await fetch(url, { signal: AbortSignal.timeout(10_000) });
   } catch (error) {
-    throw new StartError(`Nothing answers at ${url}`, { cause: error });
+    throw new StartError(`No response from ${url}`, { cause: error });
   }
 }
 
@@ -92,7 +92,7 @@ export const suite: Command = {
   },
 };
 
-/** Before the first request: an hour later it would be too late to find out that it cannot be written. */
+/** Created before the first request, so that an unwritable file is reported at once. */
 const junitFile = ({ junit, force = false }: Options): NewFile | undefined =>
   junit === undefined ? undefined : newFile(junit, { force, database: databaseFile() });
 
@@ -123,9 +123,8 @@ async function run(
   return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 }
 
-// Which cases `suite` replays, what it leaves out, and what the cases leave behind.
+// The choice of cases to replay.
 
-/** What the command line says of it. */
 interface CaseOptions {
   readonly write?: boolean | undefined;
   readonly type?: string | undefined;
@@ -136,17 +135,17 @@ interface CaseOptions {
 
 interface Chosen {
   readonly cases: readonly Case[];
-  /** Lines about what is left out, and why. */
+  /** Messages about cases that are not replayed, and why. */
   readonly leftOut: readonly string[];
 }
 
-/** Whoever gives a token wants to know that nobody gets in without one. */
+/** With a token, the suite also checks that requests without one are rejected. */
 const withTokens = ({ token, 'read-token': readToken }: CaseOptions): Deployment => ({
   ...(token === undefined ? {} : { guarded: true }),
   ...(readToken === undefined ? {} : { hasReader: true }),
 });
 
-/** Another start for each run, so that it does not meet the values that an earlier one left behind. */
+/** A new seed for each run, so that its values do not conflict with those that an earlier run left behind. */
 const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
 
 function chooseCases(model: Model, settings: Settings, wanted: CaseOptions): Chosen {
@@ -164,21 +163,21 @@ function chooseCases(model: Model, settings: Settings, wanted: CaseOptions): Cho
   return { cases, leftOut: [...conditional(all), ...unsettled(unknown)] };
 }
 
-/** Whether requests are all that it needs. */
+/** Whether the case needs nothing but requests. */
 const isPlain = (one: Case): boolean => conditionsOf(one).length === 0;
 
 function conditional(cases: readonly Case[]): readonly string[] {
   const needing = cases.filter((one) => !isPlain(one));
   const needed = [...new Set(needing.flatMap(conditionsOf))].join(', ');
-  return needing.length === 0 ? [] : [`Left out: ${needing.length} cases that no request can prepare (${needed})`];
+  return needing.length === 0 ? [] : [`Left out: ${needing.length} cases that requests cannot set up (${needed})`];
 }
 
 const unsettled = (count: number): readonly string[] =>
   count <= 0
     ? []
-    : [`Left out: ${count} cases that depend on settings of the service; --settings takes those of this environment`];
+    : [`Left out: ${count} cases that depend on settings of the service; --settings uses those of this environment`];
 
-/** How many records of each type the cases cannot remove again. */
+/** The number of records of each type that the cases cannot remove. */
 function leftBehind(cases: readonly Case[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const [type, count] of cases.flatMap(({ leaves }) => Object.entries(leaves)))
@@ -190,7 +189,7 @@ function announcement(url: string, cases: readonly Case[]): string {
   const left = [...leftBehind(cases)].map(([type, count]) => `  ${type}: ${count}`);
   const rest =
     left.length === 0
-      ? ['and removes all of them again.']
-      : ['and removes them again, except for records of types that offer no delete:', ...left];
+      ? ['and removes all of them at the end.']
+      : ['and removes them at the end, except records of types without a delete operation:', ...left];
   return [`This creates, changes and deletes records of its own at ${url}`, ...rest].join('\n');
 }

@@ -1,4 +1,4 @@
-/** `token`: makes one, and the line that lets the service know it. The token itself is shown once, and kept nowhere. */
+/** `token`: creates a token and its line for the service. The token itself is printed once and stored nowhere. */
 import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from '../access/tokens.ts';
 import { unknownTypes } from '../access/restrict.ts';
 import { didYouMean } from '../names.ts';
@@ -7,7 +7,7 @@ import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 
-const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; --read '*' where none is given`;
+const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; without options, --read '*'`;
 
 export const token: Command = {
   usage: USAGE,
@@ -25,7 +25,7 @@ export const token: Command = {
     const made = createToken();
     const line = tokenLine(rights, made);
     if (parseGrants({ name: 'NAME', text: line }).grants.length === 0)
-      throw new StartError(`"${name}" cannot be a name: letters, digits, . _ @ -`);
+      throw new StartError(`"${name}" cannot be a name; use up to 64 letters, digits and . _ @ -`);
     print(values.json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
     return 0;
   },
@@ -42,11 +42,11 @@ function refuseUnknown(rights: { readonly read: TypeNames; readonly write: TypeN
 
 const format = (made: string, line: string): string =>
   [
-    'The token, for whoever sends requests (it is not shown again):',
+    'The token for the client (it is not shown again):',
     '',
     `  ${made}`,
     '',
-    'Its line, for TOKENS_FILE or TOKENS:',
+    'Its line for TOKENS_FILE or TOKENS:',
     '',
     `  ${line}`,
   ].join('\n');

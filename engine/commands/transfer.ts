@@ -1,4 +1,4 @@
-/** What `export` and `import` share: a database that fits the descriptors, and a bar that grows. */
+/** Shared by commands that open the database: the connection, and a progress bar. */
 import type { Model } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { databaseAt } from '../storage/database.ts';
@@ -6,7 +6,7 @@ import type { Driver } from '../storage/driver.ts';
 import type { Progress } from '../storage/transfer/lines.ts';
 import { readModel } from './command.ts';
 
-/** The file of an SQLite database; undefined if the database is a server. */
+/** The file of an SQLite database; undefined for PostgreSQL. */
 export function databaseFile(): string | undefined {
   const { databaseUrl } = readSettings(process.env);
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
@@ -24,9 +24,10 @@ export async function withDatabase<T>(work: (model: Model, driver: Driver) => Pr
 }
 
 const WIDTH = 30;
-/** Milliseconds between two signs of life: in one line of a terminal, and as lines where there is none. */
+/** Milliseconds between updates: of one line on a terminal, of new lines elsewhere. */
 const INTERVAL = { line: 50, lines: 5000 };
 
+/** Shows progress on standard error: a bar on a terminal, lines elsewhere. */
 export function progressBar(): Progress {
   const { stderr } = process;
   const interval = stderr.isTTY ? INTERVAL.line : INTERVAL.lines;

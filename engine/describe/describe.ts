@@ -1,12 +1,11 @@
-/** A resolved type as a descriptor that leaves nothing out: what it says is what holds. */
+/** A resolved type as a descriptor with every default written out. */
 import type { Field, Index, OrderTerm, RecordType, Relation } from '../model/model.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { defaultPath, defaultTable } from '../names.ts';
 
 type Described = Readonly<Record<string, JsonValue | undefined>>;
 
-/** Without the entries that are undefined. */
-const said = (entries: Described): JsonObject =>
+const withoutUndefined = (entries: Described): JsonObject =>
   Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
 
 const byName = <T extends { readonly name: string }>(
@@ -16,7 +15,7 @@ const byName = <T extends { readonly name: string }>(
 
 export function describeType(type: RecordType): JsonObject {
   const { name, description, inRecord } = type.identifier;
-  return said({
+  return withoutUndefined({
     type: type.name,
     renamedFrom: type.renamedFrom,
     description: type.description,
@@ -48,7 +47,7 @@ function describeField(field: Field): JsonObject {
   const defaults = Object.entries(field.type.keywords).flatMap(([keyword, schema]): [string, JsonValue][] =>
     schema['default'] === undefined ? [] : [[keyword, schema['default']]],
   );
-  return said({
+  return withoutUndefined({
     type: field.type.name,
     renamedFrom: field.renamedFrom,
     description: field.description,
@@ -68,7 +67,7 @@ function describeField(field: Field): JsonObject {
 function describeRelation(relation: Relation): JsonObject {
   const { link, inverse, nested, owned, kind } = relation;
   const isParent = kind === 'hasOne' || kind === 'hasMany';
-  return said({
+  return withoutUndefined({
     kind,
     type: relation.target.name,
     renamedFrom: relation.renamedFrom,
@@ -85,7 +84,7 @@ function describeRelation(relation: Relation): JsonObject {
   });
 }
 
-/** Those of one field alone stand at the field; the one that serves the order follows from it. */
+/** Without indexes on a single field, which the field declares, and the index implied by the default order. */
 function groups({ indexes, order }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
@@ -106,19 +105,19 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
   return { default: defaultVariant.name, omit: Object.fromEntries(omitted) };
 }
 
-// The descriptor of a new type: a field to begin with, and every other word as a comment that only has to be uncommented.
+// The descriptor of a new type: one field to start with, and the other keywords as comments.
 
 interface Template {
   readonly type: string;
-  /** Where the grammar is, from the descriptor's folder. */
+  /** Path of the grammar, relative to the descriptor's folder. */
   readonly grammar: string;
-  /** A type that relations may lead to. */
+  /** A type for the example of a relation. */
   readonly other: string;
 }
 
 export const template = ({ type, grammar, other }: Template): string => `# yaml-language-server: $schema=${grammar}
 type: ${type}
-description: What a record of this type is, in one sentence.
+description: What a record of this type represents, in one sentence.
 # path: ${defaultPath(type)}
 # table: ${defaultTable(type)}
 # operations: [list, get, create, update, delete]
@@ -129,7 +128,7 @@ fields:
     type: string
     maxLength: 255
     required: true
-    description: The name that people use
+    description: The display name
   # Other field types: integer, number, boolean, date, timestamp, array, any.
   # price: { type: decimal, precision: 10, scale: 2, default: '0', description: What it costs }
   # code: { type: string, maxLength: 20, unique: true }
@@ -139,7 +138,7 @@ fields:
 # relations:
 #   parent: { kind: belongsTo, type: ${other}, onDelete: setNull, description: The record that this one belongs to }
 
-# Records that are inserted into every database, once.
+# Records that are inserted once into every database.
 # seed:
 #   - { id: 1, name: First }
 `;

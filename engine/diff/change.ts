@@ -1,7 +1,7 @@
-/** What a change of descriptors means for HTTP clients. */
+/** The kinds of changes that `records diff` reports. */
 import type { Model, RecordType } from '../model/model.ts';
 
-/** Every kind of change. `breaking`: a client that worked may stop to. The manual lists them; a test compares both ways. */
+/** Every kind of change. `breaking`: an existing client may stop working. The manual lists them; a test compares both. */
 export const changeKinds = {
   'type-added': { breaking: false },
   'type-removed': { breaking: true },
@@ -75,7 +75,7 @@ export type Report = (kind: ChangeKind, name: string | undefined, description: s
 export interface TypePair {
   readonly before: RecordType;
   readonly after: RecordType;
-  /** Whether any request could write its records before: what only writes meet is no matter otherwise. */
+  /** Whether requests could write its records before; if not, changes to writes break nobody. */
   readonly wasWritten: boolean;
   readonly wasCreated: boolean;
 }

@@ -1,4 +1,4 @@
-/** Two models -> what the change from one to the other means for HTTP clients. */
+/** Compares two models: what the change means for HTTP clients. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Index, Model, RecordType, Relation, Variant } from '../model/model.ts';
 import {
@@ -14,7 +14,7 @@ import { match, type Renamed } from '../model/renames.ts';
 import { OPERATIONS } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 
-/** What only those meet who create records, or write them at all. */
+/** Changes that only affect requests that create records, or that write them. */
 const MET_BY_CREATES: ReadonlySet<ChangeKind> = new Set([
   'required-field-added',
   'field-required',
@@ -30,7 +30,7 @@ const MET_BY_WRITES: ReadonlySet<ChangeKind> = new Set([
   'ownership-changed',
 ]);
 
-/** By type, in the order of the new model; what is gone comes last. */
+/** The changes by type, in the order of the new model, removed types last. */
 export function compareModels(before: Model, after: Model): readonly Change[] {
   const { kept, added, removed } = pairUp(before.types, after.types);
   const names = new Map(kept.map((pair) => [pair.before.name, pair.after.name]));
@@ -62,10 +62,10 @@ const change = (
   description,
 });
 
-/** A type that no path served is missed only where relations led to it, and these are told. */
+/** Removing a type without operations breaks nobody by itself; relations that led to it are reported separately. */
 const removal = ({ name, path, operations }: RecordType): Change =>
   operations.size > 0
-    ? change('type-removed', name, undefined, `/api/${path} is gone`, true)
+    ? change('type-removed', name, undefined, `/api/${path} no longer exists`, true)
     : change('type-removed', name, undefined, 'it had no path', false);
 
 function reporter({ after, wasWritten, wasCreated }: TypePair, changes: Change[]): Report {
@@ -75,7 +75,7 @@ function reporter({ after, wasWritten, wasCreated }: TypePair, changes: Change[]
   };
 }
 
-// What changed types mean for clients, their fields and relations apart.
+// Types, apart from their fields and relations.
 
 function compareType(pair: TypePair, report: Report): void {
   const { before, after } = pair;
@@ -89,8 +89,8 @@ function compareType(pair: TypePair, report: Report): void {
       undefined,
       `was ${before.maxLimit}, is ${after.maxLimit}`,
     );
-  if (!before.open && after.open) report('opened', undefined, 'keys of any name are kept now');
-  if (before.open && !after.open) report('closed', undefined, 'keys that no field names are refused now');
+  if (!before.open && after.open) report('opened', undefined, 'unknown keys are now accepted');
+  if (before.open && !after.open) report('closed', undefined, 'unknown keys are now rejected');
   comparePreconditions(pair, report);
   compareUnique(before, after, report);
   compareVariants(before, after, report);
@@ -102,7 +102,7 @@ function comparePlace(before: RecordType, after: RecordType, report: Report): vo
     report('path-changed', undefined, `was /api/${before.path}, is /api/${after.path}`);
   for (const operation of OPERATIONS) {
     if (before.operations.has(operation) && !after.operations.has(operation))
-      report('operation-removed', operation, 'answered with 405 or 404 now');
+      report('operation-removed', operation, 'now returns 405 or 404');
     if (!before.operations.has(operation) && after.operations.has(operation))
       report('operation-added', operation, 'new');
   }
@@ -114,11 +114,11 @@ function compareIdentifier(
   report: Report,
 ): void {
   if (before.name !== after.name) report('identifier-renamed', after.name, `was "${before.name}"`);
-  if (before.inRecord && !after.inRecord) report('identifier-hidden', after.name, 'records do not show it any more');
-  if (!before.inRecord && after.inRecord) report('identifier-shown', after.name, 'records show it now');
+  if (before.inRecord && !after.inRecord) report('identifier-hidden', after.name, 'records no longer show it');
+  if (!before.inRecord && after.inRecord) report('identifier-shown', after.name, 'records now show it');
 }
 
-/** The identifier's own name is another matter. */
+/** The name of the identifier is left out: renaming it is reported separately. */
 function orderOf({ order }: RecordType): string {
   const terms = order.map(({ field, descending }) => `${field?.name ?? 'identifier'}${descending ? ' desc' : ''}`);
   const end = order.some(({ field }) => field === undefined) ? [] : ['identifier'];
@@ -141,9 +141,8 @@ function compareUnique(before: RecordType, after: RecordType, report: Report): v
   const unique = ({ indexes }: RecordType): ReadonlySet<string> =>
     new Set(indexes.filter((index) => index.unique).map(namesOf));
   const [was, is] = [unique(before), unique(after)];
-  for (const names of is)
-    if (!was.has(names)) report('unique-added', names, 'no two records may have the same any more');
-  for (const names of was) if (!is.has(names)) report('unique-removed', names, 'records may have the same now');
+  for (const names of is) if (!was.has(names)) report('unique-added', names, 'values must now be unique');
+  for (const names of was) if (!is.has(names)) report('unique-removed', names, 'values no longer need to be unique');
 }
 
 function compareVariants(before: RecordType, after: RecordType, report: Report): void {
@@ -159,7 +158,7 @@ function compareVariants(before: RecordType, after: RecordType, report: Report):
   for (const variant of before.variants.values()) {
     const now = variants.get(variant.name);
     if (now) compareVariant(variant, now, before, after, report);
-    else if (variant.name !== '') report('variant-removed', variant.name, 'answered with 400 now');
+    else if (variant.name !== '') report('variant-removed', variant.name, 'now returns 400');
   }
 }
 
@@ -170,19 +169,19 @@ function compareVariant(was: Variant, is: Variant, before: RecordType, after: Re
   for (const name of had)
     if (!has.has(name) && after.fields.has(name)) report('variant-lacks-field', was.name, `no longer has ${name}`);
   for (const name of has)
-    if (!had.has(name) && before.fields.has(name)) report('variant-has-field', was.name, `has ${name} now`);
+    if (!had.has(name) && before.fields.has(name)) report('variant-has-field', was.name, `now has ${name}`);
 }
 
-// What changed fields mean for clients.
+// Fields.
 
 function compareFields(pair: TypePair, report: Report): void {
   const { kept, added, removed } = pairUp(pair.before.fields, pair.after.fields);
   for (const { before, after } of kept) compareField(before, after, report);
   for (const { name, required } of added) {
-    if (required) report('required-field-added', name, 'create needs a value of this new field');
+    if (required) report('required-field-added', name, 'create needs a value for this new field');
     else report('field-added', name, 'new');
   }
-  for (const { name } of removed) report('field-removed', name, 'neither answered nor accepted any more');
+  for (const { name } of removed) report('field-removed', name, 'no longer returned or accepted');
 }
 
 function compareField(before: Field, after: Field, report: Report): void {
@@ -190,12 +189,12 @@ function compareField(before: Field, after: Field, report: Report): void {
   if (before.name !== name) report('field-renamed', name, `was "${before.name}"`);
   if (before.type !== after.type) report('field-type-changed', name, `was ${before.type.name}, is ${after.type.name}`);
   else compareShape(before, after, report);
-  if (!before.required && after.required) report('field-required', name, 'create needs a value now');
-  if (before.required && !after.required) report('field-optional', name, 'create needs no value any more');
-  if (before.nullable && !after.nullable) report('null-refused', name, 'null is refused now');
-  if (!before.nullable && after.nullable) report('null-answered', name, 'answers may hold null now');
-  if (!before.readOnly && after.readOnly) report('field-read-only', name, 'requests may not change it any more');
-  if (before.readOnly && !after.readOnly) report('field-writable', name, 'requests may change it now');
+  if (!before.required && after.required) report('field-required', name, 'create now needs a value');
+  if (before.required && !after.required) report('field-optional', name, 'create no longer needs a value');
+  if (before.nullable && !after.nullable) report('null-refused', name, 'null is now rejected');
+  if (!before.nullable && after.nullable) report('null-answered', name, 'responses may now contain null');
+  if (!before.readOnly && after.readOnly) report('field-read-only', name, 'requests can no longer change it');
+  if (before.readOnly && !after.readOnly) report('field-writable', name, 'requests can now change it');
   if (!isDeepStrictEqual(before.default ?? null, after.default ?? null))
     report('default-changed', name, `was ${shown(before.default)}, is ${shown(after.default)}`);
 }
@@ -204,11 +203,11 @@ const shown = (value: unknown): string => JSON.stringify(value ?? null);
 
 function compareShape(before: Field, after: Field, report: Report): void {
   const { name, type } = after;
-  if (!widens(type, before, after)) report('field-narrowed', name, `now only ${type.expected(after)}`);
-  else if (!widens(type, after, before)) report('field-widened', name, `now ${type.expected(after)}`);
+  if (!widens(type, before, after)) report('field-narrowed', name, `must now be ${type.expected(after)}`);
+  else if (!widens(type, after, before)) report('field-widened', name, `may now be ${type.expected(after)}`);
 }
 
-// What changed relations mean for clients.
+// Relations.
 
 function compareRelations({ before, after }: TypePair, report: Report, sameType: SameType): void {
   const { kept, added, removed } = pairUp(before.relations, after.relations);
@@ -217,10 +216,10 @@ function compareRelations({ before, after }: TypePair, report: Report, sameType:
     if (required) report('required-relation-added', name, 'create needs this new relation');
     else report('relation-added', name, 'new');
   }
-  for (const { name } of removed) report('relation-removed', name, 'neither answered nor accepted any more');
+  for (const { name } of removed) report('relation-removed', name, 'no longer returned or accepted');
 }
 
-/** Whether the type that a name stood for is the one that another name stands for now. */
+/** Whether two names, before and after the change, refer to the same type. */
 type SameType = (before: string, after: string) => boolean;
 
 function compareRelation(before: Relation, after: Relation, report: Report, sameType: SameType): void {
@@ -230,8 +229,8 @@ function compareRelation(before: Relation, after: Relation, report: Report, same
     report('relation-kind-changed', name, after.toMany ? 'was one record, is a set' : 'was a set, is one record');
   if (!sameType(before.target.name, after.target.name))
     report('relation-type-changed', name, `was ${before.target.name}, is ${after.target.name}`);
-  if (!before.required && after.required) report('relation-required', name, 'no record can be without it any more');
-  if (before.required && !after.required) report('relation-optional', name, 'answers may hold null now');
+  if (!before.required && after.required) report('relation-required', name, 'every record now needs it');
+  if (before.required && !after.required) report('relation-optional', name, 'responses may now contain null');
   compareNested(before, after, report);
   compareShown(before, after, report);
   compareDeletion(before, after, report);
@@ -239,20 +238,21 @@ function compareRelation(before: Relation, after: Relation, report: Report, same
 
 function compareNested(before: Relation, after: Relation, report: Report): void {
   if (before.nested === after.nested) return;
-  if (after.nested === 'link') report('relation-link-only', after.name, 'bodies can only link here, no longer write');
-  else report('relation-writable', after.name, 'bodies can create and change related records here');
+  if (after.nested === 'link')
+    report('relation-link-only', after.name, 'bodies can now only link related records here');
+  else report('relation-writable', after.name, 'bodies can now create and change related records here');
 }
 
-/** Fields that the related type lost or gained are told there. */
+/** Leaves out fields that the related type itself lost or gained: they are reported there. */
 function compareShown(before: Relation, after: Relation, report: Report): void {
   const [was, is] = [new Set(before.fields.map(({ name }) => name)), new Set(after.fields.map(({ name }) => name))];
   const less = [...was].filter((name) => !is.has(name) && after.target.fields.has(name));
   const more = [...is].filter((name) => !was.has(name) && before.target.fields.has(name));
-  if (less.length > 0) report('relation-shows-less', after.name, `no longer with ${less.join(', ')}`);
-  if (more.length > 0) report('relation-shows-more', after.name, `now with ${more.join(', ')}`);
+  if (less.length > 0) report('relation-shows-less', after.name, `no longer shows ${less.join(', ')}`);
+  if (more.length > 0) report('relation-shows-more', after.name, `now shows ${more.join(', ')}`);
   if (before.shown === after.shown) return;
-  if (after.shown) report('relation-shown', after.name, 'answers have it now, whether asked or not');
-  else report('relation-not-shown', after.name, 'answers have it only where include or fields names it');
+  if (after.shown) report('relation-shown', after.name, 'responses now contain it by default');
+  else report('relation-not-shown', after.name, 'responses contain it only if include or fields names it');
 }
 
 function compareDeletion(before: Relation, after: Relation, report: Report): void {
@@ -260,7 +260,7 @@ function compareDeletion(before: Relation, after: Relation, report: Report): voi
     report(
       'ownership-changed',
       after.name,
-      after.owned ? 'what is left out is deleted now' : 'what is left out stays now',
+      after.owned ? 'records left out are now deleted' : 'records left out are no longer deleted',
     );
   const [was, is] = [deletionOf(before), deletionOf(after)];
   if (was !== undefined && is !== undefined && was !== is && before.owned === after.owned)
@@ -270,7 +270,7 @@ function compareDeletion(before: Relation, after: Relation, report: Report): voi
 const deletionOf = ({ link }: Relation): string | undefined =>
   link.at === 'source' ? link.reference.onDelete : undefined;
 
-/** Fields and relations: what stayed, under whichever name, what came and what went. */
+/** Items matched by name or former name. */
 interface Pairs<T> {
   readonly kept: readonly { readonly before: T; readonly after: T }[];
   readonly added: readonly T[];

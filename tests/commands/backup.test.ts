@@ -123,7 +123,7 @@ describe('nothing is replaced', () => {
   });
 
   test('by a backup onto a file that is there', async () => {
-    await expect(backUp(at('kept.db'), at('text'))).rejects.toThrow('is there already');
+    await expect(backUp(at('kept.db'), at('text'))).rejects.toThrow('already exists');
     expect(verify(at('good.db')).rows).toBeGreaterThan(0);
   });
 });

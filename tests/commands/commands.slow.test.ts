@@ -244,7 +244,7 @@ breaking  Book.a  field-narrowed  now only a string of at most 8 characters
   });
 
   test.each([
-    [['schema'], 'Two schema directories are needed'],
+    [['schema'], 'Give two schema directories'],
     [['schema', 'no/such/folder'], 'the schema directory cannot be read'],
   ])('%j is refused', async (words, message) => {
     const project = await projectOf({});
@@ -280,7 +280,7 @@ describe('new', () => {
   });
 
   test.each([
-    ['author', 'The type Author is there already, in '],
+    ['author', 'The type Author already exists, in '],
     ['gift card', '"gift card" is not a valid name'],
     ['limit', '"limit" is reserved'],
     ['', 'not a valid name'],

@@ -125,7 +125,7 @@ describe('delete --chunked', () => {
       const shop = await fill(url);
       expect(await counts(url)).toEqual(ONE.map((count, index) => (index < 4 ? 2 * count : count)));
       const ran = await project.run('delete', 'Shop', String(shop), '--chunked');
-      expect(ran).toMatchObject({ code: 0, out: expect.stringContaining(`Shop ${shop} is deleted`) });
+      expect(ran).toMatchObject({ code: 0, out: expect.stringContaining(`Deleted Shop ${shop}`) });
       expect(await counts(url)).toEqual(ONE);
       const notes = await ask(url, 'GET /api/notes?_cnd[department][null]=true&_cnd[limit]=0&_cnd[limit]=0');
       expect(notes.headers.get('x-total-count')).toBe(String(ITEMS));
@@ -181,7 +181,7 @@ describe('delete --chunked', () => {
     [['Shpo', '1', '--chunked'], 'There is no record type "Shpo"; did you mean "Shop"?'],
     [['Shop', '0', '--chunked'], '"0" is not an identifier'],
     [['Shop', '1'], '--chunked is missing'],
-    [['Shop', '1', '--chunked', 'x'], '"x" is one word too many'],
+    [['Shop', '1', '--chunked', 'x'], '"x" is one argument too many'],
   ])('delete %j is refused: %s', async (args, message) => {
     expect(await project.run('delete', ...args)).toMatchObject({
       code: 1,

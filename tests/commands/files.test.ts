@@ -84,7 +84,7 @@ describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
     const { code, err } = await project.run(command, at('out'));
     expect([code, err, readFileSync(at('out'), 'utf8')]).toEqual([
       1,
-      expect.stringContaining('is there already; choose another name, or replace it with --force'),
+      expect.stringContaining('already exists; choose another name, or replace it with --force'),
       'precious',
     ]);
     expect(await project.run(command, at('out'), '--force')).toMatchObject({ code: 0 });
@@ -158,7 +158,7 @@ afterAll(() => small?.remove());
 it('a name that is taken while the file is written is not replaced', () => {
   const file = newFile(at('out'), { force: false, database: undefined });
   writeFileSync(at('out'), 'first');
-  expect(() => file.finish()).toThrow('is there already');
+  expect(() => file.finish()).toThrow('already exists');
   file.discard();
   expect([readFileSync(at('out'), 'utf8'), readdirSync(directory)]).toEqual(['first', ['out']]);
 });

@@ -92,7 +92,7 @@ const refused: readonly (readonly [line: string | Buffer, message: string | RegE
   [thing('').replace('"Thing"', '{}'), '/type: "type" must be a name'],
   [shelf('{"a":1'), '/open: The text is not valid JSON'],
   [shelf('[]'), '/open: The text must be a JSON object, not an array'],
-  [shelf('{"name":1}'), '/open/name: "name" is a name of the descriptor'],
+  [shelf('{"name":1}'), '/open/name: "name" is a field, a relation or the identifier'],
   [shelf('{"a":"\\u0000"}'), '/open/a: '],
   [`{"sequence":"Thing","last":"${injection}"}`, '/last: "last" must be an identifier'],
   [`{"sequence":"Thing","last":[1]}`, '/last: '],
@@ -186,7 +186,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
     expect(statSync(at(`report-${kind}`)).mode & 0o777).toBe(0o600);
     expect(await run('--report', at(`report-${kind}`))).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is there already'),
+      err: expect.stringContaining('already exists'),
     });
     expect(await run('--report', at(`report-${kind}`), '--force')).toMatchObject({ code: 1 });
   });
@@ -230,7 +230,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
         shelf('{"b":1,"a":"é"}'),
       ];
       writeFileSync(at('in'), lines.map((line) => `${line}\r\n`).join(''));
-      expect(await run()).toMatchObject({ code: 0, err: '', out: expect.stringContaining('3 lines read') });
+      expect(await run()).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Read 3 lines') });
       await project.serving(async (url) => {
         expect((await ask(url, 'GET /api/things/5')).body).toMatchObject({ r: 'kept', j: { b: 1, a: [1.5] }, must: 1 });
         expect((await ask(url, 'GET /api/shelves/1')).body).toMatchObject({ b: 1, a: 'é' });

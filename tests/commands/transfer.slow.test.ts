@@ -96,7 +96,7 @@ describe.each(ways)('from %s to %s', (from, to) => {
     expect(await run('import', target)).toMatchObject({
       code: 0,
       err: '',
-      out: expect.stringMatching(/^\d+ lines read/),
+      out: expect.stringMatching(/^Read \d+ lines/),
     });
     await serving(target, async (url) => {
       expect(await everything(url)).toEqual(before);

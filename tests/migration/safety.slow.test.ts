@@ -205,7 +205,7 @@ describe('apply', () => {
   test.each([
     [['--allow', 'drop-field:Book.titel'], 'did you mean "drop-field:Book.title"?'],
     [['--alow', 'x'], "Unknown option '--alow'"],
-    [['everything'], '"everything" is one word too many'],
+    [['everything'], '"everything" is one argument too many'],
   ])('%j is refused', async (words, message) => {
     const project = await projectOf({ 'book.yaml': BOOKS }, fill);
     project.write({ 'book.yaml': LOSSY });

@@ -212,7 +212,7 @@ describe('the process', () => {
 
 describe('records', () => {
   test.each([
-    [['check'], 0, /^4 record types in tests\/fixtures\/http, no fault\n$/, /^$/],
+    [['check'], 0, /^4 record types in tests\/fixtures\/http, no faults\n$/, /^$/],
     [['check', '--json'], 0, /^\[\]\n$/, /^$/],
     [['check', '--jsn'], 1, /^$/, /--json/],
     [['chek'], 2, /^$/, /did you mean "check"/],

@@ -90,16 +90,16 @@ describe('records suite', () => {
   it('--write asks first, and does nothing where nobody can be asked', async () => {
     const before = await observer.snapshot();
     const { code, err } = await suite('--url', server.url, '--write');
-    expect(err).toContain('say --yes');
+    expect(err).toContain('confirm with --yes');
     expect(code).toBe(1);
     expect(await observer.snapshot()).toBe(before);
   });
 
   it('says what it leaves out', async () => {
     const { err } = await suite('--url', server.url, '--write', '--yes', '--type', 'TmpVar');
-    expect(err).toMatch(/^Left out: \d+ cases that depend on settings of the service; --settings takes/m);
+    expect(err).toMatch(/^Left out: \d+ cases that depend on settings of the service; --settings uses/m);
     const all = await suite('--url', server.url, '--write', '--yes', '--settings', '--type', 'ContentImage');
-    expect(all.err).toMatch(/^Left out: \d+ cases that no request can prepare \(.*database held, database full.*\)/m);
+    expect(all.err).toMatch(/^Left out: \d+ cases that requests cannot set up \(.*database held, database full.*\)/m);
     expect(all.code).toBe(0);
   });
 
@@ -155,7 +155,7 @@ describe('records suite', () => {
   it.each([
     [['--url', 'nonsense'], '--url must be the address of a service'],
     [[], '--url must be the address of a service'],
-    [['--url', 'http://127.0.0.1:1'], 'Nothing answers at http://127.0.0.1:1'],
+    [['--url', 'http://127.0.0.1:1'], 'No response from http://127.0.0.1:1'],
     [['--url', 'http://127.0.0.1:1', '--type', 'TmpVr'], 'did you mean "TmpVar"?'],
     [['--ulr', 'http://127.0.0.1:1'], "Unknown option '--ulr'"],
   ])('%j: %s', async (options, message) => {
