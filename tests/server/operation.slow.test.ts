@@ -280,7 +280,7 @@ test.each([
   [
     'a refusal of PostgreSQL',
     Object.assign(new Error('Key (email)=(ada@example.com)'), { code: '23505', detail: 'ada@example.com' }),
-    'the database refused a statement',
+    'the database rejected a statement',
   ],
   ['a cause', new Error('said', { cause: Object.assign(new Error('ada@example.com'), { code: '22P02' }) }), 'said'],
 ])('%s is logged without values', (_, error, message) => {

@@ -127,7 +127,7 @@ test('an import that is refused says which record, and not what is in it', async
 test('what ends a command is printed without it', () => {
   const refused = Object.assign(new Error(SECRET), { code: '23505', detail: SECRET });
   const text = errorText(new Error('It failed', { cause: refused }));
-  expect(text).toMatch(/^Error: It failed\n +at .*\nbecause of the database refused a statement$/s);
+  expect(text).toMatch(/^Error: It failed\n +at .*\nbecause of the database rejected a statement$/s);
   expect(text).not.toContain(SECRET);
 });
 
