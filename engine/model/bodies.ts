@@ -1,7 +1,7 @@
-/** What the bodies of a type must have. */
+/** The required keys of request bodies. */
 import type { RecordType, Relation } from './model.ts';
 
-/** The keys without which no record of the type can be created. */
+/** The keys that are required to create a record of the type. */
 export function requiredKeys(type: RecordType): readonly string[] {
   return [...type.fields.values(), ...type.relations.values()]
     .filter(({ required }) => required)
@@ -9,8 +9,8 @@ export function requiredKeys(type: RecordType): readonly string[] {
 }
 
 /**
- * What the body of a related record must have. `link`: the identifier. `nothing`: no key in particular. Keys: these, or
- * the identifier.
+ * What the body of a related record requires. `link`: the identifier. `nothing`: no key. A list: the identifier, or these
+ * keys.
  */
 type NestedDemand = 'link' | 'nothing' | readonly string[];
 

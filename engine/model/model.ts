@@ -1,4 +1,4 @@
-/** The resolved, frozen graph of record types: every default filled in, every reference an object. */
+/** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
 import type { Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
 import type { FieldType, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -8,14 +8,14 @@ export interface Field extends Shape {
   readonly name: string;
   readonly type: FieldType;
   readonly description: string;
-  /** undefined where a field that is left out on create becomes null, or must be given. */
+  /** undefined if a field that create leaves out becomes null, or is required. */
   readonly default: JsonValue | undefined;
-  /** The default as the descriptor writes it, where JSON.stringify would write another text. */
+  /** The JSON text of the default, if JSON.stringify would write it differently. */
   readonly defaultText: string | undefined;
   readonly required: boolean;
   readonly nullable: boolean;
   readonly readOnly: boolean;
-  /** Its values stand in records, and nowhere else. */
+  /** Its values must not appear outside of records, such as in messages and logs. */
   readonly sensitive: boolean;
   readonly unique: boolean;
   readonly index: boolean;
@@ -26,12 +26,12 @@ export interface Field extends Shape {
 interface Identifier {
   readonly name: string;
   readonly description: string;
-  /** Whether records show it. Where they do not, bodies may not hold it either. */
+  /** Whether records show it. If not, bodies may not contain it either. */
   readonly inRecord: boolean;
   readonly column: string;
 }
 
-/** A foreign key column of a type's table. `relation` is undefined where only the other side has a name for it. */
+/** A foreign key column of a type's table. */
 export interface Reference {
   readonly column: string;
   readonly target: RecordType;
@@ -39,18 +39,18 @@ export interface Reference {
   readonly required: boolean;
   /** At most one record per target: the other side is a hasOne. */
   readonly unique: boolean;
-  /** The belongsTo relation that shows this column, if any. */
+  /** The belongsTo relation of this column; undefined if only the other side declares the relation. */
   readonly relation: Relation | undefined;
 }
 
-/** The rows that connect the two sides of a manyToMany. */
+/** The table that connects the two sides of a manyToMany. */
 export interface JoinTable {
   readonly name: string;
   readonly left: { readonly column: string; readonly type: RecordType };
   readonly right: { readonly column: string; readonly type: RecordType };
 }
 
-/** Where the connection is kept: in the source's row, in the target's, or in rows of its own. */
+/** Where the link is stored: in the source's row, in the target's, or in a join table. */
 export type Link =
   | { readonly at: 'source'; readonly reference: Reference }
   | { readonly at: 'target'; readonly reference: Reference }
@@ -63,16 +63,16 @@ export interface Relation {
   readonly renamedFrom: string | undefined;
   readonly source: RecordType;
   readonly target: RecordType;
-  /** The same connection as the target sees it, where the target has a name for it. */
+  /** The other side of the relation, if the target declares it. */
   readonly inverse: Relation | undefined;
   readonly toMany: boolean;
   readonly required: boolean;
-  /** Children that live and die with their parent. */
+  /** Whether the related records are deleted with their parent. */
   readonly owned: boolean;
   readonly nested: Nested;
-  /** The target's fields that are shown and accepted here; the identifier always is. */
+  /** The target's fields that are shown and accepted here, in addition to the identifier. */
   readonly fields: readonly Field[];
-  /** Whether it is in the default view of its source. */
+  /** Whether the default view of its source shows it. */
   readonly shown: boolean;
   readonly link: Link;
 }
@@ -83,7 +83,7 @@ export interface OrderTerm {
   readonly descending: boolean;
 }
 
-/** Fields and belongsTo relations that are unique, or indexed, together. */
+/** Fields and belongsTo relations that are indexed together. */
 export interface Index {
   readonly name: string;
   readonly unique: boolean;
@@ -114,14 +114,14 @@ export interface RecordType {
   readonly order: readonly OrderTerm[];
   readonly indexes: readonly Index[];
   readonly maxLimit: number;
-  /** Keys that no field names are kept. */
+  /** Whether unknown keys are accepted and stored. */
   readonly open: boolean;
   /** Always has at least the default one; a type without variants has one, named ''. */
   readonly variants: ReadonlyMap<string, Variant>;
   readonly defaultVariant: Variant;
   readonly preconditions: Preconditions;
   readonly seed: readonly JsonObject[];
-  /** What of the seeds is kept as the descriptor writes it. */
+  /** The seed values to store as the descriptor writes them. */
   readonly seedRaw: RawValues;
 }
 
@@ -130,23 +130,23 @@ export interface Model {
   readonly joinTables: readonly JoinTable[];
 }
 
-/** Where the open keys of an open type are kept: a JSON object as text. */
+/** The column with the unknown keys of an open type: a JSON object as text. */
 export const OPEN_COLUMN = '_open';
-/** Every table of the engine's own starts like this. */
+/** Prefix of the engine's own tables. */
 export const ENGINE_PREFIX = '_records_';
-/** The greatest identifier a client may choose; the sequence goes on after it. */
+/** The largest identifier that a client may choose; the sequence continues after it. */
 export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
-/** The greatest limit of a list where the descriptor does not say. */
+/** The largest limit of a list if the descriptor does not set one. */
 export const DEFAULT_MAX_LIMIT = 1000;
-/** Rows of sets on the first level that an answer shows for each record, and about as many bytes of its relations. */
+/** Maximum rows of first-level sets, and approximate bytes of relations, in a response for each record. */
 export const MAX_SHOWN_ROWS = 10_000;
 export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;
-/** Records that are reached beyond the first level of relations, in one answer. */
+/** Maximum records beyond the first level of relations in one response. */
 export const MAX_DEEP_RECORDS = 10_000;
-/** Levels of relations that `include` may name. */
+/** Maximum levels of relations in `include`. */
 export const MAX_INCLUDE_DEPTH = 4;
 
-/** The one child that a record has in an owned relation, as it is stored; null where there is none, undefined where nobody has asked. */
+/** The stored child in an owned to-one relation: null if there is none, undefined if it was not looked up. */
 export type OwnChildOf = (relation: Relation, owner: number) => number | null | undefined;
 
 /** The identifier that a body names its record by; null counts as absent. */

@@ -16,7 +16,7 @@ interface DeclaredSide {
 
 type TypeDrafts = ReadonlyMap<string, Draft<RecordType>>;
 
-/** Gives every type its relations, references and referrers; answers the join tables. */
+/** Sets the relations, references and referrers of every type; returns the join tables. */
 export function connect(descriptors: readonly Descriptor[], types: TypeDrafts): JoinTable[] {
   const sides = descriptors.flatMap((descriptor) =>
     Object.entries(descriptor.relations ?? {}).map(([name, relation]) => side(types, descriptor.type, name, relation)),
@@ -69,7 +69,7 @@ function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Li
   return relation;
 }
 
-/** belongsTo on one side, hasOne or hasMany on the other; either side may have no name for it. */
+/** belongsTo on one side, hasOne or hasMany on the other; only one side may be declared. */
 function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): void {
   const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
   if (!childType || !parentType) return;
@@ -95,7 +95,7 @@ function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefi
   return parent.descriptor.column ?? hiddenColumn(parent.source.name, parent.name);
 }
 
-/** Rows of two foreign keys. The side whose type and name come first names the table, unless `through` does. */
+/** A join table. The side that sorts first names it, unless `through` does. */
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
   const itself = left.source === left.target;
@@ -114,7 +114,7 @@ function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): Join
 
 const sideKey = ({ source, name }: DeclaredSide): string => `${source.name}.${name}`;
 
-/** Relations were set as they were connected; records show them as the descriptor lists them. */
+/** Sorts relations, which were added in the order of connecting, into the order of the descriptor. */
 function inDescriptorOrder(type: Draft<RecordType>, sides: readonly DeclaredSide[]): void {
   const names = sides.filter(({ source }) => source === type).map(({ name }) => name);
   const relations = names.flatMap((name) => type.relations.get(name) ?? []);

@@ -1,17 +1,17 @@
-/** Types, fields and relations before and after a change: what stayed, what was renamed, what is new and what is gone. */
+/** Matches types, fields and relations before and after a change by name and former name. */
 export interface Renamed {
   readonly name: string;
   readonly renamedFrom: string | undefined;
 }
 
 interface Matched<W> {
-  /** What was there, under its former name. */
+  /** Items that existed before, with the name they had. */
   readonly kept: readonly { readonly wanted: W; readonly former: string }[];
   readonly added: readonly W[];
   readonly dropped: readonly string[];
 }
 
-/** A former name counts only where the new one is not known yet: once applied, it does no harm. */
+/** A former name counts only if the new name is not known yet, so `renamedFrom` can stay after it was applied. */
 export function match<W extends Renamed>(wanted: Iterable<W>, known: Iterable<string>): Matched<W> {
   const all = [...wanted];
   const left = new Set(known);

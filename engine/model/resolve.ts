@@ -16,7 +16,7 @@ import {
 } from './model.ts';
 import { connect } from './relations.ts';
 
-/** The descriptors must have passed the descriptor stage: a fault in them throws an Error that no user should see. */
+/** The descriptors must have been checked: a fault in them throws an internal Error. */
 export function resolveModel(descriptors: readonly Descriptor[], raw: RawValues = NO_RAW_VALUES): Model {
   const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor, raw)]));
   const joinTables = connect(descriptors, types);
@@ -121,13 +121,13 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
   type.indexes.push(...new Map(all.map((entry) => [entry.name, entry])).values());
 }
 
-// A frozen graph with cycles cannot be made at one stroke: parts are drafts until it is closed.
+// A frozen graph with cycles cannot be created in one step: its parts are drafts until it is complete.
 
-/** The same object while it is being put together. */
+/** The mutable form of an object under construction. */
 export type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
 type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends readonly (infer I)[] ? I[] : T;
 
-/** Freezes everything that can be reached, maps' values included. */
+/** Freezes everything reachable, including the values of Maps. */
 export function freezeGraph<T>(root: T): T {
   const seen = new Set<unknown>();
   const queue: unknown[] = [root];

@@ -1,4 +1,4 @@
-/** Cursors: places in an ordered list as opaque text, bound to the list's type, order and filters. */
+/** Cursors: opaque positions in an ordered list, bound to its type, order and filters. */
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
@@ -13,7 +13,7 @@ const BINDING_LENGTH = 12;
 
 type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
 
-/** `values` are those of `query.order`. undefined where they are too long: such a list is paged by offset. */
+/** `values` are those of `query.order`. Returns undefined if they are too long; such a list is paged by offset. */
 export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string | undefined {
   const text = Buffer.from(JSON.stringify([binding(query), ...values])).toString('base64url');
   return text.length > MAX_CURSOR_LENGTH ? undefined : text;
@@ -50,7 +50,7 @@ function readContent(text: string): readonly JsonValue[] | undefined {
   }
 }
 
-/** The same for every list with these records in this order, whatever is shown of them. */
+/** The same for every list with these records in this order, whatever its view. */
 const binding = perQuery(({ view, order, filters }: BoundTo): string => {
   const terms = order.map(({ path, descending }) => [path.name, descending]);
   const conditions = filters
@@ -59,16 +59,16 @@ const binding = perQuery(({ view, order, filters }: BoundTo): string => {
   return hash('sha256', JSON.stringify([view.type.name, terms, conditions]), 'base64url').slice(0, BINDING_LENGTH);
 });
 
-/** Whatever a filter could say and the database could hold: a forged value must not reach the database. */
+/** Whether a filter could have this value and the database could store it: forged values must not reach the database. */
 function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
   if (value === null) return field !== undefined || relations.length > 0;
   const text = String(value);
   return (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0');
 }
 
-// `after=` and `before=`: a page that begins or ends at a place in the list, right while rows come and go.
+// `after=` and `before=`: a page that starts or ends at a cursor, stable while rows are added and deleted.
 
-/** To be called last: a cursor is bound to everything else, and not judged while that has faults. */
+/** Must be called last: a cursor is bound to the rest of the query, and is not checked if that has faults. */
 export function resolveCursor(
   query: ListQuery,
   plain: ReadonlyMap<string, string>,

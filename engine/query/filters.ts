@@ -1,4 +1,4 @@
-/** `_cnd[field]=value` and `_cnd[field][operator]=value`: what the records of a list have in common. */
+/** `_cnd[field]=value` and `_cnd[field][operator]=value`: the filters of a list. */
 import type { Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
@@ -10,7 +10,7 @@ import { type Operator, operators, operatorsByName } from './operators.ts';
 import { type PathNames, resolvePath } from './paths.ts';
 
 const NO_FILTERS: readonly Filter[] = Object.freeze([]);
-/** What a misspelt field may have been meant to be. */
+/** Suggestions for a misspelled field besides fields. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
 
@@ -28,7 +28,7 @@ export function resolveFilters(
   return groups.slice(0, maxFilters).flatMap(([, group]) => resolveFilter(group, names, faults) ?? []);
 }
 
-/** The parameters have the field and the operator in common. */
+/** All parameters have the same field and operator. */
 function resolveFilter(parameters: readonly Parameter[], names: PathNames, faults: Fault[]): Filter | undefined {
   const [{ key = '', steps: [name = '', operatorName = 'eq'] = [] } = {}] = parameters;
   const complain = complainAbout(faults, key);
@@ -52,7 +52,7 @@ function resolveOperator({ name, field }: Path, text: string, complain: Complain
 
 type ParameterReader = (parameters: readonly Parameter[], path: Path, complain: Complain) => JsonValue | undefined;
 
-/** What each operator wants, read from the parameters of a filter. */
+/** Reads the operand of each kind of operator. */
 const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
   value: (parameters, path, complain) => {
     const text = single(parameters, complain);
@@ -78,7 +78,7 @@ function single([parameter, ...others]: readonly Parameter[], complain: Complain
   return parameter.value;
 }
 
-/** Problems are logged by clients and proxies. */
+/** Hides sensitive values, since clients and proxies log problems. */
 const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'The given value' : quote(text));
 
 function parse(path: Path, text: string, complain: Complain): JsonValue | undefined {
@@ -96,7 +96,7 @@ function parse(path: Path, text: string, complain: Complain): JsonValue | undefi
 // Arrays in a query string: a repeated key, `[]` after it, or indices in any order.
 
 interface WireArray {
-  /** Whether the client gave the places itself. */
+  /** Whether the client wrote indices. */
   readonly indexed: boolean;
   /** Sorted by index. */
   readonly items: readonly WireItem[];
@@ -111,7 +111,7 @@ type Form = 'repeated' | 'brackets' | 'indices';
 const FORMS = 'Repeat the key, or append [] to each, or [0], [1] …';
 const INDEX = /^(?:0|[1-9]\d{0,5})$/;
 
-/** How one item is written after the first `depth` steps of its key; undefined where it is no item of an array. */
+/** How one item is written after the first `depth` steps of its key; undefined if it is not an item of an array. */
 function formOf({ steps = [] }: Parameter, depth: number): Form | undefined {
   if (steps.length === depth) return 'repeated';
   const step = steps[depth] ?? '';

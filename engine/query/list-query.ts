@@ -1,27 +1,27 @@
-/** What a request wants, with every name already resolved against the Model. */
+/** Parsed queries, with every name resolved against the Model. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
 
-/** What of a record is shown: own fields and, for each relation that is shown, a view of the related type. */
+/** What a response shows of a record: fields, and a view of the related type for each relation shown. */
 export interface View {
-  /** The same view has the same key; different views of a type have different keys. */
+  /** Identifies the view: equal for equal views only. */
   readonly key: string;
   readonly type: RecordType;
-  /** The one that was asked for; in a related record its type's default. */
+  /** The requested variant; the default variant in related records. */
   readonly variant: Variant;
-  /** In the order of the descriptor. The identifier is shown besides. */
+  /** In the order of the descriptor, without the identifier, which is always shown. */
   readonly fields: readonly Field[];
-  /** Whether keys that no field names are shown (open types). */
+  /** Whether unknown keys are shown (open types). */
   readonly openKeys: boolean;
   readonly relations: readonly { readonly relation: Relation; readonly view: View }[];
-  /** The parameter that chose the relations; undefined where they are those that are shown unasked. */
+  /** The parameter that chose the relations; undefined for the default relations. */
   readonly chosenBy?: 'include' | 'fields';
 }
 
-/** A value of a record, possibly behind to-one relations; `field` undefined stands for the identifier. */
+/** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
 export interface Path {
-  /** The one spelling of this path: `author.name`, `author.author_id`. The same path has the same name. */
+  /** The canonical name of this path: `author.name`, `author.author_id`. */
   readonly name: string;
   readonly relations: readonly Relation[];
   readonly type: RecordType;
@@ -33,14 +33,14 @@ export interface OrderBy {
   readonly descending: boolean;
 }
 
-/** `value` is what the operator wants: one value, a list for `in`, a boolean for `null`. Decimals are strings. */
+/** `value` is the operand: one value, a list for `in`, a boolean for `null`. Decimals are strings. */
 export interface Filter {
   readonly path: Path;
   readonly operator: OperatorName;
   readonly value: JsonValue;
 }
 
-/** A place between two records of an ordered list. `values` are those of `order`, the identifier last. */
+/** A position between two records of an ordered list. `values` are those of `order`, with the identifier last. */
 export interface Cursor {
   readonly direction: 'after' | 'before';
   readonly values: readonly JsonValue[];
@@ -49,7 +49,7 @@ export interface Cursor {
 export interface ListQuery {
   readonly view: View;
   readonly filters: readonly Filter[];
-  /** What the client asked for or the type's default; always ends with the identifier. */
+  /** The requested or default order; always ends with the identifier. */
   readonly order: readonly OrderBy[];
   readonly offset: number;
   /** undefined: the whole list, streamed. */
@@ -57,10 +57,10 @@ export interface ListQuery {
   readonly cursor: Cursor | undefined;
 }
 
-/** How much one request may ask for. */
+/** Limits of one request. */
 export interface QueryLimits {
-  /** Filters of a list. */
+  /** Maximum filters of a list. */
   readonly maxFilters: number;
-  /** Relations that are shown, at all levels: each is a part of the statement that is built for it. */
+  /** Maximum relations shown, at all levels; each adds to the SQL statement. */
   readonly maxIncludes: number;
 }

@@ -1,4 +1,4 @@
-/** The operators of list filters: one entry each, read by the parser, SQL, OpenAPI and the suites. */
+/** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 
@@ -8,8 +8,8 @@ const MAX_WILDCARDS = 8;
 /** Characters in one pattern of `like`; SQLite refuses patterns above 50,000 bytes. */
 const MAX_PATTERN_LENGTH = 1000;
 /**
- * Databases compare a LIKE pattern anew at every place of a text: that takes the length of the text times that of what
- * stands behind the first `*`. Up to so many characters it is as fast as a search that reads the text once.
+ * Databases match a LIKE pattern again at every position of a text, in time proportional to the length of the text times
+ * the length after the first `*`. Up to this many characters, that is as fast as a linear search.
  */
 const MAX_BACKTRACKED = 16;
 
@@ -27,17 +27,17 @@ export interface LikeWords {
 export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
-  /** What the query string gives: one value, a list of them, or true or false. */
+  /** The operand: one value, a list of values, or true or false. */
   readonly wants: 'value' | 'values' | 'flag';
   /** With the column all that the condition depends on: how many values; of a flag, 1 for true; of a pattern, its segments, 0 for a short one. */
   count(value: JsonValue): number;
   /** SQL over a comparable column, a `?` for each operand. */
   condition(column: string, count: number, like: LikeWords): string;
-  /** The values that are bound, in order. */
+  /** The bound values, in order. */
   operands(value: JsonValue): readonly JsonValue[];
-  /** Why a value is too much for it, as a sentence; undefined where it is not. */
+  /** Why an operand is too large, as a sentence; undefined if it is not. */
   excess(value: JsonValue): string | undefined;
-  /** Nanoseconds that it takes for each byte of a text, at worst. */
+  /** Worst-case nanoseconds per byte of text. */
   readonly perByte: number;
 }
 
@@ -107,7 +107,7 @@ export function pattern(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
 }
 
-/** How many segments a pattern has that would take LIKE too long; 0 for all others. */
+/** Number of segments of a pattern that would be too slow with LIKE; 0 for other patterns. */
 function longSegments(text: string): number {
   const [first = '', ...others] = text.split(/\*+/);
   return others.length > 0 && text.length - first.length - others.length > MAX_BACKTRACKED ? others.length + 1 : 0;

@@ -8,7 +8,7 @@ import { wireArray } from './filters.ts';
 
 const MAX_ORDER_TERMS = 20;
 
-/** The order of lists that ask for none. */
+/** The order of lists without `_cnd[orderBy]`. */
 export function defaultOrder(type: RecordType): readonly OrderBy[] {
   const order = type.order.map(({ field, descending }) => ({ path: ownPath(type, field), descending }));
   return withTieBreak(type, order);
@@ -39,16 +39,16 @@ function resolveTerm(term: Term, before: readonly OrderBy[], names: PathNames, f
   return { path, descending: term.descending };
 }
 
-/** No two records have the same identifier, so that nothing after it has a say. */
+/** Ends the order at the identifier, which is unique, and adds it if missing. */
 function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
   const own = order.findIndex(({ path }) => path.relations.length === 0 && path.field === undefined);
   if (own >= 0) return order.slice(0, own + 1);
   return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
 }
 
-// The terms of `_cnd[orderBy]`, whichever way a client writes them; what they name is not looked at.
+// The terms of `_cnd[orderBy]` in any of their notations; field names are not checked here.
 
-/** A field as the client names it, with the direction that follows it. */
+/** A field as the client wrote it, and its direction. */
 interface Term {
   readonly field: Parameter;
   readonly descending: boolean;

@@ -1,4 +1,4 @@
-/** The wire form of a query string: keys and values decoded, brackets taken apart. It promises nothing about names. */
+/** Decodes a query string into keys, split at brackets, and values. Names are not checked here. */
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import type { Cursor } from './list-query.ts';
 import { shortened } from '../names.ts';
@@ -6,7 +6,7 @@ import { shortened } from '../names.ts';
 export interface Parameter {
   /** The key as the client wrote it, decoded. */
   readonly key: string;
-  /** `['limit', '0']` for `_cnd[limit][0]`; undefined for every key that has not this form. */
+  /** `['limit', '0']` for `_cnd[limit][0]`; undefined for keys without this form. */
   readonly steps: readonly string[] | undefined;
   readonly value: string;
 }
@@ -18,11 +18,11 @@ export interface Parameters {
   readonly faults: readonly Fault[];
 }
 
-/** A request with so many pieces that cannot be decoded is read no further. */
+/** Parsing stops after this many undecodable pieces. */
 const MAX_MALFORMED = 100;
 const NONE: Parameters = Object.freeze({ all: Object.freeze([]), faults: Object.freeze([]) });
 
-/** `search` is what stands after the `?`, as it came. */
+/** `search` is the raw text after the `?`. */
 export function parseParameters(search: string): Parameters {
   if (search === '') return NONE;
   const all: Parameter[] = [];
@@ -46,7 +46,7 @@ function bracketSteps(key: string): readonly string[] | undefined {
   return key.startsWith(PREFIX) && BRACKETS.test(key) ? key.slice(PREFIX.length, -1).split('][') : undefined;
 }
 
-/** What the URL standard would have percent-encoded, or encodes. */
+/** Characters that the URL standard percent-encodes, and those that encode others. */
 const NEEDS_DECODING = /[^!-$&-*,-~]/;
 
 /** undefined for a malformed percent sign, bytes that are no UTF-8, and U+0000, which no stored text has. */
@@ -84,18 +84,18 @@ export function pageSearches(search: string, limit: number): PageSearch {
   return (direction, cursor) => (direction && cursor !== undefined ? `${first}&${direction}=${cursor}` : first);
 }
 
-/** What says where in the list a page lies. */
+/** Whether the parameter sets the position of a page. */
 const isPlace = ({ key, steps }: Parameter): boolean => steps?.[0] === 'limit' || key === 'after' || key === 'before';
 
-// How the resolvers say what is wrong with a parameter.
+// Reports faults in parameters.
 
-/** Answers undefined, so that a function which cannot go on returns it. `suggest` gives the end of the message. */
+/** Returns undefined, so that callers can return its result. `suggest` is called for the end of the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
 
 export const complainAbout =
   (faults: Fault[], parameter: string): Complain =>
   (code, message, suggest) => {
-    // Those of faults that are not listed would cost more than the rest together.
+    // Suggestions are expensive: skip them for faults that the response does not list.
     const suggestion = suggest && faults.length < MAX_ERRORS ? suggest() : '';
     faults.push({ parameter, code, message: message + suggestion });
     return undefined;

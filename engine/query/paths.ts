@@ -1,11 +1,11 @@
-/** `author.name`: a value of a record, or of one that to-one relations lead to. */
+/** Resolves dotted paths such as `author.name`. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import type { Filter, OrderBy, Path } from './list-query.ts';
 import type { Fault } from '../problem.ts';
 
-/** What can be named in one variant of a type. */
+/** The names that paths can use in one variant of a type. */
 export interface PathNames {
   readonly type: RecordType;
   readonly variant: Variant;
@@ -15,7 +15,7 @@ export interface PathNames {
 /** Where a path has come to. */
 interface PathPlace extends PathNames {
   readonly relations: readonly Relation[];
-  /** Names of other things that could have been meant here. */
+  /** Further suggestions for a misspelled name. */
   readonly others: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function namesOf(type: RecordType, variant: Variant): PathNames {
 
 export const ownPath = (type: RecordType, field: Field | undefined): Path => pathTo({ type, relations: [] }, field);
 
-/** `others`: what else a misspelt name could have been. */
+/** `others`: further suggestions for a misspelled name. */
 export function resolvePath(
   { type, variant, fields }: PathNames,
   text: string,
@@ -43,7 +43,7 @@ export interface Way<P, R> {
   atRecord(place: P): R | undefined;
   /** The path ends in a name that is not a relation's. */
   atName(place: P, name: string, complain: Complain): R | undefined;
-  /** The relations that a misspelt one may have been. */
+  /** Suggestions for a misspelled relation. */
   relationsOf(type: RecordType): readonly string[];
 }
 
@@ -123,9 +123,9 @@ function toOneNames({ relations }: RecordType): readonly string[] {
   return [...relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);
 }
 
-// Bounds how many related records the filters and the order of one list lead to.
+// Limits the number of joins for the filters and the order of a list.
 
-/** Databases join some sixty tables in one statement, SQLite 64. */
+/** SQLite joins at most 64 tables in one statement. */
 const MAX_JOINED = 30;
 
 export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {

@@ -1,4 +1,4 @@
-/** What the requests to one type have in common, made at boot. */
+/** What requests to one type share, prepared at boot. */
 import type { RecordType, Variant } from '../model/model.ts';
 import { type BoundedCache, createBoundedCache } from '../memo.ts';
 import type { ListQuery, OrderBy, QueryLimits, View } from './list-query.ts';
@@ -15,9 +15,9 @@ export interface PreparedType {
   readonly variants: ReadonlyMap<string, PreparedVariant>;
   readonly defaultVariant: PreparedVariant;
   readonly order: readonly OrderBy[];
-  /** That of a list request without parameters. */
+  /** The query of a list request without parameters. */
   readonly query: ListQuery;
-  /** What lists, and requests for one record, asked for lately, by their query string: clients repeat themselves. */
+  /** Recent queries of lists by query string, since clients repeat their requests; `views` likewise for single records. */
   readonly queries: BoundedCache<ListQuery>;
   readonly views: BoundedCache<View>;
   readonly accepted: AcceptedParameters;
@@ -25,14 +25,14 @@ export interface PreparedType {
 }
 
 export interface PreparedVariant extends PathNames {
-  /** That of a request without `include` and `fields`. */
+  /** The view of a request without `include` and `fields`. */
   readonly view: View;
-  /** Others that were asked for lately. */
+  /** Other recent views. */
   readonly views: BoundedCache<View>;
   readonly limits: QueryLimits;
 }
 
-/** Kept for each type, or variant; texts longer than this are read anew each time. */
+/** Entries of each cache; longer texts than MAX_TEXT are not cached. */
 const MAX_KEPT = 64;
 const MAX_TEXT = 500;
 
@@ -58,22 +58,22 @@ export function prepareVariant(type: RecordType, variant: Variant, limits: Query
   return { ...namesOf(type, variant), view: defaultView(type, variant), views, limits };
 }
 
-// Sorts the parameters of a request by who reads them, and refuses those that nobody reads.
+// Sorts the parameters of a request by their use, and rejects unknown ones.
 
 interface SortedParameters {
   readonly limit: readonly Parameter[];
   readonly orderBy: readonly Parameter[];
   readonly filters: readonly Parameter[];
-  /** The others, each of which is given once. */
+  /** The other parameters, which can be given only once. */
   readonly plain: ReadonlyMap<string, string>;
 }
 
-/** What a kind of request knows. */
+/** The parameters that a kind of request accepts. */
 interface AcceptedParameters {
   readonly plain: ReadonlySet<string>;
   /** Whether it takes `_cnd[…]`. */
   readonly conditions: boolean;
-  /** Each name that a client may have meant, and how it is written. */
+  /** The correct spelling of each name, for suggestions. */
   readonly spellings: ReadonlyMap<string, string>;
 }
 
@@ -131,7 +131,7 @@ function suggestion(key: string, spellings: AcceptedParameters['spellings']): st
   return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 
-// `_cnd[limit]`: the offset, then how many records.
+// `_cnd[limit]`: the offset, then the maximum number of records.
 
 type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
 

@@ -1,4 +1,4 @@
-/** `variant`, `include` and `fields`: what of a record is shown. */
+/** `variant`, `include` and `fields`: the parameters that choose what is shown. */
 import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import type { View } from './list-query.ts';
@@ -19,7 +19,7 @@ export function resolveVariant(prepared: PreparedType, name: string | undefined,
       'unknown-variant',
       `${type.name} has no variant ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`,
     );
-  // Everything else is read as if no field were missing, so that no faults follow from this one.
+  // Continue with all fields, so that this fault causes no others.
   return prepareVariant(type, { name: '', fields: [...type.fields.values()] }, limits);
 }
 
@@ -53,7 +53,7 @@ function makeView(
   return view;
 }
 
-// `fields=title,author.name`: what of a record and of related ones is shown. Identifiers always are.
+// `fields=title,author.name`: the fields to show of a record and its related records, in addition to identifiers.
 
 interface NamingParts extends NamedParts {
   whole: boolean;
@@ -61,18 +61,18 @@ interface NamingParts extends NamedParts {
   readonly relations: Map<Relation, NamingParts>;
 }
 
-/** Where a path has come to: the record there, what may be named of it, and what was named so far. */
+/** The current position of a path. */
 interface FieldsPlace {
   readonly type: RecordType;
   readonly fields: readonly Field[];
-  /** Who decided on the fields. */
+  /** What limits the fields, for messages. */
   readonly decidedBy: string;
   readonly included: Included | undefined;
   readonly naming: NamingParts;
   readonly depth: number;
 }
 
-/** `included` undefined: the relations that are named here are those that are shown. */
+/** Without `included`, the relations named here are the ones to show. */
 function resolveFields(names: PathNames, text: string, included: Included | undefined, faults: Fault[]): NamedParts {
   const complain = complainAbout(faults, 'fields');
   const naming = nothing();
@@ -118,7 +118,7 @@ const knownNames = ({ identifier, relations }: RecordType, fields: readonly Fiel
   ...relations.keys(),
 ];
 
-// `include=publisher,author.country`: the relations that are shown, in place of the default.
+// `include=publisher,author.country`: the relations to show instead of the default ones.
 
 interface Including extends Included {
   readonly relations: Map<Relation, Including>;
@@ -155,7 +155,7 @@ const INCLUDED: Way<IncludePlace, void> = {
   relationsOf: relationNames,
 };
 
-/** The empty text names nothing. */
+/** An empty text has no paths. */
 const splitPaths = (text: string): readonly string[] => (text === '' ? [] : text.split(','));
 
 function relationNames({ relations }: RecordType): readonly string[] {

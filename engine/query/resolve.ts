@@ -1,4 +1,4 @@
-/** Query strings -> what they want of a type. Every fault of a request is reported at once. */
+/** Parses query strings. All faults of a request are reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import type { ListQuery, QueryLimits, View } from './list-query.ts';
@@ -9,15 +9,15 @@ import { resolveFilters } from './filters.ts';
 import { resolveOrder } from './order.ts';
 import { resolveVariant, resolveView } from './resolve-view.ts';
 
-/** What the query strings of requests to one type want. Both throw a Problem, `invalid-query`. */
+/** Parses the query strings of requests to one type. Both functions throw a Problem, `invalid-query`. */
 export interface TypeQueries {
-  /** `search` is what stands after the `?`, as it came. */
+  /** `search` is the raw text after the `?`. */
   list(search: string): ListQuery;
-  /** For requests to one record, and for create. */
+  /** For requests to one record, and for create requests. */
   view(search: string): View;
 }
 
-/** Answers the queries of each type of the model. */
+/** Returns the parser for each type of the model. */
 export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => TypeQueries {
   const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits)]));
   return (type) => all.get(type) ?? queriesOf(type, limits);

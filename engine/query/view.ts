@@ -1,13 +1,13 @@
-/** Puts views together: the default ones, and those that `include` and `fields` describe. */
+/** Builds views: the default views, and those of `include` and `fields`. */
 import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
 import type { View } from './list-query.ts';
 
-/** Relations that are shown, each with those that its records show. */
+/** The tree of relations to show. */
 export interface Included {
   readonly relations: ReadonlyMap<Relation, Included>;
 }
 
-/** What `fields` names of a record; `whole` where a path ended here. */
+/** What `fields` names of a record; `whole` if a path ends at the record itself. */
 export interface NamedParts {
   readonly whole: boolean;
   readonly fields: ReadonlySet<Field>;
@@ -16,24 +16,24 @@ export interface NamedParts {
 
 const NOTHING_INCLUDED: Included = { relations: new Map() };
 
-/** How many relations a view leads to, at all levels. */
+/** The number of relations in a view, at all levels. */
 export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
-/** A record with the relations that are shown unasked, and related records with none of theirs. */
+/** A record with its default relations, whose records show no relations. */
 export function defaultView(type: RecordType, variant: Variant): View {
   const shown = [...type.relations.values()].filter((relation) => relation.shown);
   const relations = new Map(shown.map((relation) => [relation, NOTHING_INCLUDED]));
   return Object.freeze(build(type, variant, variant.fields, { relations }));
 }
 
-/** The same without relations. */
+/** The view without relations. */
 export function ownFields(view: View): View {
   const own = { ...view, relations: [] };
   return Object.freeze({ ...own, key: keyOf(own) });
 }
 
-/** Without `included`, the relations that `named` leads through are shown; one of the two is given. */
+/** Without `included`, the relations in `named` are shown; at least one of the two is given. */
 export function createView(
   type: RecordType,
   variant: Variant,
@@ -53,7 +53,7 @@ function build(
 ): View {
   const whole = named?.whole ?? true;
   const fields = whole ? shown : shown.filter((field) => named?.fields.has(field));
-  // What a relation restricts to some fields has none of the keys that no field names.
+  // A relation limited to some fields does not show unknown keys.
   const openKeys = type.open && whole && shown.length === variant.fields.length;
   const chosen: ReadonlyMap<Relation, unknown> | undefined = (included ?? named)?.relations;
   const relations = [...type.relations.values()]

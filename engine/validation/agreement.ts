@@ -1,4 +1,4 @@
-/** A body gives each key, each set and each link of a record one value, in however many places it speaks of that record. */
+/** Checks that a body which mentions a record several times is consistent about its values, links and sets. */
 import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
@@ -14,21 +14,21 @@ import {
 
 interface ValueClaim {
   readonly value: JsonValue;
-  /** As it was written, where that is known and kept. */
+  /** The JSON text, for values that are stored as written. */
   readonly text: string | undefined;
   readonly pointer: string;
 }
 
-/** What a place says that one record, and no other, is linked to. */
+/** A link of a child to its parent, as one place in the body has it. */
 interface LinkClaim {
   readonly child: MentionedRecord;
   readonly parent: MentionedRecord | undefined;
   readonly pointer: string;
-  /** Said by the parent's set, which is compared with other sets as a whole. */
+  /** Whether it comes from the parent's set, which is compared as a whole. */
   readonly bySet: boolean;
 }
 
-/** What a place says is the whole set. */
+/** A whole set, as one place in the body has it. */
 interface SetClaim {
   readonly members: ReadonlySet<MentionedRecord>;
   readonly pointer: string;
@@ -37,7 +37,7 @@ interface SetClaim {
   readonly hasStored: boolean;
 }
 
-/** The first claim of each thing; those that follow are compared with it. */
+/** The first claim of each kind; later ones are compared with it. */
 interface Claims {
   readonly values: Map<MentionedRecord, Map<string, ValueClaim>>;
   readonly links: Map<Reference, Map<MentionedRecord, LinkClaim>>;
@@ -46,7 +46,7 @@ interface Claims {
   readonly faults: Fault[];
 }
 
-/** Both places of each contradiction. */
+/** Two faults for each contradiction, one at each place. */
 export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_RAW_VALUES): readonly Fault[] {
   if (!mayDiffer) return [];
   const claims: Claims = { values: new Map(), links: new Map(), sets: new Map(), pairs: new Map(), faults: [] };
@@ -59,13 +59,13 @@ export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_
   return claims.faults;
 }
 
-/** What `disagreements` could not know: which child an owner has that the body does not name. */
+/** `disagreements` with knowledge of the stored children, whose identifiers the body leaves out. */
 export const disagreementsKnowing =
   (type: RecordType, body: JsonObject, identifier: number | undefined, raw: RawValues) =>
   (ownChildOf: OwnChildOf): readonly Fault[] =>
     disagreements(mentionsIn(type, body, identifier, ownChildOf), raw);
 
-/** Compared as they are written: that is how they are answered. */
+/** Compares values as written, since that is how they are returned. */
 function claimValues(
   { values, faults }: Claims,
   { subject, body, pointer }: Mention,
@@ -131,7 +131,7 @@ function claimSet(
   else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'different related records');
 }
 
-/** A record that names its parent is in the parent's set; where a parent has one child, no other names it. */
+/** A record that names its parent must be in the parent's set; only one child may name the parent of a hasOne. */
 function compareWithSets(
   { sets, faults }: Claims,
   reference: Reference,
@@ -143,7 +143,7 @@ function compareWithSets(
     if (!parent || link.bySet) continue;
     const set = sets.get(reference)?.get(parent);
     const other = reference.unique ? only.get(parent) : undefined;
-    // Where the parent says whom it has, others are compared with that, not with one another.
+    // With a set of the parent, children are compared with it rather than with each other.
     if (set) {
       if (!mayHold(set, child)) contradict(faults, set, link, 'different related records');
     } else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'different related records');
@@ -151,7 +151,7 @@ function compareWithSets(
   }
 }
 
-/** Two sides of one manyToMany say the same of each pair that both speak of. */
+/** Both sides of a manyToMany must agree about each pair that both mention. */
 function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<MentionedRecord, SetClaim>[]): void {
   if (!left || !right) return;
   for (const [here, there] of [
@@ -165,7 +165,7 @@ function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Me
       }
 }
 
-/** Whether two are one record, or may be: of the child that a stored record owns only the database knows the identifier. */
+/** Whether two are or may be the same record: only the database knows the identifier of a stored owned child. */
 function mayBeSame(a: MentionedRecord | undefined, b: MentionedRecord | undefined): boolean {
   if (a === b || !a || !b) return a === b;
   return a.mayBeStored && b.mayBeStored && (isUnknown(a) || isUnknown(b));
@@ -174,7 +174,7 @@ function mayBeSame(a: MentionedRecord | undefined, b: MentionedRecord | undefine
 const mayHold = ({ members, hasUnknown, hasStored }: SetClaim, subject: MentionedRecord): boolean =>
   members.has(subject) || (isUnknown(subject) ? hasStored : hasUnknown && subject.mayBeStored);
 
-/** One that is unknown may be another member: then the sizes say nothing. */
+/** An unknown record may be the same as another member, so sizes are only compared without unknown records. */
 function sameMembers(a: SetClaim, b: SetClaim): boolean {
   const sizesTell = !a.hasUnknown && !b.hasUnknown;
   if (sizesTell && a.members.size !== b.members.size) return false;

@@ -1,19 +1,19 @@
-/** Model -> JSON Schemas of request bodies (draft 2020-12). Each type has one; relations refer to it, to any depth. */
+/** JSON Schemas of request bodies (draft 2020-12). Each type has one, which relations refer to at any depth. */
 import { withNull } from '../field-types/field-type.ts';
 import type { JsonObject } from '../json.ts';
 import { nestedDemand, requiredKeys } from '../model/bodies.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation, type Variant } from '../model/model.ts';
 
-/** What a value must be: read when a fault is put into words. */
+/** What a value must be, for messages. */
 export const EXPECTED = 'x-expected';
-/** The relation that can only link here: read when its identifier is missing. */
+/** The name of a relation that can only link, for the message if the identifier is missing. */
 export const LINK_ONLY = 'x-link-only';
-/** The value must fit the shared schema of this name. No $ref: Ajv would compile all types that hang together at once. */
+/** The value must match the shared schema of this name. With $ref, Ajv would compile all connected types at once. */
 export const RECORD = 'x-record';
 
 const IDENTIFIER_TEXT = 'an identifier: an integer from 1 to 2^53-1';
 
-/** The schemas' names for each other. */
+/** Names of the shared schemas. */
 const typeId = (type: RecordType): string => `record:${encodeURIComponent(type.name)}`;
 const shownId = (relation: Relation): string => `${typeId(relation.source)}.${encodeURIComponent(relation.name)}`;
 
@@ -24,7 +24,7 @@ export function updateSchema(type: RecordType, variant: Variant): JsonObject {
     : recordSchema(type, variant.fields);
 }
 
-/** A body that makes a record. */
+/** A body that creates a record. */
 export function createSchema(type: RecordType, variant: Variant): JsonObject {
   const { identifier } = type;
   const given = { type: ['integer', 'null'], minimum: 1, maximum: MAX_GIVEN_IDENTIFIER };
@@ -38,7 +38,7 @@ export function createSchema(type: RecordType, variant: Variant): JsonObject {
   return { type: 'object', allOf: [properties, updateSchema(type, variant)], required: requiredKeys(type) };
 }
 
-/** Every schema that others refer to: one for each type, one for each relation that shows only some fields. */
+/** The shared schemas: one for each type, and one for each relation that is limited to some fields. */
 export function sharedSchemas(type: RecordType): readonly (readonly [name: string, schema: JsonObject])[] {
   const restricted = [...type.relations.values()].filter(isRestricted);
   return [
@@ -73,12 +73,12 @@ export function fieldSchema(field: Field): JsonObject {
   const schema = field.type.schema(field);
   const expected = field.type.expected(field);
   if (field.nullable) return lengthFirst({ ...withNull(schema), [EXPECTED]: `${expected}, or null` });
-  // Not a list of all types: Ajv takes 1e400, which is Infinity once it is parsed, for no number.
+  // Not a list of all types: Ajv does not accept Infinity, which 1e400 is parsed to, as a number.
   const present = schema['type'] === undefined ? { not: { type: 'null' } } : {};
   return lengthFirst({ ...schema, ...present, [EXPECTED]: expected });
 }
 
-/** A text that is too long is not looked at any further: nobody waits for a pattern or a format to read it. */
+/** Checks the length first, so that patterns and formats only read texts of limited length. */
 function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
   const then = { ...(pattern === undefined ? {} : { pattern }), ...(format === undefined ? {} : { format }) };
   const { maxLength } = schema;
@@ -94,7 +94,7 @@ function relationSchema(relation: Relation): JsonObject {
   return { type: ['object', 'null'], if: { type: 'object' }, then: record, [EXPECTED]: `${hint(relation)}, or null` };
 }
 
-/** A related record: with an identifier it is linked, without one it is made, or must not be. */
+/** A related record: linked with an identifier, created without one if the relation allows it. */
 function nestedSchema(relation: Relation): JsonObject {
   const { target } = relation;
   const { identifier } = target;

@@ -1,4 +1,4 @@
-/** Body schemas -> validators: compiled by Ajv, with faults in words. */
+/** Compiles body schemas with Ajv into validators that return faults with messages. */
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
@@ -14,7 +14,7 @@ import type { DescriptorFile } from '../descriptor/load.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 
-/** The validators of each type. One is compiled when its first body comes: hundreds of types start at once. */
+/** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   const types = [...model.types.values()];
@@ -49,7 +49,7 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   };
 }
 
-/** Hands a nested record to the validator of its type, which is compiled when the first one comes. */
+/** Validates a nested record with the validator of its type, compiled on first use. */
 function addRecordKeyword(
   ajv: Ajv,
   schemas: ReadonlyMap<string, JsonObject>,
@@ -64,7 +64,7 @@ function addRecordKeyword(
   ajv.addKeyword({
     keyword: RECORD,
     schemaType: 'string',
-    // Ajv would copy all errors so far for each record that has some.
+    // With errors enabled, Ajv would copy all previous errors for each faulty record.
     errors: false,
     compile: (name: string) => (data: unknown) => {
       const target = validatorOf(name);
@@ -77,7 +77,7 @@ function addRecordKeyword(
 
 function validator(type: RecordType, validate: ValidateFunction, errorsWithin: ErrorsWithin): Validator {
   return (body, identifier, raw) => {
-    // Ajv leaves its errors on the function: they are taken before anything else can run.
+    // Ajv stores errors on the function: read them before it runs again.
     const errors: readonly ErrorObject[] = validate(body) ? [] : (validate.errors ?? []);
     if (!isObject(body)) return faultsOf(errors, errorsWithin);
     const mentions = mentionsIn(type, body, identifier);
@@ -91,11 +91,9 @@ function validator(type: RecordType, validate: ValidateFunction, errorsWithin: E
   };
 }
 
-// What a body must be, compiled at boot for each type and variant.
-
 /**
- * All faults of a body, nested records included, in its own order (pointers into it); empty where it is accepted.
- * `identifier`: that of the record which is addressed. `raw`: what of the body is kept as it was written.
+ * All faults of a body, nested records included, in document order, as pointers into it; empty if it is valid.
+ * `identifier`: that of the addressed record. `raw`: the values to store as they were written.
  */
 export type Validator = (body: JsonValue, identifier?: number, raw?: RawValues) => readonly Fault[];
 
@@ -104,9 +102,9 @@ export interface TypeValidators {
   update(variant: Variant): Validator;
 }
 
-// A seed record must be one that its own type would accept from a client.
+// A seed record must be valid as the body of a create request.
 
-/** Codes of faults that lie in a key, not in its value. */
+/** Codes of faults in a key rather than in its value. */
 const AT_KEY = new Set(['unknown-key']);
 
 export function checkSeeds(

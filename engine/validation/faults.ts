@@ -1,4 +1,4 @@
-/** Ajv's errors -> faults: where, what was expected, and the nearest valid name. */
+/** Turns Ajv's errors into faults: the location, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
 import { escapeStep } from '../json.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -7,10 +7,10 @@ import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
 
 type Wording = (error: ErrorObject, index: number) => Fault | undefined;
 
-/** Characters of a key that a message shows. */
+/** Maximum characters of a key in a message. */
 const MAX_SHOWN = 100;
 
-/** Errors that only say that another error stands beside them. */
+/** For errors that only repeat that there are others. */
 const silent: Wording = () => undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
@@ -56,7 +56,7 @@ function collect(errors: readonly ErrorObject[], within: ErrorsWithin, place: st
   }
 }
 
-/** One fault for each place: what is expected there says everything that its constraints do. */
+/** One fault per location: the expected value covers all constraints. */
 export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
   const faults: Fault[] = [];
   collect(errors, within, '', faults);

@@ -1,4 +1,4 @@
-/** What the lines of an export must be: each record as a create would take it, `readOnly` fields included. */
+/** Validates the lines of an export: records as for create, but with read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import type { JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -25,7 +25,7 @@ const closed = (properties: JsonObject, required: readonly string[] = Object.key
   additionalProperties: false,
 });
 
-/** All faults of a line, with pointers into it; empty where it is accepted. */
+/** Returns all faults of a line, with pointers into it. */
 export function createLineValidator(model: Model): LineValidator {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED]);

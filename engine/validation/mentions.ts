@@ -1,18 +1,18 @@
-/** Every record that a body speaks of, and each place where it does: one record may be reached in several ways. */
+/** Collects every record that a body mentions, and where: one record may appear in several places. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 
 export interface MentionedRecord {
   readonly type: RecordType;
-  /** undefined where the body does not say it. */
+  /** undefined if the body does not contain it. */
   readonly identifier: number | undefined;
-  /** The one child that a record owns, without its identifier. */
+  /** Whether it is the owned to-one child of a record, mentioned without identifier. */
   readonly isOwnChild: boolean;
-  /** False where it is certainly new, as is everything that a new record owns. */
+  /** False if it is certainly new, as is everything that a new record owns. */
   readonly mayBeStored: boolean;
   readonly ownChildren: Map<Relation, MentionedRecord>;
-  /** In how many places the body speaks of it. */
+  /** The number of places in the body that mention it. */
   places: number;
 }
 
@@ -21,7 +21,7 @@ interface MentionItem {
   readonly pointer: string;
 }
 
-/** What one place says of a relation: the whole set, the one related record, or none. */
+/** The content of a relation at one place: the whole set, the one related record, or none. */
 export interface RelationMention {
   readonly relation: Relation;
   readonly items: readonly MentionItem[];
@@ -40,7 +40,7 @@ export interface Mention {
 export interface Mentions {
   readonly all: Mention[];
   readonly faults: Fault[];
-  /** Whether two places speak of one thing, so that they may differ. */
+  /** Whether any record is mentioned twice, so that the places may disagree. */
   mayDiffer: boolean;
 }
 
@@ -51,7 +51,7 @@ interface MentionsWalk extends Mentions {
 
 const notAsked: OwnChildOf = () => undefined;
 
-/** `identifier`: that of the record which is addressed; undefined where one is to be made. The body may be malformed. */
+/** `identifier`: that of the addressed record; undefined if one is created. The body may be invalid. */
 export function mentionsIn(
   type: RecordType,
   body: JsonObject,
@@ -68,7 +68,7 @@ export function mentionsIn(
   return walk;
 }
 
-/** A record keeps the identifier that its path names. */
+/** A fault if the body changes the identifier of the addressed record. */
 export function otherIdentifier(
   { identifier: { name, inRecord } }: RecordType,
   body: JsonObject,
@@ -116,7 +116,7 @@ function visit(
   if (subject.places > 1) walk.mayDiffer = true;
   const said: RelationMention[] = [];
   const mention: Mention = { subject, body, pointer, via, said };
-  // In the order of the document: a record comes before those that are nested in it.
+  // In document order: a record comes before its nested records.
   walk.all.push(mention);
   for (const key of Object.keys(body)) {
     const relation = subject.type.relations.get(key);
@@ -175,13 +175,13 @@ function subjectOf(walk: MentionsWalk, parent: MentionedRecord, relation: Relati
 const isStored = (subject: MentionedRecord): subject is MentionedRecord & { readonly identifier: number } =>
   subject.mayBeStored && subject.identifier !== undefined;
 
-/** Whether only the database knows which record this is, or whether it is new. */
+/** Whether only the database knows which record this is, and whether it exists. */
 export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean =>
   mayBeStored && identifier === undefined;
 
 /**
- * Whether only the database knows all faults of a body: what a field that is read-only holds, and which child a record
- * has that a body without identifier would change or else make.
+ * Whether a body can only be checked fully with stored data: the values of read-only fields, and the owned children that
+ * it mentions without identifier.
  */
 export function asksStored(type: RecordType, body: JsonObject, identifier: number | undefined): boolean {
   return mentionsIn(type, body, identifier).all.some(({ subject, body: said, via }) => {
