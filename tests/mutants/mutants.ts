@@ -88,11 +88,7 @@ export const mutants: readonly Mutant[] = [
     'Array.isArray(value) ? value.slice(0, 1).concat(value.slice(0, 1), value.slice(2)) : [value]',
     'operatorsByName',
   ),
-  mutant(
-    'a merge patch that replaces',
-    'faults, disagreements, mergePatch,',
-    'faults, disagreements, mergePatch: false,',
-  ),
+  mutant('a merge patch that replaces', 'mergePatch, view, caller,', 'mergePatch: false, view, caller,'),
   mutant(
     'a merge patch that writes what it leaves alone anew',
     'change === undefined ? takeValue(target)',

@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../jest.config.ts';
+import base from '../../jest.config.mts';
 
 /** `npm run test:tools`: linters, clients and an editor that others made, on the OpenAPI document, the service and the grammar. */
 export default {

@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../jest.config.ts';
+import base from '../../jest.config.mts';
 
 /** `npm run test:bench`: the commands of the benchmarks themselves. They measure nothing, and take half a minute. */
 export default { ...base, rootDir: '../..', testMatch: ['<rootDir>/tests/bench/*.bench.ts'] };

@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../jest.config.ts';
+import base from '../../jest.config.mts';
 
 /**
  * What runs on PostgreSQL as well as on SQLite. Left out are tests in which the database has no part of its own, and

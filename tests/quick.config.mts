@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../jest.config.ts';
+import base from '../jest.config.mts';
 
 const { globalSetup: _, ...withoutBuild } = base;
 

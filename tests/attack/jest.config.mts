@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../jest.config.ts';
+import base from '../../jest.config.mts';
 
 /** `npm run test:attack`: tools of people who attack services, against one on loopback. One after the other: they leave no time for others. */
 export default {

@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../jest.config.ts';
+import base from '../../jest.config.mts';
 
 /** `npm run test:mutants`: plants faults in a copy of the engine and expects the generated suites to find each of them. */
 export default { ...base, rootDir: '../..', testMatch: ['<rootDir>/tests/mutants/*.mutants.ts'], testTimeout: 300_000 };

@@ -1,5 +1,4 @@
-/** @jest-config-loader esbuild-register */
-import base from '../../../jest.config.ts';
+import base from '../../../jest.config.mts';
 
 /** `npm run test:browser`: the pages, and a page of another origin, in Chromium (CHROMIUM names it where it is not /usr/bin/chromium). */
 export default {
