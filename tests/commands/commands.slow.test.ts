@@ -236,7 +236,7 @@ describe('diff', () => {
     const { code, out } = await project.run('diff', join(project.directory, 'old'), join(project.directory, 'new'));
     expect(code).toBe(3);
     expect(out).toBe(`breaking  Book    path-changed    was /api/books, is /api/x
-breaking  Book.a  field-narrowed  now only a string of at most 8 characters
+breaking  Book.a  field-narrowed  must now be a string of at most 8 characters
           Book.b  field-added     new
 
 2 of 3 break clients.
@@ -479,7 +479,7 @@ describe('dev', () => {
       mkdirSync(other);
       writeFileSync(join(other, 'book.yaml'), withField('a'));
       renameSync(directory, `${directory}-away`);
-      await until(() => running.err().includes('cannot be read') && running.err().includes('goes on being served'));
+      await until(() => running.err().includes('cannot be read') && running.err().includes('Still serving'));
       expect(await first(url)).toEqual({ id: 1, title: 'One' });
       symlinkSync(other, directory);
       await until(serves(url, 'a'));
@@ -498,7 +498,7 @@ describe('dev', () => {
   test('a faulty save leaves the old one serving, and says what is wrong', () =>
     developing(async (project, url, running) => {
       project.write({ 'book.yaml': `${BOOK}  isbn: { type: strnig }\n` });
-      await until(() => running.err().includes('unknown-value') && running.err().includes('goes on being served'));
+      await until(() => running.err().includes('unknown-value') && running.err().includes('Still serving'));
       expect(await first(url)).toEqual({ id: 1, title: 'One' });
       project.write({ 'book.yaml': `${BOOK}  isbn: { type: string }\n` });
       await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
