@@ -6,7 +6,7 @@ import { print, printError } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';
 
 const USAGE =
-  'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force over a file that is there';
+  'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force overwrites an existing file';
 
 export const backup: Command = {
   usage: USAGE,

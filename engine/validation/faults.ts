@@ -17,8 +17,9 @@ const wordings: Readonly<Record<string, Wording>> = {
   if: silent,
   additionalProperties: ({ instancePath, params, parentSchema }, index) => {
     const key = String(params['additionalProperty']);
-    const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
-    const message = `Unknown key "${shortened(key, MAX_SHOWN)}"${index < MAX_ERRORS ? didYouMean(key, known) : ''}`;
+    const known = (parentSchema?.['properties'] as object | undefined) ?? {};
+    const suggestion = index < MAX_ERRORS ? didYouMean(key, Object.keys(known)) : '';
+    const message = `Unknown key "${shortened(key, MAX_SHOWN)}"${suggestion}`;
     return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'unknown-key', message };
   },
   required: ({ instancePath, params, parentSchema }) => {

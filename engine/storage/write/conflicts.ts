@@ -20,7 +20,7 @@ export function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
 export async function uniqueConflict(session: WriteSession, node: Node): Promise<Problem> {
   const { type, identifier } = node;
   if (!node.stored && identifier !== undefined && (await session.writer.get(node.table.load, [identifier]))) {
-    const message = `${type.name} ${identifier} is there already; choose another identifier, or leave it out`;
+    const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
     const pointer = `${node.pointer}/${escapeStep(type.identifier.name)}`;
     return faultyRequest('identifier-conflict', [{ pointer, code: 'taken', message }]);
   }
