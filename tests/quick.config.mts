@@ -1,4 +1,4 @@
-import base from '../jest.config.mts';
+import base from './jest.base.mts';
 
 const { globalSetup: _, ...withoutBuild } = base;
 

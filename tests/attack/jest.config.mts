@@ -1,4 +1,4 @@
-import base from '../../jest.config.mts';
+import base from '../jest.base.mts';
 
 /** `npm run test:attack`: tools of people who attack services, against one on loopback. One after the other: they leave no time for others. */
 export default {

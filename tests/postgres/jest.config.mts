@@ -1,4 +1,4 @@
-import base from '../../jest.config.mts';
+import base from '../jest.base.mts';
 
 /**
  * What runs on PostgreSQL as well as on SQLite. Left out are tests in which the database has no part of its own, and

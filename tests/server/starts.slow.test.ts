@@ -38,5 +38,5 @@ it.each(['server.js', 'engine/cli.js'])('%s on an older Node.js says what is nee
   writeFileSync(older, `Object.defineProperty(process.versions, 'node', { value: '20.20.2' });`);
   const running = compiled.run(file, [], { NODE_OPTIONS: `--require ${older}` });
   expect(await running.ended).toBe(1);
-  expect(running.err()).toMatch(/^The service needs Node\.js 22 or later, and this is 20\.20\.2: .+\n$/);
+  expect(running.err()).toMatch(/^The service needs Node\.js 22 or later, but this is 20\.20\.2\. .+\n$/);
 });

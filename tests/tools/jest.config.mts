@@ -1,4 +1,4 @@
-import base from '../../jest.config.mts';
+import base from '../jest.base.mts';
 
 /** `npm run test:tools`: linters, clients and an editor that others made, on the OpenAPI document, the service and the grammar. */
 export default {
