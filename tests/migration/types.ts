@@ -135,6 +135,25 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
     ],
   },
   {
+    title: 'a type that closes takes a field from its open keys while a relation gets another type',
+    before: { Note: 'type: Note', Thing: `${open()}\nrelations:\n  other: { kind: belongsTo, type: Thing }` },
+    records: [
+      ['notes', {}],
+      ['things', { code: 'a', size: 3 }],
+    ],
+    after: {
+      Thing:
+        'type: Thing\nfields:\n  code: { type: string }\n  size: { type: integer }\nrelations:\n  other: { kind: belongsTo, type: Note }',
+    },
+    steps: [
+      'ready add-field:Thing.size',
+      'ready add-relation:Thing.other',
+      'allow close-type:Thing',
+      'allow drop-relation:Thing.other',
+    ],
+    reads: [['GET /api/things/1', { id: 1, code: 'a', size: 3, other: null }]],
+  },
+  {
     title: 'fields of an open type take over the values of its keys',
     before: { Thing: open() },
     records: [

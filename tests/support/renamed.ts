@@ -42,8 +42,8 @@ export const withoutQuery = (value: string): string =>
   value.replaceAll(/\?[^>]*/g, (query) => query.replaceAll(/\b(after|before)=[^&]*/g, '$1=…').replaceAll(/\d+/g, '…'));
 
 const OWN_IDENTIFIER = /(?<=The identifier of this record is )\d+/g;
-/** `Zone 5, 6`, `/api/zones/5`. */
-const NAMED = /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/)(\d+(?:, \d+)*)/gu;
+/** `Zone 5, 6`, `/api/zones/5`, but not `/api/zones/5.5`, which is not an identifier. */
+const NAMED = /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/(?=\d+(?:["/?\s>\\]|$)))(\d+(?:, \d+)*)/gu;
 
 function wordsRenamer(
   { types }: Model,

@@ -117,11 +117,11 @@ describe('completion', () => {
 
 describe('hover', () => {
   test.each([
-    ['type: Book\nop|en: true', 'Whether keys that no field names are accepted'],
-    [`${FIELDS}  price:\n    type: decimal\n    sca|le: 2`, 'Digits after the point'],
+    ['type: Book\nop|en: true', 'Whether records accept, store and show keys'],
+    [`${FIELDS}  price:\n    type: decimal\n    sca|le: 2`, 'digits after the decimal point'],
     [
       'type: Book\nrelations:\n  author:\n    kind: belongsTo\n    type: Author\n    on|Delete: cascade',
-      'When the related record is deleted',
+      'when the related record is deleted',
     ],
   ])('%j', async (text, says) => {
     expect(await hovered(text)).toContain(says);

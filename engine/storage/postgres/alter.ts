@@ -52,16 +52,20 @@ function unconstrained(kind: 'f' | 'c', column: string, table: string, { quote, 
   ].join(' ');
 }
 
+/** A column whose name another one gets: it goes before that. Others go last, because values may be taken from them. */
+const DROP_NAMESAKE = 'dropNamesake';
+
 /** Values use the columns' old names, so they come before renames; new columns come after. */
-const ORDER: readonly Edit['kind'][] = [
+const ORDER: readonly (Edit['kind'] | typeof DROP_NAMESAKE)[] = [
   'renameTable',
   'renameIdentifier',
   'dropIndex',
   'changeColumn',
-  'dropColumn',
+  DROP_NAMESAKE,
   'renameColumn',
   'addColumn',
   'setColumn',
+  'dropColumn',
 ];
 
 const isRename = (edit: Edit): boolean => edit.kind === 'renameColumn';
@@ -100,9 +104,16 @@ function inOrder(edits: readonly Edit[], table: string, dialect: Dialect): reado
     if (edit.kind !== 'changeColumn') return alterBy(alters, edit, table, dialect);
     return changed(edit, former.get(edit.column.name) ?? edit.column.name, table, dialect);
   };
-  return ORDER.flatMap((kind) => {
-    const same = edits.filter((edit) => edit.kind === kind);
-    return kind === 'renameColumn' ? renamedTogether(former, table, dialect) : same.flatMap(make);
+  const given = new Set(
+    edits.flatMap((edit) =>
+      edit.kind === 'addColumn' ? edit.column.name : edit.kind === 'renameColumn' ? edit.to : [],
+    ),
+  );
+  const phaseOf = (edit: Edit): (typeof ORDER)[number] =>
+    edit.kind === 'dropColumn' && given.has(edit.name) ? DROP_NAMESAKE : edit.kind;
+  return ORDER.flatMap((phase) => {
+    const same = edits.filter((edit) => phaseOf(edit) === phase);
+    return phase === 'renameColumn' ? renamedTogether(former, table, dialect) : same.flatMap(make);
   });
 }
 

@@ -119,7 +119,7 @@ test('links to records and to the document are followed with the token', async (
 test('the reference takes another token, and executes with it', async () => {
   const { page, complaints, close } = await visit(browser);
   await page.goto(`${server.url}/docs#/TaxClass/createTaxClass`, { waitUntil: 'networkidle' });
-  expect(await page.locator('#reference').innerText()).toContain('shown with a token');
+  expect(await page.locator('#reference').innerText()).toContain('Enter a token');
   await enter(page, few);
   await page.waitForSelector('.opblock-tag');
   await enter(page, all);
