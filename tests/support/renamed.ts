@@ -43,7 +43,8 @@ export const withoutQuery = (value: string): string =>
 
 const OWN_IDENTIFIER = /(?<=The identifier of this record is )\d+/g;
 /** `Zone 5, 6`, `/api/zones/5`, but not `/api/zones/5.5`, which is not an identifier. */
-const NAMED = /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/(?=\d+(?:["/?\s>\\]|$)))(\d+(?:, \d+)*)/gu;
+const NAMED =
+  /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/(?=\d+(?:["/?\s>\\]|$)))(\d+(?:, \d+)*)/gu;
 
 function wordsRenamer(
   { types }: Model,
