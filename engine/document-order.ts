@@ -13,17 +13,22 @@ export function inDocumentOrder(faults: readonly Fault[], body: JsonValue): read
     const place = 'pointer' in fault ? fault.pointer : '';
     if (!byPlace.has(place)) byPlace.set(place, fault);
   }
-  const first = firstPlaces(new Set(byPlace.keys()), body, MAX_ERRORS).flatMap((place) => byPlace.get(place) ?? []);
-  return first.length === byPlace.size ? first : [...new Set([...first, ...byPlace.values()])];
+  const first = firstPlaces(byPlace, body, MAX_ERRORS).flatMap((place) => byPlace.get(place) ?? []);
+  if (first.length === byPlace.size) return first;
+  const sorted = new Set(first);
+  return [...first, ...[...byPlace.values()].filter((fault) => !sorted.has(fault))];
 }
 
 /** The first of two locations in a body. */
 export const firstPlace = (a: string, b: string, body: JsonValue): string =>
   firstPlaces(new Set([a, b]), body, 1)[0] ?? a;
 
+/** A Set of locations, or a Map by location. */
+type Places = Pick<ReadonlyMap<string, unknown>, 'has'> & { keys(): Iterable<string> };
+
 /** The first `most` of the locations, in order. */
-function firstPlaces(places: ReadonlySet<string>, body: JsonValue, most: number): readonly string[] {
-  const below = placesBelow(places);
+function firstPlaces(places: Places, body: JsonValue, most: number): readonly string[] {
+  const below = placesBelow(places.keys());
   const first: string[] = [];
   const visit = (value: unknown, place: string): void => {
     if (first.length === most) return;

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../js
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
-import { type ErrorsWithin, faultsOf } from './faults.ts';
+import { allFaultsOf, type ErrorsWithin, faultsOf } from './faults.ts';
 import { mentionsIn, otherIdentifier } from './mentions.ts';
 import type { Fault } from '../problem.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -82,11 +82,12 @@ function validator(type: RecordType, validate: ValidateFunction, errorsWithin: E
     if (!isObject(body)) return faultsOf(errors, errorsWithin);
     const mentions = mentionsIn(type, body, identifier);
     const faults = [
-      ...faultsOf(errors, errorsWithin),
+      ...allFaultsOf(errors, errorsWithin),
       ...otherIdentifier(type, body, identifier),
       ...mentions.faults,
       ...disagreements(mentions, raw),
     ];
+    // It keeps one fault for each location.
     return inDocumentOrder(faults, body);
   };
 }

@@ -51,18 +51,24 @@ function collect(errors: readonly ErrorObject[], within: ErrorsWithin, place: st
     const instancePath = place + error.instancePath;
     if (error.keyword === RECORD) collect(within.get(error.data as object) ?? [], within, instancePath, faults);
     else {
-      const fault = (wordings[error.keyword] ?? other)({ ...error, instancePath }, faults.length);
+      const placed = place === '' ? error : { ...error, instancePath };
+      const fault = (wordings[error.keyword] ?? other)(placed, faults.length);
       if (fault) faults.push(fault);
     }
   }
 }
 
-/** One fault per location: the expected value covers all constraints. */
-export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
+/** In Ajv's order; several may be about one location. */
+export function allFaultsOf(errors: readonly ErrorObject[], within: ErrorsWithin): readonly Fault[] {
   const faults: Fault[] = [];
   collect(errors, within, '', faults);
+  return faults;
+}
+
+/** One fault per location: the expected value covers all constraints. */
+export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
   const places = new Set<unknown>();
-  return faults.filter((fault) => {
+  return allFaultsOf(errors, within).filter((fault) => {
     const place = 'pointer' in fault ? fault.pointer : fault;
     return !places.has(place) && places.add(place);
   });

@@ -118,13 +118,20 @@ function visit(
   const mention: Mention = { subject, body, pointer, via, said };
   // In document order: a record comes before its nested records.
   walk.all.push(mention);
-  for (const key of Object.keys(body)) {
+  for (const key of relationsIn(subject.type, body)) {
     const relation = subject.type.relations.get(key);
+    if (relation === undefined) continue;
     const value = body[key] ?? null;
-    if (!relation || (relation.toMany ? !Array.isArray(value) : value !== null && !isObject(value))) continue;
+    if (relation.toMany ? !Array.isArray(value) : value !== null && !isObject(value)) continue;
     if (via?.relation.inverse === relation && !relation.toMany) walk.mayDiffer = true;
     said.push(visitRelation(walk, mention, relation, value, `${pointer}/${escapeStep(key)}`));
   }
+}
+
+/** The relations that a body names, in its order. A body may have very many other keys. */
+function relationsIn({ relations }: RecordType, body: JsonObject): readonly string[] {
+  const present = [...relations.keys()].filter((name) => Object.hasOwn(body, name));
+  return present.length < 2 ? present : Object.keys(body).filter((key) => relations.has(key));
 }
 
 function visitRelation(
@@ -191,6 +198,6 @@ export function asksStored(type: RecordType, body: JsonObject, identifier: numbe
     if (isUnknown(subject)) return true;
     if (subject.isOwnChild && ([...fields.values()].some(isMissing) || [...relations.values()].some(isMissing)))
       return true;
-    return Object.keys(said).some((key) => fields.get(key)?.readOnly);
+    return [...fields.values()].some(({ name, readOnly }) => readOnly && Object.hasOwn(said, name));
   });
 }
