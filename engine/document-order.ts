@@ -8,15 +8,21 @@ import { type Fault, MAX_ERRORS } from './problem.ts';
  */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue): readonly Fault[] {
   if (faults.length < 2) return faults;
+  const byPlace = firstByLocation(faults);
+  const first = firstPlaces(byPlace, body, MAX_ERRORS).flatMap((place) => byPlace.get(place) ?? []);
+  if (first.length === byPlace.size) return first;
+  const sorted = new Set(first);
+  return [...first, ...[...byPlace.values()].filter((fault) => !sorted.has(fault))];
+}
+
+/** The first fault of each location, by pointer. */
+export function firstByLocation(faults: readonly Fault[]): ReadonlyMap<string, Fault> {
   const byPlace = new Map<string, Fault>();
   for (const fault of faults) {
     const place = 'pointer' in fault ? fault.pointer : '';
     if (!byPlace.has(place)) byPlace.set(place, fault);
   }
-  const first = firstPlaces(byPlace, body, MAX_ERRORS).flatMap((place) => byPlace.get(place) ?? []);
-  if (first.length === byPlace.size) return first;
-  const sorted = new Set(first);
-  return [...first, ...[...byPlace.values()].filter((fault) => !sorted.has(fault))];
+  return byPlace;
 }
 
 /** The first of two locations in a body. */
@@ -24,10 +30,10 @@ export const firstPlace = (a: string, b: string, body: JsonValue): string =>
   firstPlaces(new Set([a, b]), body, 1)[0] ?? a;
 
 /** A Set of locations, or a Map by location. */
-type Places = Pick<ReadonlyMap<string, unknown>, 'has'> & { keys(): Iterable<string> };
+type Locations = Pick<ReadonlyMap<string, unknown>, 'has'> & { keys(): Iterable<string> };
 
 /** The first `most` of the locations, in order. */
-function firstPlaces(places: Places, body: JsonValue, most: number): readonly string[] {
+function firstPlaces(places: Locations, body: JsonValue, most: number): readonly string[] {
   const below = placesBelow(places.keys());
   const first: string[] = [];
   const visit = (value: unknown, place: string): void => {

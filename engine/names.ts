@@ -67,3 +67,6 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   const candidate = nearest(name, known);
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;
 }
+
+/** `bookShelf` -> `BookShelf` */
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

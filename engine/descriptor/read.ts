@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
+import { reasonOf } from '../start-error.ts';
 import { diagnose, diagnoseAt, type Placing, createSource, type Source } from './source.ts';
 
 const MAX_BYTES = 2 ** 19;
@@ -31,7 +32,7 @@ export function readDescriptor(file: string, location: string): ReadResult {
     if (entry.size > MAX_BYTES) return fault(file, 'file-too-large', `the file is larger than ${MAX_BYTES / 1024} KiB`);
     return readBytes(file, readFileSync(location));
   } catch (error) {
-    return fault(file, 'unreadable-file', `the file cannot be read: ${reason(error)}`);
+    return fault(file, 'unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
   }
 }
 
@@ -50,8 +51,6 @@ function decode(bytes: Uint8Array): string | undefined {
     return undefined;
   }
 }
-
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function readText(file: string, text: string): ReadResult {
   const lines = new LineCounter();

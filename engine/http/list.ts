@@ -21,7 +21,7 @@ const LONG_PAGE = 512 * 1024;
 const PIECE = 64 * 1024;
 
 /** A list request, read. */
-interface ListRequest {
+interface ResolvedList {
   readonly query: ListQuery;
   readonly format: ListFormat;
   readonly preferences: Preferences;
@@ -43,7 +43,7 @@ function formatOf(mediaType: string): ListFormat {
   return format;
 }
 
-function pageAnswer(service: Service, exchange: Exchange, wanted: ListRequest): Awaitable<Answer> {
+function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Awaitable<Answer> {
   const { type, path, store } = service;
   const { request, caller, target } = exchange;
   const {
@@ -64,7 +64,7 @@ function pageAnswer(service: Service, exchange: Exchange, wanted: ListRequest): 
 async function longPageAnswer(
   { type, path, largeTurn }: Service,
   { request, target }: Exchange,
-  { query, format, preferences: { applied } }: ListRequest,
+  { query, format, preferences: { applied } }: ResolvedList,
   page: Page,
 ): Promise<Answer> {
   const links = pageLinks(target.base + path, target.query, query, page);
@@ -96,7 +96,7 @@ async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
 async function wholeAnswer(
   { type, store }: Service,
   { request, caller }: Exchange,
-  { query, format, preferences: { uncounted, applied } }: ListRequest,
+  { query, format, preferences: { uncounted, applied } }: ResolvedList,
 ): Promise<Answer> {
   caller.take(STREAM_BYTES);
   const { total, records } = await store.stream(query, !uncounted, caller);

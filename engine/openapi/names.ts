@@ -1,5 +1,5 @@
 /** The names in the document: ASCII, unique, and the same for the same Model. */
-import { defaultPath, snakeCase } from '../names.ts';
+import { capitalized, defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { nestedDemand } from '../model/bodies.ts';
@@ -75,8 +75,6 @@ const ascii = (name: string): string =>
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^\w]/gu, (letter) => `x${letter.codePointAt(0)?.toString(16) ?? ''}`);
-
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** `book shelf`, for sentences. */
 export const oneInWords = ({ name }: RecordType): string => snakeCase(name).replaceAll('_', ' ');

@@ -1,6 +1,7 @@
 /** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
 import type { JsonObject } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
+import { capitalized } from '../names.ts';
 import { ref, type SchemaNames } from './names.ts';
 import { nestedDemand, requiredKeys } from '../model/bodies.ts';
 import { withNull } from '../field-types/field-type.ts';
@@ -157,8 +158,6 @@ function fieldDescription(field: Field, type: RecordType): string {
   ];
   return `${sentences.join('. ')}.`.replace(/\.\.$/, '.');
 }
-
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The identifier of an existing record. */
 const identifierSchema = ({ identifier }: RecordType): JsonObject => ({

@@ -39,7 +39,7 @@ export function createPages(options: PagesOptions, modelFor: (request: IncomingM
   const documentOf = perQuery((model: Model) => secured(createDocument(model, about), guarded));
   const router = Router({ caseSensitive: true, strict: true });
 
-  const serve = (path: string, mediaType: string, textFor: (request: Request) => Promise<Text>): void => {
+  const serve = (path: string, mediaType: string, textFor: (request: Request) => Promise<KeptText>): void => {
     readOnly(router, path, sendText(mediaType, guarded, textFor));
     // The links of pages are relative: behind a slash they would lead elsewhere.
     if (path !== '/') router.all(`${path}/`, removeSlash);
@@ -84,7 +84,7 @@ const removeSlash: RequestHandler = ({ path, url }, response) => {
 
 type Make = () => string | Promise<string>;
 
-interface Text {
+interface KeptText {
   /** Shared by all clients: what many have not read yet is in memory once. */
   readonly bytes: Buffer;
   readonly tag: string;
@@ -92,8 +92,8 @@ interface Text {
 }
 
 /** Makes the text when it is first asked for, and again if that failed. */
-function kept(make: Make): () => Promise<Text> {
-  let made: Promise<Text> | undefined;
+function kept(make: Make): () => Promise<KeptText> {
+  let made: Promise<KeptText> | undefined;
   return () => {
     made ??= prepared(make).catch((error: unknown) => {
       made = undefined;
@@ -103,12 +103,16 @@ function kept(make: Make): () => Promise<Text> {
   };
 }
 
-async function prepared(make: Make): Promise<Text> {
+async function prepared(make: Make): Promise<KeptText> {
   const text = await make();
   return { bytes: Buffer.from(text), tag: entityTag(text), compressed: new Map() };
 }
 
-function sendText(mediaType: string, guarded: boolean, textFor: (request: Request) => Promise<Text>): RequestHandler {
+function sendText(
+  mediaType: string,
+  guarded: boolean,
+  textFor: (request: Request) => Promise<KeptText>,
+): RequestHandler {
   const headers = {
     'Cache-Control': 'no-cache',
     Vary: guarded ? 'Accept-Encoding, Authorization' : 'Accept-Encoding',
@@ -126,7 +130,7 @@ function sendText(mediaType: string, guarded: boolean, textFor: (request: Reques
   };
 }
 
-function compressedText({ bytes, compressed }: Text, coding: Coding): Promise<Buffer> {
+function compressedText({ bytes, compressed }: KeptText, coding: Coding): Promise<Buffer> {
   const body = compressed.get(coding) ?? compress(bytes, coding);
   compressed.set(coding, body);
   return body;

@@ -1,5 +1,5 @@
 /** What the oracle refuses before it looks at any record: by sender, path, method, headers, size and query. */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
 import { allowedMethods, type Call, collectionPath, METHODS, pathOf, takesBody } from './call.ts';
 import type { Condition } from './case.ts';
 import type { Deployment } from './deployment.ts';
@@ -41,7 +41,7 @@ export function addressed({ type, id, path }: Call): 'collection' | 'item' | und
   return rest === '' || rest.includes('/') ? undefined : 'item';
 }
 
-export interface Setting {
+export interface CallSetting {
   readonly world: World;
   readonly call: Call;
   readonly deployment: Deployment;
@@ -55,7 +55,7 @@ const FAILURES: Partial<Record<Condition, RefusalCode>> = {
   'memory used up': 'overloaded',
 };
 
-export function failWhere({ given, call }: Setting): void {
+export function failWhere({ given, call }: CallSetting): void {
   const code = given && FAILURES[given];
   if (code === undefined || READING.includes(call.method)) return;
   refuse(code, code === 'storage-full' ? {} : { answered: { 'retry-after': '{wait:seconds}' } });
@@ -67,7 +67,7 @@ export const isPreflight = (call: Call): boolean =>
   call.method === 'OPTIONS' && header(call, 'access-control-request-method') !== undefined;
 
 /** Everything that is refused before the query and the body are read. */
-export function admit({ call, deployment }: Setting): void {
+export function admit({ call, deployment }: CallSetting): void {
   const { type, method, as } = call;
   const { urlLimit = Infinity } = deployment;
   if (as === 'nobody' || as === 'stranger')
@@ -102,7 +102,7 @@ function admitContent(
   if (header(call, 'content-encoding') !== undefined)
     refuse('unsupported-media-type', { headers: ['Content-Encoding'], answered: { 'accept-encoding': 'identity' } });
   const { text = '', padTo = 0 } = call;
-  const { keys, items, levels } = sizeOf(parsed(text) ?? null);
+  const { keys, items, levels } = sizeOf(parsedJson(text) ?? null);
   const tooMuch = levels <= bodyDepth && (keys > bodyKeys || items > bodyItems);
   if (Math.max(text.length, padTo) > bodyLimit || tooMuch) refuse('content-too-large');
 }
@@ -123,7 +123,7 @@ const isIdentifier = (text: string): boolean =>
   /^([1-9]\d*|\{[^+].*\})$/.test(text) && !(Number(text) > Number.MAX_SAFE_INTEGER);
 
 /** What the query string, the path and the headers say. */
-export function admitQuery({ call }: Setting): void {
+export function admitQuery({ call }: CallSetting): void {
   const { type, path, wrong = [], list = {}, view = {} } = call;
   const text = path?.split('?')[0]?.split('/').at(-1) ?? '';
   if (addressed(call) === 'item' && path !== undefined && !isIdentifier(text))
@@ -143,17 +143,9 @@ export const mediaType = (call: Call): string =>
   preferred(header(call, 'accept') ?? '*/*', offersOf(call)) ?? JSON_TYPE;
 
 /** The body as it is read. */
-export function readBody({ call, deployment: { bodyDepth = Infinity } }: Setting): JsonObject {
-  const body = call.text === undefined ? call.body : parsed(call.text);
+export function readBody({ call, deployment: { bodyDepth = Infinity } }: CallSetting): JsonObject {
+  const body = call.text === undefined ? call.body : parsedJson(call.text);
   if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth)) refuse('invalid-json');
   if (!isObject(body)) refuse('invalid-body', { pointers: [''] });
   return body;
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

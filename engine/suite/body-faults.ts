@@ -91,7 +91,7 @@ interface Claim {
   readonly unique: boolean;
 }
 
-interface Members {
+interface SetMembers {
   readonly members: ReadonlySet<string>;
   readonly owner: string;
   readonly at: string;
@@ -101,7 +101,7 @@ interface Members {
 
 /** Two values for one key, two contents for one set, two targets for one link: both places of each. */
 class Contradictions extends Facts {
-  readonly sets = new Map<string, Members>();
+  readonly sets = new Map<string, SetMembers>();
   /** Children that name their parent, beside the sets. */
   readonly claims: Claim[] = [];
   readonly linked = new Set<string>();

@@ -1,5 +1,5 @@
 /** Compares an answer with an expectation: status, headers, body place by place, and the shape of problems (RFC 9457). */
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
 import {
   bind,
   type Bindings,
@@ -150,14 +150,6 @@ function matchLinks({ links = {} }: Expectation, { headers }: ReceivedAnswer, bi
 
 const tree = (value: string | number): Tree => ({ text: JSON.stringify(value) });
 
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
-}
-
 function matchList(place: string, expected: readonly string[] | undefined, got: readonly JsonValue[]): Difference[] {
   if (expected === undefined) return [];
   return JSON.stringify(expected) === JSON.stringify(got) ? [] : [difference(place, expected, got)];
@@ -191,7 +183,7 @@ function matchProblem(
   status: number,
   { headers, text: body }: ReceivedAnswer,
 ): Difference[] {
-  const problem = parsed(body);
+  const problem = parsedJson(body);
   if (!isObject(problem)) return [difference('body', 'a problem', body)];
   const mediaType = headers['content-type']?.split(';')[0];
   const type = `urn:problem:${expected.code ?? String(problem['type']).replace('urn:problem:', '')}`;

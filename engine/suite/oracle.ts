@@ -16,7 +16,7 @@ import {
   preferred,
   READING,
   readBody,
-  type Setting,
+  type CallSetting,
 } from './admission.ts';
 import { reference, writeJson } from './template.ts';
 import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.ts';
@@ -73,7 +73,7 @@ function names(world: World, value: string, content: string, weakly: boolean): b
 }
 
 /** `there`: what GET of the same address would answer; undefined where nothing is there. */
-function checkPreconditions({ world, call }: Setting, there: JsonObject | undefined): void {
+function checkPreconditions({ world, call }: CallSetting, there: JsonObject | undefined): void {
   const [match, noneMatch] = [header(call, 'if-match'), header(call, 'if-none-match')];
   const fail = (name: string): never => refuse('precondition-failed', { headers: [name] });
   if (match === undefined && call.unguarded && call.type.preconditions === 'required')
@@ -86,7 +86,7 @@ function checkPreconditions({ world, call }: Setting, there: JsonObject | undefi
 
 /** An answer with a tag: the whole, or 304 where the client knows it. The same content has the same tag again. */
 function withTag(
-  { world, call }: Setting,
+  { world, call }: CallSetting,
   content: string,
   headers: Headers,
   rest: Omit<Expectation, 'headers' | 'status'>,
@@ -115,14 +115,14 @@ function compressed(call: Call, length: number): string | null | undefined {
   return coding === undefined ? null : length < LONG ? undefined : coding;
 }
 
-function getRecord(setting: Setting, id: Id): Expectation {
+function getRecord(setting: CallSetting, id: Id): Expectation {
   const { world, call } = setting;
   const body = representation(world, call, id);
   if (body === undefined) return refuse('record-not-found');
   return withTag(setting, tagged(call, body), { 'content-type': JSON_TYPE }, { body });
 }
 
-function getList(setting: Setting): Expectation {
+function getList(setting: CallSetting): Expectation {
   const { world, call } = setting;
   const { type, list = {}, view = {}, links } = call;
   const { rows, total } = listed(world, type, list);
@@ -151,7 +151,7 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
 }
 
 /** A write is answered with the record, or without, as the client prefers it. */
-function answerWrite({ call }: Setting, status: number, body: JsonObject, headers: Headers): Expectation {
+function answerWrite({ call }: CallSetting, status: number, body: JsonObject, headers: Headers): Expectation {
   const prefer = header(call, 'prefer');
   const applied = { ...headers, ...(prefer === undefined ? {} : { 'preference-applied': prefer }) };
   return prefer === 'return=minimal'
@@ -161,7 +161,7 @@ function answerWrite({ call }: Setting, status: number, body: JsonObject, header
 
 const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
 
-function putRecord(setting: Setting, id: Id | undefined): readonly [Expectation, Id] {
+function putRecord(setting: CallSetting, id: Id | undefined): readonly [Expectation, Id] {
   const { world, call } = setting;
   const { type, method, view = {} } = call;
   const body = readBody(setting);
@@ -180,7 +180,7 @@ function putRecord(setting: Setting, id: Id | undefined): readonly [Expectation,
   return [answerWrite(setting, id === undefined ? 201 : 200, shown, { ...location, etag: etag(call) }), made];
 }
 
-function deleteRecord(setting: Setting, id: Id): Expectation {
+function deleteRecord(setting: CallSetting, id: Id): Expectation {
   const { world, call, deployment } = setting;
   const there = representation(world, call, id);
   if (there === undefined) return refuse('record-not-found');
@@ -190,7 +190,7 @@ function deleteRecord(setting: Setting, id: Id): Expectation {
   return answerWrite(setting, 200, there, { etag: null });
 }
 
-function options({ call }: Setting): Expectation {
+function options({ call }: CallSetting): Expectation {
   const { type, as } = call;
   const all = allowedMethods(type, addressed(call) === 'item');
   const allow = as === 'reader' ? all.filter((method) => READING.includes(method)) : all;
@@ -199,14 +199,14 @@ function options({ call }: Setting): Expectation {
 }
 
 /** The origin that may see the answer; undefined if the request has no origin. */
-function allowedOrigin({ call, deployment: { corsOrigins } }: Setting): string | null | undefined {
+function allowedOrigin({ call, deployment: { corsOrigins } }: CallSetting): string | null | undefined {
   const origin = header(call, 'origin');
   if (origin === undefined || corsOrigins === undefined) return undefined;
   return corsOrigins.includes('*') ? '*' : corsOrigins.includes(origin) ? origin : null;
 }
 
 /** Before a request of another origin, browsers ask whether they may send it. That request has no token. */
-function preflight({ call: { type } }: Setting): Expectation {
+function preflight({ call: { type } }: CallSetting): Expectation {
   const methods = new Set([...type.operations].flatMap((operation): readonly string[] => METHODS[operation]));
   methods.delete('HEAD');
   const headers = {
@@ -217,7 +217,7 @@ function preflight({ call: { type } }: Setting): Expectation {
   return { status: 204, headers, empty: true };
 }
 
-function ofOrigin(setting: Setting, headers: Headers): Headers {
+function ofOrigin(setting: CallSetting, headers: Headers): Headers {
   const allowed = allowedOrigin(setting);
   if (allowed === undefined) return headers;
   const isAsked = isPreflight(setting.call);
@@ -229,7 +229,7 @@ function ofOrigin(setting: Setting, headers: Headers): Headers {
 const isName = (text: string): boolean => /^[\w.:/+=-]{1,128}$/.test(text);
 
 /** What every answer has. */
-function completed(setting: Setting, expect: Expectation): Expectation {
+function completed(setting: CallSetting, expect: Expectation): Expectation {
   const { call, given } = setting;
   const { headers: { vary, ...headers } = {}, ...rest } = expect;
   const { parameters = [] } = rest.problem ?? {};
@@ -252,7 +252,7 @@ function completed(setting: Setting, expect: Expectation): Expectation {
   };
 }
 
-function carryOut(setting: Setting): readonly [Expectation, Id?] {
+function carryOut(setting: CallSetting): readonly [Expectation, Id?] {
   const { call } = setting;
   if (isPreflight(call)) return [preflight(setting)];
   admit(setting);

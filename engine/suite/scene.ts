@@ -33,10 +33,10 @@ export class Unreachable extends Error {
 }
 
 /** A request; of the type that the case is about, where it does not say. */
-type Sent = Omit<Call, 'type'> & { readonly type?: RecordType };
+type PartialCall = Omit<Call, 'type'> & { readonly type?: RecordType };
 type More = Partial<Omit<Call, 'method' | 'id' | 'body'>>;
 
-export function send(scene: Scene, sent: Sent, step: Pick<Step, 'given' | 'attempts'> = {}): OracleAnswer {
+export function send(scene: Scene, sent: PartialCall, step: Pick<Step, 'given' | 'attempts'> = {}): OracleAnswer {
   const call = { type: scene.type, ...sent };
   const answered = answer(scene.world, call, scene.deployment, step.given);
   scene.steps.push({ ...step, request: requestOf(call), expect: answered.expect, changes: answered.changes });
@@ -115,7 +115,7 @@ export function adopt(scene: Scene, type: RecordType): Id {
 }
 
 /** Puts back what an adopted record was before. */
-function restore(scene: Scene, { type, id }: Address): void {
+function restore(scene: Scene, { type, id }: RecordAddress): void {
   const row = rowOf(scene.world, type, id);
   const fields = type.defaultVariant.fields.filter(({ readOnly }) => !readOnly);
   const before = Object.fromEntries(fields.map(({ name }) => [name, adoptedValue(id, name)]));
@@ -124,13 +124,13 @@ function restore(scene: Scene, { type, id }: Address): void {
   get(scene, id, { type });
 }
 
-interface Address {
+interface RecordAddress {
   readonly type: RecordType;
   readonly id: Id;
 }
 
 /** The records that the type lets clients delete and whose identifiers some answer showed, the youngest first. */
-function made({ model, world, steps }: Scene): readonly Address[] {
+function made({ model, world, steps }: Scene): readonly RecordAddress[] {
   const seen = JSON.stringify(steps.map(({ expect }) => expect));
   const isSeen = (id: Id): boolean => typeof id === 'number' || seen.includes(`"${id}"`) || seen.includes(`{${id}}`);
   const all = [...model.types.values()].flatMap((type) =>
@@ -140,7 +140,7 @@ function made({ model, world, steps }: Scene): readonly Address[] {
 }
 
 /** Whether the record was deleted, or was gone already. */
-function cleanUp(scene: Scene, { type, id }: Address): boolean {
+function cleanUp(scene: Scene, { type, id }: RecordAddress): boolean {
   if (!rowsOf(scene.world, type).has(id)) return true;
   const count = scene.steps.length;
   remove(scene, id, { type });

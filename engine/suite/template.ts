@@ -12,7 +12,7 @@ export interface Tree {
   readonly members?: ReadonlyMap<string, Tree>;
 }
 
-interface Tokens {
+interface JsonTokens {
   readonly text: string;
   readonly all: readonly RegExpExecArray[];
   next: number;
@@ -30,10 +30,10 @@ export function readJson(text: string): Tree | undefined {
   return readTree({ text, all: [...text.matchAll(TOKEN)], next: 0 });
 }
 
-const peek = ({ all, next }: Tokens): string => all[next]?.[0] ?? '';
-const placeOf = ({ all, text }: Tokens, at: number): number => all[at]?.index ?? text.length;
+const peek = ({ all, next }: JsonTokens): string => all[next]?.[0] ?? '';
+const placeOf = ({ all, text }: JsonTokens, at: number): number => all[at]?.index ?? text.length;
 
-function readTree(tokens: Tokens): Tree {
+function readTree(tokens: JsonTokens): Tree {
   const start = placeOf(tokens, tokens.next);
   const open = peek(tokens);
   tokens.next += 1;
@@ -42,7 +42,7 @@ function readTree(tokens: Tokens): Tree {
   return { text: tokens.text.slice(start, (last?.index ?? 0) + (last?.[0].length ?? 0)), ...parts };
 }
 
-function readMembers(tokens: Tokens): ReadonlyMap<string, Tree> {
+function readMembers(tokens: JsonTokens): ReadonlyMap<string, Tree> {
   const members = new Map<string, Tree>();
   while (peek(tokens) !== '}') {
     const name = peek(tokens);
@@ -54,7 +54,7 @@ function readMembers(tokens: Tokens): ReadonlyMap<string, Tree> {
   return members;
 }
 
-function readItems(tokens: Tokens): readonly Tree[] {
+function readItems(tokens: JsonTokens): readonly Tree[] {
   const items: Tree[] = [];
   while (peek(tokens) !== ']') {
     items.push(readTree(tokens));

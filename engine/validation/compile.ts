@@ -6,7 +6,7 @@ import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../js
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
-import { allFaultsOf, type ErrorsWithin, faultsOf } from './faults.ts';
+import { type ErrorsWithin, faultsOf, onePerLocation } from './faults.ts';
 import { mentionsIn, otherIdentifier } from './mentions.ts';
 import type { Fault } from '../problem.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -79,15 +79,15 @@ function validator(type: RecordType, validate: ValidateFunction, errorsWithin: E
   return (body, identifier, raw) => {
     // Ajv stores errors on the function: read them before it runs again.
     const errors: readonly ErrorObject[] = validate(body) ? [] : (validate.errors ?? []);
-    if (!isObject(body)) return faultsOf(errors, errorsWithin);
+    const own = faultsOf(errors, errorsWithin);
+    if (!isObject(body)) return onePerLocation(own);
     const mentions = mentionsIn(type, body, identifier);
     const faults = [
-      ...allFaultsOf(errors, errorsWithin),
+      ...own,
       ...otherIdentifier(type, body, identifier),
       ...mentions.faults,
       ...disagreements(mentions, raw),
     ];
-    // It keeps one fault for each location.
     return inDocumentOrder(faults, body);
   };
 }

@@ -1,5 +1,6 @@
 /** Turns Ajv's errors into faults: the location, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
+import { firstByLocation } from '../document-order.ts';
 import { escapeStep } from '../json.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
@@ -59,19 +60,15 @@ function collect(errors: readonly ErrorObject[], within: ErrorsWithin, place: st
 }
 
 /** In Ajv's order; several may be about one location. */
-export function allFaultsOf(errors: readonly ErrorObject[], within: ErrorsWithin): readonly Fault[] {
+export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
   const faults: Fault[] = [];
   collect(errors, within, '', faults);
   return faults;
 }
 
-/** One fault per location: the expected value covers all constraints. */
-export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
-  const places = new Set<unknown>();
-  return allFaultsOf(errors, within).filter((fault) => {
-    const place = 'pointer' in fault ? fault.pointer : fault;
-    return !places.has(place) && places.add(place);
-  });
+/** The first fault of each location: the expected value covers all constraints. */
+export function onePerLocation(faults: readonly Fault[]): readonly Fault[] {
+  return [...firstByLocation(faults).values()];
 }
 
 const lastStep = (path: string): string =>

@@ -5,7 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
-import { faultsOf } from './faults.ts';
+import { faultsOf, onePerLocation } from './faults.ts';
 
 type LineValidator = (line: JsonObject) => readonly Fault[];
 
@@ -31,7 +31,7 @@ export function createLineValidator(model: Model): LineValidator {
   ajv.addVocabulary([EXPECTED]);
   const compile = (schema: JsonObject): LineValidator => {
     const validate = ajv.compile(schema);
-    return (line) => (validate(line) ? [] : faultsOf(validate.errors ?? []));
+    return (line) => (validate(line) ? [] : onePerLocation(faultsOf(validate.errors ?? [])));
   };
   const records = new Map<string, LineValidator>();
   const recordOf = (type: RecordType): LineValidator => {

@@ -1,8 +1,8 @@
 /** The types of checks, and what several checks share. */
 import { didYouMean } from '../../names.ts';
-import type { Schema, TypeDraft } from '../draft.ts';
+import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
-import type { YamlPath } from '../source.ts';
+import type { At, YamlPath } from '../source.ts';
 
 /** Finds the faults of one type within its schema. */
 export type TypeCheck = (type: TypeDraft, schema: Schema) => readonly Finding[];
@@ -60,3 +60,13 @@ export function repeated(items: readonly unknown[]): readonly number[] {
     return again ? [index] : [];
   });
 }
+
+/** A relation in messages: `Book.author`. */
+export const label = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
+
+/** Where a relation has the key: at its value, or at the relation itself if the key is left out. */
+export const relationKey = (
+  { name, relation }: RelationEnd,
+  key: 'column' | 'through' | 'onDelete',
+): readonly [YamlPath, At] =>
+  relation[key] === undefined ? [['relations', name], 'key'] : [['relations', name, key], 'value'];

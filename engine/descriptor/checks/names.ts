@@ -6,8 +6,10 @@ import { nameFault, orderField, pathFault, tableFault, type TextFault } from '..
 import type { At, YamlPath } from '../source.ts';
 import {
   folded,
+  label,
   type NameClaim,
   nameConflicts,
+  relationKey,
   repeated,
   type SchemaCheck,
   type TypeCheck,
@@ -66,8 +68,7 @@ function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readon
   const table = own ? type : target;
   if (!table || (!own && !isHidden(side, schema))) return undefined;
   const column = relation.column ?? (own ? ownColumn(name) : hiddenColumn(type.name, name));
-  const [path, at]: readonly [YamlPath, At] =
-    relation.column === undefined ? [['relations', name], 'key'] : [['relations', name, 'column'], 'value'];
+  const [path, at] = relationKey(side, 'column');
   const found = (earlier: string) =>
     finding(
       'duplicate-column',
@@ -145,19 +146,16 @@ function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameCl
   };
 }
 
-const keyOf = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
-
 /** The table is named after the side that comes first by name. */
 function namingSide(side: RelationEnd, schema: Schema): RelationEnd {
   const other = schema.inverse(side);
-  return other && keyOf(other) < keyOf(side) ? other : side;
+  return other && label(other) < label(side) ? other : side;
 }
 
 function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
   const { type, name, relation } = side;
   const table = relation.through ?? schema.inverse(side)?.relation.through ?? joinTable(tableOf(type.draft), name);
-  const [path, at]: readonly [YamlPath, At] =
-    relation.through === undefined ? [['relations', name], 'key'] : [['relations', name, 'through'], 'value'];
+  const [path, at] = relationKey(side, 'through');
   const found = (earlier: string) =>
     finding(
       'duplicate-table',
@@ -165,12 +163,12 @@ function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
       at,
       `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`,
     );
-  return { name: table, owner: keyOf(side), type, found };
+  return { name: table, owner: label(side), type, found };
 }
 
 // Former names: each is used once, so that existing data moves to one place.
 
-interface Renamed {
+interface FormerName {
   readonly name: string;
   readonly former: string | undefined;
   readonly path: YamlPath;
@@ -178,7 +176,7 @@ interface Renamed {
 
 /** Fields and relations of one type. */
 export const checkRenames: TypeCheck = (type) => {
-  const members = (section: 'fields' | 'relations'): readonly Renamed[] =>
+  const members = (section: 'fields' | 'relations'): readonly FormerName[] =>
     [...type[section]].map(([name, { renamedFrom }]) => ({
       name,
       former: renamedFrom,
@@ -189,7 +187,7 @@ export const checkRenames: TypeCheck = (type) => {
 };
 
 export const checkTypeRenames: SchemaCheck = ({ types }) => {
-  const renamed = (type: TypeDraft): Renamed => ({
+  const renamed = (type: TypeDraft): FormerName => ({
     name: type.name,
     former: type.draft.renamedFrom,
     path: ['renamedFrom'],
@@ -202,9 +200,9 @@ export const checkTypeRenames: SchemaCheck = ({ types }) => {
 };
 
 function faults(
-  { name, former, path }: Renamed,
+  { name, former, path }: FormerName,
   index: number,
-  all: readonly Renamed[],
+  all: readonly FormerName[],
   taken: readonly string[],
 ): readonly Finding[] {
   if (former === undefined) return [];

@@ -3,7 +3,7 @@ import { didYouMean } from '../../names.ts';
 import { deletionOf } from '../defaults.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
-import { type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
+import { label, relationKey, type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
 import type { RelationKind } from '../descriptor.ts';
 
 export const checkTargets: TypeCheck = (type, schema) =>
@@ -48,8 +48,6 @@ export const checkInverses: TypeCheck = (type, schema) =>
   schema
     .sidesOf(type)
     .flatMap((side) => [...checkInverse(side, schema), ...checkPairing(side, schema), ...checkOwnColumn(side, schema)]);
-
-const label = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
 
 function checkInverse(side: RelationEnd, schema: Schema): readonly Finding[] {
   const { type, name, relation, target } = side;
@@ -245,13 +243,10 @@ function checkOnDelete(side: RelationEnd, schema: Schema): readonly Finding[] {
 }
 
 function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
-  const { type, name, relation, target } = side;
+  const { type, relation, target } = side;
   const blocks = type.operations?.size === 0 && deletionOf(relation, schema.inverse(side)?.relation) === 'restrict';
   if (!blocks || !target?.complete || !target.operations?.has('delete')) return [];
-  const [path, at] =
-    relation.onDelete === undefined
-      ? [['relations', name], 'key' as const]
-      : [['relations', name, 'onDelete'], 'value' as const];
+  const [path, at] = relationKey(side, 'onDelete');
   return [
     finding(
       'blocked-deletion',

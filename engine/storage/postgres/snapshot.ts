@@ -4,7 +4,7 @@ import type { Snapshot, Statement, Values } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
-import { READ_ONLY, readerOf } from './transaction.ts';
+import { READ_ONLY, readerOf, taken } from './transaction.ts';
 
 /** Rows that are fetched together: few, until it is known how long they are. */
 const FIRST_ROWS = 4;
@@ -40,14 +40,6 @@ async function begun(connections: Connections, caller: Caller): Promise<Postgres
       connection.release();
       if (attempt > 0) throw translate(error);
     }
-  }
-}
-
-async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
-  try {
-    return await connections.take(caller);
-  } catch (error) {
-    throw translate(error);
   }
 }
 

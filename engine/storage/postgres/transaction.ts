@@ -52,9 +52,9 @@ function guarded(statement: Statement, { length }: Values): Statement {
 const tooLongIn = (first: SqlValue | undefined): readonly number[] =>
   typeof first === 'string' && first.startsWith(TOO_LONG) ? first.slice(1).split(' ').map(Number) : [];
 
-type Query = (statement: Statement, values: Values) => Promise<Answered>;
+type RunQuery = (statement: Statement, values: Values) => Promise<Answered>;
 
-export function readerOf(ask: Query): Reader {
+export function readerOf(ask: RunQuery): Reader {
   return {
     get: async (statement, values) => (await ask(statement, values)).rows[0],
     all: async (statement, values) => (await ask(statement, values)).rows,
@@ -79,7 +79,7 @@ export function readerOf(ask: Query): Reader {
 
 /** Errors of the database as they came, the work's own as they are. */
 const asking =
-  (connection: PostgresConnection): Query =>
+  (connection: PostgresConnection): RunQuery =>
   async (statement, values) => {
     try {
       return await connection.query(statement, values);
@@ -96,7 +96,7 @@ class DatabaseError extends Error {
 
 function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
   const ask = asking(connection);
-  const plainRun: Query = async (statement, values) => {
+  const plainRun: RunQuery = async (statement, values) => {
     try {
       return await ask(statement, values);
     } catch (error) {
@@ -104,7 +104,7 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
       throw isConstraint(error) || isAborted(causeOf(error)) ? new NeedsSavepoints() : error;
     }
   };
-  const savedRun: Query = async (statement, values) => {
+  const savedRun: RunQuery = async (statement, values) => {
     await connection.execute('savepoint run');
     try {
       const answered = await ask(statement, values);
@@ -127,7 +127,7 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
 }
 
 /** Savepoints of concurrent statements would be mistaken for each other. */
-function oneByOne(ask: Query): Query {
+function oneByOne(ask: RunQuery): RunQuery {
   let last: Promise<unknown> = Promise.resolve();
   return (statement, values) => {
     const mine = last.then(() => ask(statement, values));
@@ -266,7 +266,7 @@ function mayRepeat(error: unknown, tries: Tries): boolean {
 const told = (error: unknown): unknown =>
   error instanceof DatabaseError || error instanceof Unknown ? translate(error.cause) : error;
 
-async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
+export async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
     return await connections.take(caller);
   } catch (error) {

@@ -93,7 +93,7 @@ export interface ReaderProcess {
   readonly isBusy: boolean;
 }
 
-interface Asked {
+interface PendingAnswer {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   timer?: NodeJS.Timeout;
@@ -114,13 +114,13 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
     // The last pipe closes when this process ends, however it ends.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
   });
-  const waiting = new Map<number, Asked>();
+  const waiting = new Map<number, PendingAnswer>();
   let asked = 0;
   let ready = false;
   let gone: Error | undefined;
 
   /** The time to start the process does not count. */
-  function limit(one: Asked): void {
+  function limit(one: PendingAnswer): void {
     if (ready && patience !== Infinity) one.timer = setTimeout(() => end(tooSlow(patience)), patience);
   }
 
@@ -163,7 +163,7 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
         if (gone) return reject(gone);
         hold(child, true);
         asked += 1;
-        const one: Asked = { resolve, reject };
+        const one: PendingAnswer = { resolve, reject };
         waiting.set(asked, one);
         limit(one);
         child.send(

@@ -266,14 +266,14 @@ async function insertPair(session: WriteSession, { table, left, right, pointer }
   }
 }
 
-interface Rows {
+interface TouchedRows {
   readonly released: readonly Released[];
   readonly unpaired: readonly JoinPair[];
   readonly changed: readonly Node[];
 }
 
 /** Counts before anything is written what the write would touch. */
-async function requireFewRows(session: WriteSession, { released, unpaired, changed }: Rows): Promise<void> {
+async function requireFewRows(session: WriteSession, { released, unpaired, changed }: TouchedRows): Promise<void> {
   const count = countRows(session);
   for (const { pointer } of unpaired) count.add(1, pointer);
   for (const { pointer } of session.paired.values()) count.add(1, setOf(pointer));
