@@ -1,14 +1,14 @@
 /** Memoizes `work` by its first argument, an object, for as long as that object is referenced. */
-export function perQuery<Q extends object, A extends readonly unknown[], T>(
-  /** `always`: must be the same each time for the same query. */
-  work: (query: Q, ...always: A) => T,
-): (query: Q, ...always: A) => T {
-  const known = new WeakMap<Q, { readonly made: T }>();
-  return (query, ...always) => {
-    const found = known.get(query);
+export function memoized<K extends object, A extends readonly unknown[], T>(
+  /** `always`: must be the same each time for the same key. */
+  work: (key: K, ...always: A) => T,
+): (key: K, ...always: A) => T {
+  const known = new WeakMap<K, { readonly made: T }>();
+  return (key, ...always) => {
+    const found = known.get(key);
     if (found !== undefined) return found.made;
-    const made = work(query, ...always);
-    known.set(query, { made });
+    const made = work(key, ...always);
+    known.set(key, { made });
     return made;
   };
 }

@@ -12,7 +12,7 @@ import type { Turns } from './turns.ts';
 import type { JsonValue } from '../json.ts';
 import { encodeCursor } from '../query/cursor.ts';
 import { pageSearches } from '../query/parameters.ts';
-import { perQuery } from '../memo.ts';
+import { memoized } from '../memo.ts';
 
 /** Memory that a whole list takes while it is read piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
@@ -152,7 +152,7 @@ async function* continued(text: string, iterator: AsyncIterator<string>): AsyncI
 
 // The `Link` header of a page (RFC 8288) holds cursors, which stay right while records come and go.
 
-const searchesOf = perQuery(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
+const searchesOf = memoized(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
 
 /** `url` is the path of the collection, `search` the query string that the client sent. */
 function pageLinks(url: string, search: string, query: ListQuery, page: Page): string {

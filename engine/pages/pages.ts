@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
 import { codedTag, entityTag } from '../http/conditions.ts';
 import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
-import { perQuery } from '../memo.ts';
+import { memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { createDocument, secured } from '../openapi/document.ts';
 import { diagramOf, draw } from './diagram.ts';
@@ -36,7 +36,7 @@ export function createPages(options: PagesOptions, modelFor: (request: IncomingM
   const guide = join(schemaDirectory, GUIDE);
   // It speaks of every type, and not every client may know of all of them.
   const about = { ...options, hasGuide: !guarded && existsSync(guide) };
-  const documentOf = perQuery((model: Model) => secured(createDocument(model, about), guarded));
+  const documentOf = memoized((model: Model) => secured(createDocument(model, about), guarded));
   const router = Router({ caseSensitive: true, strict: true });
 
   const serve = (path: string, mediaType: string, textFor: (request: Request) => Promise<KeptText>): void => {
@@ -48,7 +48,7 @@ export function createPages(options: PagesOptions, modelFor: (request: IncomingM
   const fixed = (path: string, mediaType: string, make: Make): void => serve(path, mediaType, kept(make));
   /** Clients with other models get other texts. */
   const perModel = (path: string, mediaType: string, make: (model: Model) => string | Promise<string>): void => {
-    const textOf = perQuery((model: Model) => kept(() => make(model)));
+    const textOf = memoized((model: Model) => kept(() => make(model)));
     serve(path, mediaType, (request) => textOf(modelFor(request))());
   };
 

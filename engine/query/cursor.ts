@@ -4,7 +4,7 @@ import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import { type Complain, complainAbout } from './parameters.ts';
 import type { Cursor, ListQuery, Path } from './list-query.ts';
-import { perQuery } from '../memo.ts';
+import { memoized } from '../memo.ts';
 import type { Fault } from '../problem.ts';
 
 /** A longer one would break the header or the URL that carries it. */
@@ -51,7 +51,7 @@ function readContent(text: string): readonly JsonValue[] | undefined {
 }
 
 /** The same for every list with these records in this order, whatever its view. */
-const binding = perQuery(({ view, order, filters }: BoundTo): string => {
+const binding = memoized(({ view, order, filters }: BoundTo): string => {
   const terms = order.map(({ path, descending }) => [path.name, descending]);
   const conditions = filters
     .map(({ path, operator, value }) => JSON.stringify([path.name, operator, value]))

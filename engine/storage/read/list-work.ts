@@ -3,7 +3,7 @@ import { numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
-import { perQuery } from '../../memo.ts';
+import { memoized } from '../../memo.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect, ListWork, SetWork, Statement, TextWork } from '../driver.ts';
 import { filteredByIndex, servedByIndex } from './lists.ts';
@@ -27,14 +27,14 @@ interface WorkOf {
 
 export function createWorkOf(dialect: Dialect): WorkOf {
   const { quote, unlimited } = dialect;
-  const newestOf = perQuery(({ table, identifier }: RecordType) => ({
+  const newestOf = memoized(({ table, identifier }: RecordType) => ({
     sql: `select coalesce(max(${quote(identifier.column)}), 0) from ${quote(table)}`,
   }));
   const lengthOf = (columns: readonly string[], table: string): Statement => ({
     sql: `select coalesce(sum(${columns.map((column) => `coalesce(octet_length(${quote(column)}), 0)`).join(' + ') || '0'}), 0) from ${quote(table)}`,
   });
-  const bytesOfField = perQuery((field: Field, { table }: RecordType) => lengthOf([field.column], table));
-  const bytesOf = perQuery(({ fields, open, table }: RecordType) => {
+  const bytesOfField = memoized((field: Field, { table }: RecordType) => lengthOf([field.column], table));
+  const bytesOf = memoized(({ fields, open, table }: RecordType) => {
     const texts = [...fields.values()].filter((field) => /text|json/i.test(columnType(field, dialect.name).sqlType));
     return lengthOf([...texts.map(({ column }) => column), ...(open ? [OPEN_COLUMN] : [])], table);
   });

@@ -2,7 +2,7 @@
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
-import { createShapeCache, perQuery } from '../../memo.ts';
+import { createShapeCache, memoized } from '../../memo.ts';
 import type { Dialect, Driver, Reader, Statement } from '../driver.ts';
 import { drawn, isShortPage } from '../lengths.ts';
 import { isPageTooLong } from '../../problem.ts';
@@ -40,15 +40,15 @@ export function createReads(driver: Driver): Reads {
     const limit = createDeepLimit(query.view, list.identifiers, dialect);
     return { ...list, ...workOf.shape(query, list.identifiers), weigh, limit };
   });
-  const viewOf = perQuery((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
-  const boundOf = perQuery((query: ListQuery): BoundList => {
+  const viewOf = memoized((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
+  const boundOf = memoized((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
     return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShortPage(query) };
   });
 
   /** Lists whose page was too long to be read at once. */
   const long = new WeakSet<BoundList>();
-  const deepOf = perQuery((view: View) => workOf.deep(view));
+  const deepOf = memoized((view: View) => workOf.deep(view));
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
