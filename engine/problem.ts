@@ -41,6 +41,7 @@ export const problemKinds = {
   'statement-timeout': { status: 503, title: 'The database took too long', retryAfter: 10 },
   'storage-busy': { status: 503, title: 'The database is busy', retryAfter: 1 },
   overloaded: { status: 503, title: 'The service is overloaded', retryAfter: 1 },
+  'outcome-unknown': { status: 504, title: 'The write may have been done' },
   'storage-full': { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, ProblemKind>;
 

@@ -55,7 +55,9 @@ async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, o
     await andThen(answer(routesOf, delivery, target, options), (found) => send(delivery, found, options));
   } catch (error) {
     if (error instanceof CallerGone) return;
-    await send(delivery, problemAnswer(error, fullPath(target), delivery.envelope.requestId, options.log), options);
+    const { request, envelope } = delivery;
+    const failed = { request, instance: fullPath(target), requestId: envelope.requestId };
+    await send(delivery, problemAnswer(error, failed, options.log), options);
   } finally {
     delivery.caller?.release();
   }
@@ -138,7 +140,8 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
     notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined }),
     refuse: (error, request, response) => {
       const envelope = envelopeOf(request);
-      const problem = problemAnswer(error, fullPath(targetOf(request)), envelope.requestId, log);
+      const failed = { request, instance: fullPath(targetOf(request)), requestId: envelope.requestId };
+      const problem = problemAnswer(error, failed, log);
       void send({ request, response, envelope }, problem, options);
     },
   };

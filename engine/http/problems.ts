@@ -1,4 +1,5 @@
 /** The one place where an error becomes an answer (RFC 9457). */
+import type { IncomingMessage } from 'node:http';
 import type { Log } from '../log.ts';
 import { answerTooLong, type Fault, MAX_ERRORS, Problem, problemKinds } from '../problem.ts';
 import type { Answer } from './answer.ts';
@@ -10,12 +11,33 @@ const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'Bearer error="insufficient_sco
 /** An answer whose body is text. */
 type ProblemAnswer = Answer & { readonly body: string };
 
-/** `instance` is the path of the request. An error that is not a Problem is a fault of the service: logged, and not sent. */
-export function problemAnswer(error: unknown, instance: string, requestId: string, log: Log): ProblemAnswer {
-  if (error instanceof Problem) return render(error, instance);
+interface FailedRequest {
+  readonly request: IncomingMessage;
+  /** The path of the request. */
+  readonly instance: string;
+  readonly requestId: string;
+}
+
+/** An error that is not a Problem is a fault of the service: logged, and not sent. */
+export function problemAnswer(
+  error: unknown,
+  { request, instance, requestId }: FailedRequest,
+  log: Log,
+): ProblemAnswer {
+  if (error instanceof Problem) return render(forClient(error, request), instance);
   if (isTooLong(error)) return render(answerTooLong(error), instance);
   log.error({ requestId, err: error }, 'a request failed');
   return render(new Problem('internal-error', 'The service could not answer; its log says why'), instance);
+}
+
+/** Seconds after which a write of unknown outcome may be sent again, if it cannot be done twice. */
+const REPEAT_AFTER = 1;
+const IDEMPOTENT = new Set(['PUT', 'DELETE']);
+
+function forClient(problem: Problem, { method = '', headers }: IncomingMessage): Problem {
+  if (problem.code !== 'outcome-unknown') return problem;
+  const isRepeatable = IDEMPOTENT.has(method) || (method === 'POST' && headers['idempotency-key'] !== undefined);
+  return isRepeatable ? new Problem(problem.code, problem.message, { retryAfter: REPEAT_AFTER }) : problem;
 }
 
 /** A text longer than V8 allows: half a gigabyte. Told by its shape, not its class: errors may come from another realm. */

@@ -20,7 +20,7 @@ const ANY = [
   'overloaded',
 ] as const;
 const ONE = ['invalid-identifier', 'record-not-found'] as const;
-const WRITING = ['forbidden', 'precondition-failed', 'storage-full'] as const;
+const WRITING = ['forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
 const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
@@ -58,6 +58,7 @@ const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'statement-timeout': ['Retry-After'],
   'storage-busy': ['Retry-After'],
   overloaded: ['Retry-After'],
+  'outcome-unknown': ['Retry-After'],
   'rate-limited': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   unauthorized: ['WWW-Authenticate'],
   forbidden: ['WWW-Authenticate'],

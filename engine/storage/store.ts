@@ -76,7 +76,7 @@ export interface KeptAnswer {
 /**
  * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
  * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
- * `storage-busy`, `statement-timeout`, `storage-full`, and what a precondition throws. Work for a caller that has left ends
+ * `storage-busy`, `statement-timeout`, `outcome-unknown`, `storage-full`, and what a precondition throws. Work for a caller that has left ends
  * with CallerGone.
  */
 export interface Store {

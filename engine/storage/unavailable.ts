@@ -25,3 +25,11 @@ export function unavailable(reason: keyof typeof reasons, cause?: unknown): Prob
 
 export const diskFull = (cause: unknown, detail = 'The database has no space left on its disk'): Problem =>
   new Problem('storage-full', detail, { cause });
+
+/** The connection was lost between a COMMIT and its answer. */
+export const outcomeUnknown = (cause: unknown): Problem =>
+  new Problem(
+    'outcome-unknown',
+    'The database did not say whether the write was done. A PUT, a DELETE, or a POST with an Idempotency-Key can be sent again as it is; before anything else is sent again, look at what is there',
+    { cause },
+  );

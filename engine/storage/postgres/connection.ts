@@ -4,7 +4,7 @@ import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import type { Row, Statement, Values } from '../driver.ts';
-import { isCancelled, isSilent } from './errors.ts';
+import { abortedBefore, isCancelled, isSilent } from './errors.ts';
 
 export interface Answered {
   readonly rows: readonly Row[];
@@ -109,9 +109,9 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
     execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
     commit: async () => {
       stop();
-      const { command } = await client.query({ text: 'commit', ...inTime });
+      const { command } = await during(() => client.query({ text: 'commit', ...inTime }));
       // Then the server answers ROLLBACK, without an error.
-      if (command !== 'COMMIT') throw new Error('The transaction was given up before its end');
+      if (command !== 'COMMIT') throw abortedBefore();
     },
     spoil: () => void (spoilt = true),
     release: () => {

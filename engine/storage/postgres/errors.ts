@@ -17,6 +17,9 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['23001', reference],
   ['40001', busy],
   ['40P01', busy],
+  ['25P02', busy],
+  ['25P03', unreachable],
+  ['25P04', unreachable],
   ['55P03', busy],
   ['53', busy],
   ['25006', (cause) => unavailable('readOnly', cause)],
@@ -29,8 +32,8 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['08', unreachable],
 ]);
 
-const REPEATED = new Set(['40001', '40P01']);
-const GONE = new Set(['57P01', '57P02', '57P03', '57P05']);
+const REPEATED = new Set(['40001', '40P01', '25P02']);
+const GONE = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '25P04']);
 /** What Node's sockets and the pool say; they have no SQLSTATE. */
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 const SILENT = /^Query read timeout/;
@@ -63,8 +66,13 @@ export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error
 /** The server ended a statement: its time was over, or it was cancelled. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
+const ABORTED = '25P02';
+
 /** An earlier statement of the transaction failed. */
-export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';
+export const isAborted = (error: unknown): boolean => codeOf(error) === ABORTED;
+
+export const abortedBefore = (): Error =>
+  Object.assign(new Error('A statement of the transaction had failed'), { code: ABORTED });
 
 /** Another process changed a table for which this connection has a prepared statement. */
 export const isStale = (error: unknown): boolean =>

@@ -7,6 +7,7 @@ import { pageTooLong } from '../../problem.ts';
 import { SHORT_PAGE, weighed } from '../lengths.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
+import { outcomeUnknown } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import { lateStatement } from '../ending-writer.ts';
 
@@ -77,17 +78,7 @@ export function readerOf(ask: RunQuery): Reader {
   };
 }
 
-/** Errors of the database as they came, the work's own as they are. */
-const asking =
-  (connection: PostgresConnection): RunQuery =>
-  async (statement, values) => {
-    try {
-      return await connection.query(statement, values);
-    } catch (error) {
-      throw new DatabaseError(error);
-    }
-  };
-
+/** An error of the database as it came; the work's own errors stay as they are. */
 class DatabaseError extends Error {
   constructor(cause: unknown) {
     super('database', { cause });
@@ -95,13 +86,12 @@ class DatabaseError extends Error {
 }
 
 function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
-  const ask = asking(connection);
+  const ask: RunQuery = connection.query;
   const plainRun: RunQuery = async (statement, values) => {
     try {
       return await ask(statement, values);
     } catch (error) {
-      // Of concurrent statements, a later one may fail first.
-      throw isConstraint(error) || isAborted(causeOf(error)) ? new NeedsSavepoints() : error;
+      throw isConstraint(error) ? new NeedsSavepoints() : error;
     }
   };
   const savedRun: RunQuery = async (statement, values) => {
@@ -139,6 +129,10 @@ function oneByOne(ask: RunQuery): RunQuery {
 const causeOf = (error: unknown): unknown => (error instanceof DatabaseError ? error.cause : error);
 const isConstraint = (error: unknown): boolean => translate(causeOf(error)) instanceof ConstraintError;
 
+function fail(error: unknown): never {
+  throw new DatabaseError(error);
+}
+
 /** Runs the work on one snapshot. It only reads, so it can be repeated. */
 export function readIn<T>(
   connections: Connections,
@@ -147,7 +141,7 @@ export function readIn<T>(
 ): Promise<T> {
   const begin = connections.opening(READ_ONLY);
   return repeating(
-    (connection) => inTransaction(connection, begin, (leased) => readerOf(asking(leased)), work),
+    (connection) => inTransaction(connection, begin, (leased) => readerOf(leased.query), work, endRead),
     connections,
     caller,
   );
@@ -161,8 +155,14 @@ export async function writeIn<T>(
 ): Promise<T> {
   let savepoints = false;
   const opening = connections.opening(begin);
-  const attempt = async (connection: PostgresConnection): Promise<T> =>
-    inTransaction(connection, opening, (leased) => writerOf(leased, savepoints), work);
+  const attempt = async (connection: PostgresConnection): Promise<T> => {
+    try {
+      return await inTransaction(connection, opening, (leased) => writerOf(leased, savepoints), work, commit);
+    } catch (error) {
+      // Of concurrent statements, one after the broken constraint may be the first to report.
+      throw !savepoints && isAborted(causeOf(error)) ? new NeedsSavepoints() : error;
+    }
+  };
   try {
     return await repeating(attempt, connections, caller);
   } catch (error) {
@@ -175,7 +175,7 @@ export async function writeIn<T>(
 /** One statement, on its own. */
 export function alone(connections: Connections): Reader {
   return readerOf((statement, values) =>
-    repeating((connection) => asking(connection)(statement, values), connections, PATIENT),
+    repeating((connection) => connection.query(statement, values).catch(fail), connections, PATIENT),
   );
 }
 
@@ -187,6 +187,7 @@ async function inTransaction<R, T>(
   begin: string,
   subjectOf: (leased: PostgresConnection) => R,
   work: (subject: R) => Awaitable<T>,
+  end: (connection: PostgresConnection) => Promise<void>,
 ): Promise<T> {
   // Not awaited: it is sent together with the first statement.
   const begun = connection.execute(begin).then(
@@ -194,13 +195,20 @@ async function inTransaction<R, T>(
     (error: unknown) => new DatabaseError(error),
   );
   const result = await worked(connection, begun, subjectOf, work);
+  await end(connection);
+  return result;
+}
+
+async function commit(connection: PostgresConnection): Promise<void> {
   try {
     await connection.commit();
   } catch (error) {
     throw isConnectionLost(error) ? new Unknown('commit', { cause: error }) : new DatabaseError(error);
   }
-  return result;
 }
+
+/** What was read is valid, however its transaction ends. */
+const endRead = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.spoil());
 
 async function worked<R, T>(
   connection: PostgresConnection,
@@ -211,14 +219,13 @@ async function worked<R, T>(
   const leased = lease(connection);
   try {
     const result = await work(subjectOf(leased.connection));
-    await leased.end().catch((error: unknown) => Promise.reject(new DatabaseError(error)));
+    await leased.end();
     const failed = await begun;
     if (failed) throw failed;
     return result;
   } catch (error) {
-    // Of concurrent statements, one has failed already and said why.
     await leased.end().catch(() => undefined);
-    const reason = (await begun) ?? error;
+    const reason = (await begun) ?? leased.reasonOf(error);
     if (isConnectionLost(causeOf(reason))) connection.spoil();
     else await connection.execute('rollback').catch(() => connection.spoil());
     throw reason;
@@ -263,8 +270,10 @@ function mayRepeat(error: unknown, tries: Tries): boolean {
   return isRepeatable(causeOf(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
 }
 
-const told = (error: unknown): unknown =>
-  error instanceof DatabaseError || error instanceof Unknown ? translate(error.cause) : error;
+function told(error: unknown): unknown {
+  if (error instanceof Unknown) return outcomeUnknown(error.cause);
+  return error instanceof DatabaseError ? translate(error.cause) : error;
+}
 
 export async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
@@ -280,15 +289,22 @@ interface Lease {
   readonly connection: PostgresConnection;
   /** Accepts no further statement, waits for those that are running, and throws what one of them throws. */
   end(): Promise<void>;
+  /** The error that comes first, where this one only says that another statement had failed before. */
+  reasonOf(error: unknown): unknown;
 }
 
 function lease(connection: PostgresConnection): Lease {
   const running = new Set<Promise<unknown>>();
   let ended = false;
+  let first: unknown;
 
   function during<T>(ask: () => Promise<T>): Promise<T> {
     if (ended) return Promise.reject(lateStatement());
-    const asked = ask();
+    const asked = ask().catch((error: unknown) => {
+      // A broken constraint is rolled back to a savepoint.
+      if (!isAborted(error) && !isConstraint(error)) first ??= error;
+      return fail(error);
+    });
     const settled = (): void => void running.delete(asked);
     running.add(asked);
     asked.then(settled, settled);
@@ -306,5 +322,6 @@ function lease(connection: PostgresConnection): Lease {
       const failed = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
     },
+    reasonOf: (error) => (first !== undefined && isAborted(causeOf(error)) ? new DatabaseError(first) : error),
   };
 }

@@ -1,0 +1,135 @@
+/** Transactions that fail at each of their statements: what is answered, and what is in the database afterwards. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../engine/json.ts';
+import type { Serving } from '../../engine/server/serve.ts';
+import { ask } from '../support/ask.ts';
+import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { onServer, startInstance } from '../support/postgres.ts';
+import { startWire, type Wire } from '../support/wire.ts';
+
+const failing = (code: string): { readonly instead: string } => ({
+  instead: `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`,
+});
+
+onServer('a transaction', () => {
+  let database: TestDatabase;
+  let wire: Wire;
+  let instance: Serving;
+  const send = (title: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Exchanged> =>
+    exchange(instance.url, title, {
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const told = ({ status, headers, text }: Exchanged): readonly unknown[] => [
+    status,
+    (JSON.parse(text) as JsonObject)['type'],
+    headers['retry-after'],
+  ];
+  const count = async (filter: string): Promise<number> =>
+    ((await ask(instance.url, `GET /api/${filter}`)).body as unknown[]).length;
+
+  beforeAll(async () => {
+    database = await createDatabase('postgres');
+    wire = await startWire(database.url);
+    instance = await startInstance(wire.url);
+    await send('POST /api/newsletter-subscribers', { email: 'taken@example.com' });
+  });
+  beforeEach(() => void (wire.fate = () => 'pass'));
+  afterAll(async () => {
+    await instance?.close();
+    await wire?.close();
+    await database?.remove();
+  });
+
+  // A value that is taken: the transaction is repeated with savepoints, to find out who has it.
+  const conflicting = (): Promise<Exchanged> =>
+    send('POST /api/newsletter-subscribers', { email: 'taken@example.com' });
+  const CONFLICT = [409, 'urn:problem:unique-conflict', undefined];
+  const TOO_SLOW = [503, 'urn:problem:statement-timeout', '10'];
+  const BUSY = [503, 'urn:problem:storage-busy', '1'];
+
+  it.each([
+    ['40001', CONFLICT, BUSY],
+    ['40P01', CONFLICT, BUSY],
+    ['25P02', CONFLICT, BUSY],
+    ['57P01', CONFLICT, BUSY],
+    ['57014', TOO_SLOW, TOO_SLOW],
+    ['53200', BUSY, BUSY],
+  ])('whose savepoint fails with %s, once or each time', async (code, once, always) => {
+    let failures = 0;
+    wire.fate = (sql) => (sql === 'savepoint run' && (failures += 1) === 1 ? failing(code) : 'pass');
+    expect(told(await conflicting())).toEqual(once);
+    expect(failures).toBeGreaterThan(0);
+    wire.fate = (sql) => (sql === 'savepoint run' ? failing(code) : 'pass');
+    expect(told(await conflicting())).toEqual(always);
+  });
+
+  it.each(['savepoint run', 'rollback to run'])('that loses its connection at "%s"', async (statement) => {
+    for (const fate of ['cut', 'unanswered'] as const) {
+      let failures = 0;
+      wire.fate = (sql) => (sql === statement && (failures += 1) === 1 ? fate : 'pass');
+      expect(told(await conflicting())).toEqual(CONFLICT);
+      wire.fate = (sql) => (sql === statement ? fate : 'pass');
+      expect(told(await conflicting())).toEqual(BUSY);
+    }
+  });
+
+  it('that is aborted when it returns to a savepoint', async () => {
+    let failures = 0;
+    wire.fate = (sql) => (sql === 'rollback to run' && (failures += 1) === 1 ? failing('40001') : 'pass');
+    expect(told(await conflicting())).toEqual(CONFLICT);
+    wire.fate = (sql) => (sql === 'rollback to run' ? failing('40001') : 'pass');
+    expect(told(await conflicting())).toEqual(BUSY);
+  });
+
+  it.each([
+    ['40001', BUSY],
+    ['57014', TOO_SLOW],
+    ['25P02', BUSY],
+  ])('whose COMMIT fails with %s: nothing is done', async (code, always) => {
+    wire.fate = (sql) => (sql === 'commit' ? failing(code) : 'pass');
+    expect(told(await send('POST /api/tmp-vars', { name: code }))).toEqual(always);
+    wire.fate = () => 'pass';
+    expect(await count(`tmp-vars?_cnd[name]=${code}`)).toBe(0);
+  });
+
+  describe.each([
+    ['cut', 0],
+    ['unanswered', 1],
+  ] as const)('whose COMMIT is %s', (fate, done) => {
+    const lost = (title: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Exchanged> => {
+      wire.fate = (sql) => (sql === 'commit' ? fate : 'pass');
+      return send(title, body, headers).finally(() => (wire.fate = () => 'pass'));
+    };
+    const unknown = (retryAfter?: string): readonly unknown[] => [504, 'urn:problem:outcome-unknown', retryAfter];
+
+    it('is a POST: 504, without Retry-After', async () => {
+      const name = `${fate}-post`;
+      expect(told(await lost('POST /api/tmp-vars', { name }))).toEqual(unknown());
+      expect(await count(`tmp-vars?_cnd[name]=${name}`)).toBe(done);
+    });
+
+    it('is a POST with an Idempotency-Key: 504, and the retry makes one record', async () => {
+      const name = `${fate}-keyed`;
+      const key = { 'idempotency-key': name };
+      expect(told(await lost('POST /api/tmp-vars', { name }, key))).toEqual(unknown('1'));
+      expect((await send('POST /api/tmp-vars', { name }, key)).status).toBe(201);
+      expect(await count(`tmp-vars?_cnd[name]=${name}`)).toBe(1);
+    });
+
+    it('is a PUT, a PATCH, a DELETE: 504, with Retry-After where the method is idempotent', async () => {
+      const { headers } = await send('POST /api/tmp-vars', { name: `${fate}-change` });
+      const path = String(headers.location);
+      expect(told(await lost(`PUT ${path}`, { value: '1' }))).toEqual(unknown('1'));
+      expect(told(await lost(`PATCH ${path}`, { value: '2' }))).toEqual(unknown());
+      expect(told(await lost(`DELETE ${path}`))).toEqual(unknown('1'));
+      expect((await send(`DELETE ${path}`)).status).toBe(done === 1 ? 404 : 200);
+    });
+
+    it('is a read: it is answered', async () => {
+      const include = 'include=zone.shipping_markups';
+      expect((await lost(`GET /api/shipping-markups?${include}&_cnd[limit]=0&_cnd[limit]=5`)).status).toBe(200);
+    });
+  });
+});
