@@ -4,6 +4,7 @@ import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from
 import { entriesOf, referenceName, writeJson } from './template.ts';
 import { allMentions, type RelationContent, membersOf, type RecordMention, type BodyPath } from './mentions.ts';
 import { isAccepted, isUnchanged, ownEntries } from './values.ts';
+import { isIdentifierKey } from './world.ts';
 
 /** What a write asks for, beside its body. */
 export interface BodyWrite {
@@ -23,14 +24,11 @@ const isIdentifier = (value: JsonValue): boolean =>
 
 /** Values that do not fit their place, and keys that have none. */
 function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, path: BodyPath): readonly string[] {
-  const { name, inRecord } = type.identifier;
   return entriesOf(body).flatMap(([key, value]) => {
     const [field, relation, at] = [type.fields.get(key), type.relations.get(key), [...path, key]];
     if (relation) return misfitsOf(relation, value, at);
-    if (key === name && inRecord) return value === null || isIdentifier(value) ? [] : [pointer(at)];
-    const known = field
-      ? fields.includes(field) && (field.readOnly || isAccepted(field, value))
-      : type.open && key !== name;
+    if (isIdentifierKey(type, key)) return value === null || isIdentifier(value) ? [] : [pointer(at)];
+    const known = field ? fields.includes(field) && (field.readOnly || isAccepted(field, value)) : type.open;
     return known ? [] : [pointer(at)];
   });
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { entriesOf, raw, rawText, readJson, referenceName, type Tree, writeJson } from './template.ts';
-import type { RecordRow } from './world.ts';
+import { isIdentifierKey, type RecordRow } from './world.ts';
 
 const refusedTexts = new WeakMap<Field, ReadonlySet<string>>();
 
@@ -81,7 +81,7 @@ export function isUnchanged(
 
 /** The own keys of a body: neither relations nor the identifier. */
 export const ownEntries = (type: RecordType, body: JsonObject) =>
-  entriesOf(body).filter(([key]) => !type.relations.has(key) && key !== type.identifier.name);
+  entriesOf(body).filter(([key]) => !type.relations.has(key) && !isIdentifierKey(type, key));
 
 /** A row with the own values of a body. `before`: what patches change. */
 export function withValues(

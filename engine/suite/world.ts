@@ -94,10 +94,15 @@ export function adoptRow(world: World, type: RecordType): RecordRow {
 /** The identifier as bodies hold it. */
 export const idValue = (id: Id): JsonValue => (typeof id === 'string' ? reference(id) : id);
 
+/** Whether a key of a body is the identifier. Where records do not show it, its name is a key like any other. */
+export const isIdentifierKey = ({ identifier: { name, inRecord } }: RecordType, key: string): boolean =>
+  inRecord && key === name;
+
 /** The identifier that a body holds; undefined where it has none. */
 export function idIn(body: JsonObject, type: RecordType): Id | undefined {
+  if (!type.identifier.inRecord) return undefined;
   const value = body[type.identifier.name];
-  return typeof value === 'number' ? value : referenceName(value);
+  return Number.isInteger(value) ? Number(value) : referenceName(value);
 }
 
 /** The two ends of a join row as the relation's source sees them. */

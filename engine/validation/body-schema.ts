@@ -62,6 +62,8 @@ function recordSchema(type: RecordType, fields: readonly Field[]): JsonObject {
     [EXPECTED]: 'an object',
     properties: {
       ...(identifier.inRecord ? { [identifier.name]: known } : {}),
+      // Unknown keys are kept in an open record, but a field that is not accepted here is not one of them.
+      ...(type.open ? Object.fromEntries([...type.fields.keys()].map((name) => [name, false])) : {}),
       ...Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
       ...Object.fromEntries([...type.relations.values()].map((relation) => [relation.name, relationSchema(relation)])),
     },

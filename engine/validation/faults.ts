@@ -1,7 +1,7 @@
 /** Turns Ajv's errors into faults: the location, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
 import { firstByLocation } from '../document-order.ts';
-import { escapeStep } from '../json.ts';
+import { escapeStep, unescapedSteps } from '../json.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
@@ -14,15 +14,21 @@ const MAX_SHOWN = 100;
 /** For errors that only repeat that there are others. */
 const silent: Wording = () => undefined;
 
+const unknownKey = (pointer: string, key: string, suggestion = ''): Fault => ({
+  pointer,
+  code: 'unknown-key',
+  message: `Unknown key "${shortened(key, MAX_SHOWN)}"${suggestion}`,
+});
+
 const wordings: Readonly<Record<string, Wording>> = {
   if: silent,
   additionalProperties: ({ instancePath, params, parentSchema }, index) => {
     const key = String(params['additionalProperty']);
     const known = (parentSchema?.['properties'] as object | undefined) ?? {};
     const suggestion = index < MAX_ERRORS ? didYouMean(key, Object.keys(known)) : '';
-    const message = `Unknown key "${shortened(key, MAX_SHOWN)}"${suggestion}`;
-    return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'unknown-key', message };
+    return unknownKey(`${instancePath}/${escapeStep(key)}`, key, suggestion);
   },
+  'false schema': ({ instancePath }) => unknownKey(instancePath, unescapedSteps(instancePath).at(-1) ?? ''),
   required: ({ instancePath, params, parentSchema }) => {
     const key = String(params['missingProperty']);
     const relation: unknown = parentSchema?.[LINK_ONLY];
@@ -71,10 +77,4 @@ export function onePerLocation(faults: readonly Fault[]): readonly Fault[] {
   return [...firstByLocation(faults).values()];
 }
 
-const lastStep = (path: string): string =>
-  path === ''
-    ? 'The body'
-    : `"${path
-        .slice(path.lastIndexOf('/') + 1)
-        .replaceAll('~1', '/')
-        .replaceAll('~0', '~')}"`;
+const lastStep = (path: string): string => (path === '' ? 'The body' : `"${unescapedSteps(path).at(-1) ?? ''}"`);
