@@ -20,7 +20,8 @@ export function isKnown({ headers }: IncomingMessage, tag: string): boolean {
 export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions): Conditional {
   const { 'if-match': expected, 'if-none-match': known } = headers;
   if (expected === undefined && mode === 'required') return TAG_REQUIRED;
-  if (expected === undefined && known === undefined) return UNCONDITIONAL;
+  // Any record will do, and there must be one anyway.
+  if (known === undefined && (expected === undefined || isAny(expected))) return UNCONDITIONAL;
   const precondition: Precondition = (current) => {
     const tag = mode === 'off' ? '' : entityTag(current);
     requireMatch(expected, tag);
@@ -32,16 +33,18 @@ export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions
 /** A collection cannot be compared: the new record changes it anyway. */
 export function refuseIfMatch({ headers }: IncomingMessage): void {
   const expected = headers['if-match'];
-  if (expected === undefined || expected.trim() === '*') return;
+  if (expected === undefined || isAny(expected)) return;
   throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
 }
 
 function requireMatch(expected: string | undefined, tag: string): void {
-  if (expected !== undefined && expected.trim() !== '*' && !matchesStrongly(expected, tag)) throw changed();
+  if (expected !== undefined && !isAny(expected) && !matchesStrongly(expected, tag)) throw changed();
 }
 
 const isNamed = (known: string | undefined, tag: string): boolean =>
-  known !== undefined && (known.trim() === '*' || matchesWeakly(known, tag));
+  known !== undefined && (isAny(known) || matchesWeakly(known, tag));
+
+const isAny = (header: string): boolean => header.trim() === '*';
 
 function requireIfMatch(): never {
   const message = 'This record can only be changed with If-Match: send the ETag that GET of the same URL returned';

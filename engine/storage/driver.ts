@@ -217,6 +217,8 @@ export interface Dialect {
   };
   /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
+  /** SQL inside a transaction: waits until no other transaction that ran it is left. Undefined where writes run one by one. */
+  readonly lockOwnership: string | undefined;
 }
 
 /** A statement broke a constraint. The caller finds out which one by looking at the rows. */

@@ -216,6 +216,15 @@ describe('records that own records of their own type', () => {
     );
   });
 
+  it('nor through a new record that comes between', async () => {
+    await send('POST /api/parts', { id: 110, parts: [{ name: 'below' }] });
+    const [parts, whole] = [[{ id: 110 }], { id: 111 }];
+    expect(await send('POST /api/parts', { parts, whole })).toMatchObject(refused('owned', '/whole/id'));
+    expect(await send('POST /api/parts', { whole, parts })).toMatchObject(refused('owned', '/parts/0/id'));
+    const above = { parts: [{ name: 'between', parts }] };
+    expect(await send('PUT /api/parts/111', above)).toMatchObject(refused('owned', '/parts/0/parts/0/id'));
+  });
+
   it('a body cannot link in one place what it deletes in another', async () => {
     await send('POST /api/parts', { id: 200, parts: [{ name: 'a', parts: [{ name: 'b' }] }] });
     const [a] = (await send('GET /api/parts?_cnd[name]=a')).body as { id: number }[];

@@ -138,4 +138,5 @@ export const postgresDialect: Dialect = {
   },
   deferred: (tables) => ({ begin: [dropForeignKeys(tables)], end: [ADD_FOREIGN_KEYS] }),
   locks: true,
+  lockOwnership: `select pg_advisory_xact_lock(hashtext('records ownership'), hashtext(current_schema()))`,
 };

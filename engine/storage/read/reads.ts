@@ -10,12 +10,14 @@ import type { Page, Store } from '../store.ts';
 import { compileList, shapeOf } from './lists.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
 import { type BoundList, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
+import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
 import { createWorkOf } from './list-work.ts';
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
+  readonly shown: FindViewRows;
 }
 
 interface CompiledView {
@@ -66,6 +68,7 @@ export function createReads(driver: Driver): Reads {
 
   return {
     record,
+    shown: createFindViewRows(dialect),
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
       if (limit) {

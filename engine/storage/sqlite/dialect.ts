@@ -53,4 +53,5 @@ export const sqliteDialect: Dialect = {
   // The first ends with the transaction; with the second, fewer pages are written twice.
   deferred: () => ({ begin: ['pragma defer_foreign_keys = on', 'pragma cache_size = -65536'], end: [] }),
   locks: false,
+  lockOwnership: undefined,
 };

@@ -1,63 +1,145 @@
-/** Locks the records that a body names before anything is compared, always in the same order, to avoid deadlocks. */
+/**
+ * Locks the records that a write compares, always in the same order, to avoid deadlocks: those that the body names, and
+ * those that the tag in If-Match was made from.
+ */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';
 import { Problem } from '../../problem.ts';
 import type { Dialect, Statement, Writer } from '../driver.ts';
 import { IDEMPOTENCY_TABLE } from '../engine-tables.ts';
+import type { ViewRow } from '../read/view-rows.ts';
 import type { KeptAnswer, Once } from '../store.ts';
+import { type Strength, STRENGTHS } from './tables.ts';
 
 interface LockedRecord {
-  readonly pointer: string;
-  /** Only linked: it must not be deleted, but others may link it too. */
-  readonly kept: boolean;
+  /** Where the body names it; undefined if only the tag speaks of it. */
+  readonly pointer: string | undefined;
+  readonly strength: Strength;
 }
 
 /** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
 
-type Gathered = Map<RecordType, Map<number, LockedRecord>>;
+type Records = Map<number, LockedRecord>;
+type Gathered = Map<RecordType, Records>;
+
+/** How records are locked; those that are not there are not. */
+type Held = Map<RecordType, Map<number, Strength>>;
+
+/** The related records that the tag in If-Match was made from; undefined if they are more than an answer may show. */
+export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
 
 /**
  * `identifier`: the record that is addressed; undefined for one that is to be made. Where writes run one by one, nothing
- * has to be locked, but many records of a type are still loaded at once.
+ * has to be locked, but many records of a type are still loaded at once. Returns whether all that is shown is locked.
  */
 export async function lockNamed(
   session: WriteSession,
   type: RecordType,
   identifier: number | undefined,
   body: JsonObject,
-): Promise<void> {
+  findShown?: FindShown,
+): Promise<boolean> {
   const { locks } = session.tables;
-  if (!locks && type.relations.size === 0) return;
+  if (!locks && type.relations.size === 0) return true;
   const gathered: Gathered = new Map();
-  if (locks && identifier !== undefined) note(gathered, type, identifier, { pointer: '', kept: false });
+  if (locks && identifier !== undefined) note(gathered, type, identifier, { pointer: '', strength: 'update' });
   gatherFrom(gathered, type, body, '');
-  const inOrder = [...gathered].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
-  for (const [named, records] of inOrder) {
-    await lockAll(session, named, records, false);
-    await lockAll(session, named, records, true);
+  if (!locks) await loadMany(session, gathered);
+  else if (findShown) return lockShown(session, gathered, findShown);
+  else await lockAll(session, gathered);
+  return true;
+}
+
+async function loadMany(session: WriteSession, gathered: Gathered): Promise<void> {
+  for (const [type, records] of gathered) {
+    if (records.size < MANY) continue;
+    const statement = session.tables.of(type).lock('update');
+    const rows = await session.writer.all(statement, [JSON.stringify([...records.keys()])]);
+    for (const row of rows) rememberRow(session, type, row, records.get(Number(row[0]))?.pointer ?? '');
   }
 }
 
-async function lockAll(
-  session: WriteSession,
-  type: RecordType,
-  records: ReadonlyMap<number, LockedRecord>,
-  kept: boolean,
-): Promise<void> {
-  const identifiers = [...records].flatMap(([identifier, named]) => (named.kept === kept ? [identifier] : []));
-  if (identifiers.length < (session.tables.locks ? 1 : MANY)) return;
-  const { lock, keep } = session.tables.of(type);
-  const rows = await session.writer.all(kept ? keep : lock, [JSON.stringify(identifiers)]);
-  for (const row of rows) rememberRow(session, type, row, records.get(Number(row[0]))?.pointer ?? '');
+/** A record can come into view until all that are there are locked: then they are looked up again. */
+async function lockShown(session: WriteSession, gathered: Gathered, findShown: FindShown): Promise<boolean> {
+  const held: Held = new Map();
+  let wanted = gathered;
+  let shown = await findShown();
+  for (const row of shown ?? []) noteShown(wanted, row);
+  while (wanted.size > 0) {
+    [, shown] = await Promise.all([lockAll(session, wanted, held), findShown()]);
+    wanted = new Map();
+    for (const row of shown ?? []) if (!isHeld(held, row)) noteShown(wanted, row);
+  }
+  return shown !== undefined;
 }
 
-function note(gathered: Gathered, type: RecordType, identifier: number, { pointer, kept }: LockedRecord): void {
-  const records = gathered.get(type) ?? new Map<number, LockedRecord>();
+const strengthFor = ({ hasSet }: ViewRow): Strength => (hasSet ? 'update' : 'share');
+
+function noteShown(gathered: Gathered, row: ViewRow): void {
+  note(gathered, row.type, row.identifier, { pointer: undefined, strength: strengthFor(row) });
+}
+
+function isHeld(held: Held, row: ViewRow): boolean {
+  const strength = held.get(row.type)?.get(row.identifier);
+  return strength !== undefined && stronger(strength, strengthFor(row)) === strength;
+}
+
+const stronger = (a: Strength, b: Strength): Strength => (STRENGTHS.indexOf(a) < STRENGTHS.indexOf(b) ? b : a);
+
+/** The statements are sent together, and run one after the other. */
+async function lockAll(session: WriteSession, gathered: Gathered, held: Held = new Map()): Promise<void> {
+  const inOrder = [...gathered].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
+  const locked = inOrder.flatMap(([type, records]) => runsOf(records).map((run) => lockRun(session, type, run, held)));
+  await Promise.all(locked);
+}
+
+async function lockRun(
+  session: WriteSession,
+  type: RecordType,
+  { records, strength, isNamed }: Run,
+  held: Held,
+): Promise<void> {
+  const { lock, hold } = session.tables.of(type);
+  const rows = await session.writer.all((isNamed ? lock : hold)(strength), [JSON.stringify([...records.keys()])]);
+  const known = held.get(type) ?? new Map<number, Strength>();
+  held.set(type, known);
+  for (const row of rows) {
+    const pointer = records.get(Number(row[0]))?.pointer;
+    known.set(Number(row[0]), strength);
+    if (pointer !== undefined) rememberRow(session, type, row, pointer);
+  }
+}
+
+/** Records that one statement locks. */
+interface Run {
+  readonly records: Records;
+  readonly strength: Strength;
+  readonly isNamed: boolean;
+}
+
+/** In the order of identifiers, however they are locked. */
+function runsOf(records: Records): readonly Run[] {
+  const runs: Run[] = [];
+  for (const [identifier, record] of [...records].toSorted(([a], [b]) => a - b)) {
+    const { strength, pointer } = record;
+    const isNamed = pointer !== undefined;
+    const last = runs.at(-1);
+    if (last?.strength === strength && last.isNamed === isNamed) last.records.set(identifier, record);
+    else runs.push({ records: new Map([[identifier, record]]), strength, isNamed });
+  }
+  return runs;
+}
+
+function note(gathered: Gathered, type: RecordType, identifier: number, { pointer, strength }: LockedRecord): void {
+  const records: Records = gathered.get(type) ?? new Map();
   gathered.set(type, records);
   const known = records.get(identifier);
-  records.set(identifier, { pointer: known?.pointer ?? pointer, kept: kept && (known?.kept ?? true) });
+  records.set(identifier, {
+    pointer: known?.pointer ?? pointer,
+    strength: known ? stronger(known.strength, strength) : strength,
+  });
 }
 
 function gatherFrom(gathered: Gathered, type: RecordType, body: JsonObject, pointer: string): void {
@@ -75,8 +157,10 @@ function gatherOne(gathered: Gathered, relation: Relation, value: JsonValue, poi
   if (!isObject(value)) return;
   const { target, link } = relation;
   const identifier = identifierIn(value, target);
-  const kept = link.at !== 'target' && Object.keys(value).length === 1;
-  if (identifier !== undefined) note(gathered, target, identifier, { pointer, kept });
+  // Only linked: it must not be deleted, but others may link it too.
+  const isLink = link.at !== 'target' && Object.keys(value).length === 1;
+  if (identifier !== undefined)
+    note(gathered, target, identifier, { pointer, strength: isLink ? 'key share' : 'update' });
   gatherFrom(gathered, target, value, pointer);
 }
 

@@ -1,4 +1,5 @@
 /** Says what a column is to hold, and notices where the body contradicts itself or changes what it may only link. */
+import { memoized } from '../../memo.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { idOf, type JoinPair, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
 import type { Link, RecordType, Reference, Relation } from '../../model/model.ts';
@@ -130,8 +131,14 @@ function keyOf(session: WriteSession, { table, left, right }: JoinPair): string 
 
 // Who owns whom, as it is stored and as the body will have it.
 
-/** Whether `node` is `owner`, or is owned by it, however far above. */
+/**
+ * Whether `node` is `owner`, or is owned by it, however far above. No other write can change that before this one ends: two
+ * at once could make a circle that neither of them sees.
+ */
 export async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
+  if (!typesAbove(node.type).has(owner.type)) return false;
+  const { lockOwnership } = session.tables;
+  if (lockOwnership) await session.writer.value(lockOwnership, []);
   const above = [node];
   const seen = new Set<Node>();
   for (const current of above) {
@@ -142,6 +149,13 @@ export async function isOwnedBy(session: WriteSession, node: Node, owner: Node):
   }
   return false;
 }
+
+/** The types that may own records of this one, however far above, and the type itself. */
+const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
+  const types = new Set([type]);
+  for (const one of types) for (const { target } of ownedBy(one)) types.add(target);
+  return types;
+});
 
 /** The references of a type whose targets own its records. */
 const ownedBy = ({ references }: RecordType): readonly Reference[] =>

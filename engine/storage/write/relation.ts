@@ -192,10 +192,9 @@ async function mayOwn(
   pointer: string,
 ): Promise<boolean> {
   const stored = storedValue(child, column);
-  const same = stored !== undefined && stored !== null && stored === parent?.identifier;
-  if (same || stored === undefined) return true;
-  const who = `${child.type.name} ${child.identifier ?? ''}`;
-  if (stored !== null) {
+  const who = `${child.type.name} ${child.identifier ?? ''}`.trim();
+  if (stored !== undefined && stored !== null) {
+    if (stored === parent?.identifier) return true;
     refuse(
       session,
       'invalid-reference',
@@ -205,7 +204,11 @@ async function mayOwn(
     );
     return false;
   }
-  if (!parent || !(await isOwnedBy(session, parent, child))) return true;
+  if (!parent) return true;
+  if (stored === null && !parent.stored) session.adopters.add(parent);
+  // A new record owns what was there before only where the body has it adopt that.
+  if (stored === undefined && session.adopters.size === 0) return true;
+  if (!(await isOwnedBy(session, parent, child))) return true;
   refuse(session, 'invalid-reference', pointer, 'owned', `${who} cannot be owned by itself, or by what it owns`);
   return false;
 }

@@ -95,6 +95,8 @@ export interface WriteSession {
   readonly agenda: BodyItem[];
   readonly made: Node[];
   readonly deleted: Map<Node, string>;
+  /** New records that are to own records which are there. */
+  readonly adopters: Set<Node>;
   /** What sets leave out. */
   readonly released: Released[];
   /** Rows that one write may touch. */
@@ -135,6 +137,7 @@ export function createSession(
     paired: new Map(),
     unpaired: new Map(),
     kept: new Set<string>(),
+    adopters: new Set<Node>(),
   };
   const misfits = faults.filter(({ code }) => code !== 'contradiction' && code !== 'duplicate');
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));

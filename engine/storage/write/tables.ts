@@ -9,6 +9,10 @@ import { compiled } from '../knex.ts';
 /** The most records that a conflict names. */
 export const NAMED = 10;
 
+/** How a row is locked, the weakest first: against deletion, against every change, against new rows that refer to it as well. */
+export const STRENGTHS = ['key share', 'share', 'update'] as const;
+export type Strength = (typeof STRENGTHS)[number];
+
 interface Insert {
   readonly statement: Statement;
   /** The columns in the order in which values are bound: Knex sorts them. */
@@ -25,9 +29,10 @@ export interface WriteTable {
   readonly position: ReadonlyMap<string, number>;
   /** All columns, in order. Bound: identifier. */
   readonly load: Statement;
-  /** The same for many, locked until the write ends: against changes, or (`keep`) only against deletion. Bound: JSON array of identifiers. */
-  readonly lock: Statement;
-  readonly keep: Statement;
+  /** The same for many, locked until the write ends. Bound: JSON array of identifiers. */
+  lock(strength: Strength): Statement;
+  /** The same, but only the identifiers. */
+  hold(strength: Strength): Statement;
   readonly insert: Insert;
   /** The same with an identifier that the client chose. */
   readonly insertGiven: Insert;
@@ -60,6 +65,8 @@ interface JoinRows {
 export interface Tables {
   /** Whether rows have to be locked before they are compared. */
   readonly locks: boolean;
+  /** Makes the writes that change which record owns which wait for each other. Undefined where all writes do. */
+  readonly lockOwnership: Statement | undefined;
   of(type: RecordType): WriteTable;
   rows(table: JoinTable): JoinRows;
   /** The join tables that have rows of the type's records, each with their column. */
@@ -75,6 +82,7 @@ export function createTables(dialect: Dialect, joinTables: readonly JoinTable[])
   return {
     joinsOf: memoized(joinsOf, ({ table }) => table),
     locks: dialect.locks,
+    lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
     of: memoized((type: RecordType) => createTable(type, dialect)),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
   };
@@ -89,10 +97,10 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
   const names = columns.map(({ name }) => name);
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(type.table);
   const loaded = (): ReturnType<typeof knex.queryBuilder> => table().select([identifier, ...names]);
-  const named = (): ReturnType<typeof knex.queryBuilder> =>
-    loaded()
-      .whereRaw(dialect.oneOf(dialect.quote(identifier)), ['[]'])
-      .orderBy(identifier);
+  const locked = (query: ReturnType<typeof knex.queryBuilder>, strength: Strength): Statement => {
+    const { sql } = compiled(query.whereRaw(oneOf(quote(identifier)), ['[]']).orderBy(identifier));
+    return { sql: dialect.locks ? `${sql} for ${strength}` : sql };
+  };
   const insert = (into: readonly string[]): Insert => {
     const query = table().insert(Object.fromEntries(into.map((name, index) => [name, index])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
@@ -108,8 +116,8 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
     defaults: new Map(columns.map((column) => [column.name, column.default])),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
-    lock: compiled(named().forUpdate()),
-    keep: compiled(named().forKeyShare()),
+    lock: memoized((strength: Strength) => locked(loaded(), strength)),
+    hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
     insert: insert(names),
     insertGiven: given(insert([identifier, ...names])),
     remove: compiled(table().where(identifier, 0).delete()),

@@ -9,10 +9,11 @@ import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '
 import { checkBody, execute } from './execute.ts';
 import { resolveBody } from './record.ts';
 import { restrictConflict } from './conflicts.ts';
-import { createOnce, lockNamed } from './locks.ts';
+import { createOnce, type FindShown, lockNamed } from './locks.ts';
 import { createSession, make, type Node, type Rules, touch } from './session.ts';
 import { requireFewRows } from './release.ts';
 import { createTables } from './tables.ts';
+import { unavailable } from '../unavailable.ts';
 
 type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements'> &
   Pick<CreateRequest, 'precondition'>;
@@ -65,12 +66,24 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     identifier: number,
     precondition: Precondition | undefined,
     caller: Caller | undefined,
+    isLocked: boolean,
   ): Promise<string> {
     const body = await reads.record(writer, view, identifier, caller);
     if (body === undefined) throw notFound(view, identifier);
     precondition?.(body);
+    // There was more than an answer may show, and now there is not.
+    if (!isLocked) throw unavailable('busy');
     return body;
   }
+
+  /** What a precondition relies on besides the record itself. */
+  const shownTo = (
+    writer: Writer,
+    view: View,
+    identifier: number,
+    precondition: Precondition | undefined,
+  ): FindShown | undefined =>
+    precondition && view.relations.length > 0 ? () => reads.shown(writer, view, identifier) : undefined;
 
   return {
     insert,
@@ -86,12 +99,18 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
           { mergePatch, readOnlyToo: false },
           { body, raw, faults, writeRows },
         );
-        await lockNamed(session, type, identifier, body);
+        const isLocked = await lockNamed(
+          session,
+          type,
+          identifier,
+          body,
+          shownTo(writer, view, identifier, precondition),
+        );
         const node = await touch(session, type, identifier, '');
         if (node) await resolveBody(session, node);
         await checkBody(session, { type, identifier, disagreements });
         if (!node) throw notFound(view, identifier);
-        if (precondition) await current(writer, view, identifier, precondition, caller);
+        if (precondition) await current(writer, view, identifier, precondition, caller, isLocked);
         await execute(session);
         return written(reads, writer, view, identifier, caller);
       }, caller),
@@ -104,8 +123,9 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
           { mergePatch: false, readOnlyToo: false },
           { writeRows },
         );
-        await lockNamed(session, view.type, identifier, {});
-        const body = await current(writer, view, identifier, precondition, caller);
+        const findShown = shownTo(writer, view, identifier, precondition);
+        const isLocked = await lockNamed(session, view.type, identifier, {}, findShown);
+        const body = await current(writer, view, identifier, precondition, caller, isLocked);
         await requireFewRows(session, { type: view.type, identifier });
         try {
           await writer.run(tables.of(view.type).remove, [identifier]);

@@ -1,0 +1,67 @@
+/** The rows that a record's text is made from: whoever relies on the text locks them. */
+import { createShapeCache } from '../../memo.ts';
+import { MAX_SHOWN_ROWS, type RecordType, type Relation } from '../../model/model.ts';
+import type { View } from '../../query/list-query.ts';
+import type { Dialect, Reader, Statement } from '../driver.ts';
+import { fromTables, relatedTables, ROOT_ALIAS } from './views.ts';
+
+/** A related record that a view shows. */
+export interface ViewRow {
+  readonly type: RecordType;
+  readonly identifier: number;
+  /** Whether the view shows a set of it, which another record may join. */
+  readonly hasSet: boolean;
+}
+
+/** The related records that a view shows of a record; undefined if one relation leads to more than an answer may show. */
+export type FindViewRows = (reader: Reader, view: View, identifier: number) => Promise<readonly ViewRow[] | undefined>;
+
+interface ViewPlace {
+  readonly relations: readonly Relation[];
+  readonly view: View;
+}
+
+export function createFindViewRows(dialect: Dialect): FindViewRows {
+  const statementOf = createShapeCache((view: View) => statement(view, placesOf(view, []), dialect));
+  return async (reader, view, identifier) => {
+    const places = placesOf(view, []);
+    const counts = places.map(() => 0);
+    const rows = await reader.all(statementOf(`${view.type.name}|${view.key}`, view), [identifier]);
+    const found = rows.flatMap(([at, related]): ViewRow[] => {
+      const place = Number(at);
+      const shown = places[place]?.view;
+      counts[place] = (counts[place] ?? 0) + 1;
+      return shown ? [{ type: shown.type, identifier: Number(related), hasSet: showsSet(shown) }] : [];
+    });
+    return counts.some((count) => count > MAX_SHOWN_ROWS) ? undefined : found;
+  };
+}
+
+/** Whether a record can come into the view while the row stays as it is. */
+const showsSet = ({ relations }: View): boolean => relations.some(({ relation }) => relation.link.at !== 'source');
+
+const placesOf = (view: View, above: readonly Relation[]): readonly ViewPlace[] =>
+  view.relations.flatMap(({ relation, view: related }) => {
+    const relations = [...above, relation];
+    return [{ relations, view: related }, ...placesOf(related, relations)];
+  });
+
+function statement({ type }: View, places: readonly ViewPlace[], dialect: Dialect): Statement {
+  const { quote } = dialect;
+  const selects = places.map(({ relations, view }, place) => {
+    const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}`)];
+    const steps = relations.map((relation, index) =>
+      relatedTables(relation, aliases[index] ?? '', aliases[index + 1] ?? '', dialect),
+    );
+    const rows = fromTables({
+      tables: ['asked', `${quote(type.table)} as ${ROOT_ALIAS}`, ...steps.flatMap(({ tables }) => tables)],
+      conditions: [
+        `${ROOT_ALIAS}.${quote(type.identifier.column)} = asked.id`,
+        ...steps.flatMap(({ conditions }) => conditions),
+      ],
+    });
+    const identifier = `${aliases.at(-1) ?? ''}.${quote(view.type.identifier.column)}`;
+    return `(select ${place}, ${identifier} from ${rows} limit ${MAX_SHOWN_ROWS + 1})`;
+  });
+  return { sql: `with asked as (select cast(? as bigint) as id) ${selects.join(' union all ')}` };
+}
