@@ -230,3 +230,6 @@ export class ConstraintError extends Error {
     this.kind = kind;
   }
 }
+
+/** Another write changed what this one relies on, before it was locked. The driver runs the work again. */
+export class Overtaken extends Error {}

@@ -1,13 +1,21 @@
 /** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import { type Awaitable, ConstraintError, type Reader, type Statement, type Values, type Writer } from '../driver.ts';
+import {
+  type Awaitable,
+  ConstraintError,
+  Overtaken,
+  type Reader,
+  type Statement,
+  type Values,
+  type Writer,
+} from '../driver.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { pageTooLong } from '../../problem.ts';
 import { SHORT_PAGE, weighed } from '../lengths.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
-import { outcomeUnknown } from '../unavailable.ts';
+import { outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import { lateStatement } from '../ending-writer.ts';
 
@@ -267,11 +275,12 @@ function mayRepeat(error: unknown, tries: Tries): boolean {
   // The caller has waited long enough: the next connection may be as silent.
   if (isSilent(causeOf(error))) return false;
   if (isConnectionLost(causeOf(error))) return (tries.lost += 1) <= MAX_LOST;
-  return isRepeatable(causeOf(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
+  return (error instanceof Overtaken || isRepeatable(causeOf(error))) && (tries.conflicts += 1) <= MAX_CONFLICTS;
 }
 
 function told(error: unknown): unknown {
   if (error instanceof Unknown) return outcomeUnknown(error.cause);
+  if (error instanceof Overtaken) return unavailable('busy', error);
   return error instanceof DatabaseError ? translate(error.cause) : error;
 }
 

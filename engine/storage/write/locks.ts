@@ -61,25 +61,16 @@ async function loadMany(session: WriteSession, gathered: Gathered): Promise<void
   }
 }
 
-/** A record can come into view until all that are there are locked: then they are looked up again. */
+/** A record can come into view until all that are there are locked: then it is too late to lock it, too, in order. */
 async function lockShown(session: WriteSession, gathered: Gathered, findShown: FindShown): Promise<boolean> {
   const held: Held = new Map();
-  let wanted = gathered;
-  let shown = await findShown();
-  for (const row of shown ?? []) noteShown(wanted, row);
-  while (wanted.size > 0) {
-    [, shown] = await Promise.all([lockAll(session, wanted, held), findShown()]);
-    wanted = new Map();
-    for (const row of shown ?? []) if (!isHeld(held, row)) noteShown(wanted, row);
-  }
-  return shown !== undefined;
+  for (const row of (await findShown()) ?? [])
+    note(gathered, row.type, row.identifier, { pointer: undefined, strength: strengthFor(row) });
+  const [, shown] = await Promise.all([lockAll(session, gathered, held), findShown()]);
+  return shown !== undefined && shown.every((row) => isHeld(held, row));
 }
 
-const strengthFor = ({ hasSet }: ViewRow): Strength => (hasSet ? 'update' : 'share');
-
-function noteShown(gathered: Gathered, row: ViewRow): void {
-  note(gathered, row.type, row.identifier, { pointer: undefined, strength: strengthFor(row) });
-}
+const strengthFor = ({ hasSet }: ViewRow): Strength => (hasSet ? 'update' : 'no key update');
 
 function isHeld(held: Held, row: ViewRow): boolean {
   const strength = held.get(row.type)?.get(row.identifier);

@@ -9,8 +9,11 @@ import { compiled } from '../knex.ts';
 /** The most records that a conflict names. */
 export const NAMED = 10;
 
-/** How a row is locked, the weakest first: against deletion, against every change, against new rows that refer to it as well. */
-export const STRENGTHS = ['key share', 'share', 'update'] as const;
+/**
+ * How a row is locked, the weakest first: against deletion; against every change; against new rows that refer to it as
+ * well. Not `for share`: an update of a row that others keep sharing would wait for ever.
+ */
+export const STRENGTHS = ['key share', 'no key update', 'update'] as const;
 export type Strength = (typeof STRENGTHS)[number];
 
 interface Insert {

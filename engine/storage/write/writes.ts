@@ -3,17 +3,16 @@ import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { identifierIn, type JoinTable } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import { ConstraintError, type Driver, type Writer } from '../driver.ts';
+import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
+import type { CreateRequest, Store, WriteRequest, Written } from '../store.ts';
 import { checkBody, execute } from './execute.ts';
 import { resolveBody } from './record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
-import { createSession, make, type Node, type Rules, touch } from './session.ts';
+import { createSession, make, type Node, type Rules, touch, type WriteSession } from './session.ts';
 import { requireFewRows } from './release.ts';
 import { createTables } from './tables.ts';
-import { unavailable } from '../unavailable.ts';
 
 type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements'> &
   Pick<CreateRequest, 'precondition'>;
@@ -28,6 +27,9 @@ export interface WriteOptions {
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
 }
+
+/** A record that is there, and what the client expects of it. */
+type Addressed = Parameters<Store['delete']>[0];
 
 export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRows }: WriteOptions): Writes {
   const tables = createTables(driver.dialect, joinTables);
@@ -62,70 +64,48 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   /** The record as it is now. Throws if there is none, or if it is not what the client expects. */
   async function current(
     writer: Writer,
-    view: View,
-    identifier: number,
-    precondition: Precondition | undefined,
-    caller: Caller | undefined,
+    { view, identifier, precondition, caller }: Addressed,
     isLocked: boolean,
   ): Promise<string> {
     const body = await reads.record(writer, view, identifier, caller);
     if (body === undefined) throw notFound(view, identifier);
     precondition?.(body);
-    // There was more than an answer may show, and now there is not.
-    if (!isLocked) throw unavailable('busy');
+    if (!isLocked) throw new Overtaken();
     return body;
   }
 
-  /** What a precondition relies on besides the record itself. */
-  const shownTo = (
-    writer: Writer,
-    view: View,
-    identifier: number,
-    precondition: Precondition | undefined,
-  ): FindShown | undefined =>
-    precondition && view.relations.length > 0 ? () => reads.shown(writer, view, identifier) : undefined;
+  /** Also what the record shows of others, if a precondition relies on it. */
+  function lock(session: WriteSession, { view, identifier, precondition }: Addressed): Promise<boolean> {
+    const findShown = (): ReturnType<FindShown> => reads.shown(session.writer, view, identifier);
+    const isShown = precondition !== undefined && view.relations.length > 0;
+    return lockNamed(session, view.type, identifier, session.body, isShown ? findShown : undefined);
+  }
 
   return {
     insert,
     create: (request) => driver.write((writer) => create(writer, request), request.caller),
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
-    update: ({ type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller }) =>
+    update: (request) =>
       driver.write(async (writer) => {
-        const session = createSession(
-          writer,
-          tables,
-          dialect,
-          { mergePatch, readOnlyToo: false },
-          { body, raw, faults, writeRows },
-        );
-        const isLocked = await lockNamed(
-          session,
-          type,
-          identifier,
-          body,
-          shownTo(writer, view, identifier, precondition),
-        );
+        const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller } = request;
+        const rules = { mergePatch, readOnlyToo: false };
+        const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows });
+        const isLocked = await lock(session, request);
         const node = await touch(session, type, identifier, '');
         if (node) await resolveBody(session, node);
         await checkBody(session, { type, identifier, disagreements });
         if (!node) throw notFound(view, identifier);
-        if (precondition) await current(writer, view, identifier, precondition, caller, isLocked);
+        if (precondition) await current(writer, request, isLocked);
         await execute(session);
         return written(reads, writer, view, identifier, caller);
-      }, caller),
-    delete: ({ view, identifier, precondition, caller }) =>
+      }, request.caller),
+    delete: (request) =>
       driver.write(async (writer) => {
-        const session = createSession(
-          writer,
-          tables,
-          dialect,
-          { mergePatch: false, readOnlyToo: false },
-          { writeRows },
-        );
-        const findShown = shownTo(writer, view, identifier, precondition);
-        const isLocked = await lockNamed(session, view.type, identifier, {}, findShown);
-        const body = await current(writer, view, identifier, precondition, caller, isLocked);
+        const { view, identifier } = request;
+        const rules = { mergePatch: false, readOnlyToo: false };
+        const session = createSession(writer, tables, dialect, rules, { writeRows });
+        const body = await current(writer, request, await lock(session, request));
         await requireFewRows(session, { type: view.type, identifier });
         try {
           await writer.run(tables.of(view.type).remove, [identifier]);
@@ -134,7 +114,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
           throw await restrictConflict(session, view.type, [identifier], '');
         }
         return { identifier, body };
-      }, caller),
+      }, request.caller),
   };
 }
 
