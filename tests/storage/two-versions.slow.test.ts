@@ -3,6 +3,7 @@ import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
 import { createProject, type Files, type Project } from '../support/project.ts';
 import { until } from '../support/leaving.ts';
+import { randomOf } from '../support/random.ts';
 
 const BOOK = `type: Book
 fields:
@@ -130,15 +131,6 @@ test('a change that is taken back is served again', async () => {
   });
   await project.remove();
 });
-
-/** The same numbers for the same seed. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return Math.floor((state / 2_147_483_648) * below);
-  };
-}
 
 const FIELDS = ['title', 'pages', 'isbn', 'note'];
 const KINDS = ['string', 'integer'];

@@ -10,12 +10,20 @@ export interface Exchanged {
 interface Parts {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  /** Keeps connections where it is given. */
+  readonly agent?: Agent;
+  /** Milliseconds after which nobody waits for the answer any more. */
+  readonly patience?: number;
 }
 
-const agent = new Agent({ keepAlive: false });
+const ALONE = new Agent({ keepAlive: false });
 
 /** `exchange(url, 'GET /api/things/1')`. */
-export function exchange(url: string, title: string, { headers = {}, body }: Parts = {}): Promise<Exchanged> {
+export function exchange(
+  url: string,
+  title: string,
+  { headers = {}, body, agent = ALONE, patience }: Parts = {},
+): Promise<Exchanged> {
   const [method = 'GET', path = '/'] = title.split(' ', 2);
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -27,6 +35,7 @@ export function exchange(url: string, title: string, { headers = {}, body }: Par
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
     });
     sent.on('error', reject);
+    if (patience !== undefined) sent.setTimeout(patience, () => sent.destroy(new Error('no answer in time')));
     sent.end(body);
   });
 }

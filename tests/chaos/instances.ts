@@ -1,0 +1,134 @@
+/** Instances of the compiled service under a supervisor that starts them again, as systemd or Kubernetes would. */
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Compiled, type Running, urlOf } from '../support/compiled.ts';
+import type { Target } from './clients.ts';
+
+/** Folders below tests/fixtures/chaos. */
+export type Version = 'first' | 'second';
+export const schemaOf = (version: Version): string => `tests/fixtures/chaos/${version}`;
+
+const RESTART_MS = 200;
+/** A start that takes longer never ends. */
+const START_MS = 20_000;
+
+export class DoesNotStart extends Error {}
+
+export class Instance {
+  readonly #compiled: Compiled;
+  readonly #name: string;
+  readonly #port: number;
+  readonly #environment: Readonly<Record<string, string>>;
+  #version: Version;
+  #running: Running | undefined;
+  #isUp = false;
+  #isWanted = false;
+  #turn: Promise<void> = Promise.resolve();
+  /** What it printed when it ended though nobody had told it to, or did not start. */
+  readonly ends: string[] = [];
+
+  constructor(compiled: Compiled, name: string, port: number, environment: Readonly<Record<string, string>>) {
+    this.#compiled = compiled;
+    this.#name = name;
+    this.#port = port;
+    this.#environment = environment;
+    this.#version = 'first';
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  get target(): Target {
+    return { name: `${this.#name} (${this.#version})`, url: `http://127.0.0.1:${this.#port}` };
+  }
+
+  get version(): Version {
+    return this.#version;
+  }
+
+  /** Resolves once it serves. */
+  start(version?: Version): Promise<void> {
+    return this.#inTurn(() => this.#start(version ?? this.#version));
+  }
+
+  /** Ends it, and starts it again. */
+  renew(signal: 'SIGKILL' | 'SIGTERM', version?: Version): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#stop(signal);
+      await this.#start(version ?? this.#version);
+    });
+  }
+
+  end(): Promise<void> {
+    this.#isWanted = false;
+    return this.#inTurn(() => this.#stop('SIGKILL'));
+  }
+
+  /** Two faults may choose the same instance. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #start(version: Version): Promise<void> {
+    this.#version = version;
+    this.#isWanted = true;
+    const limit = Date.now() + START_MS;
+    while (this.#isWanted && !this.#isUp) {
+      if (Date.now() > limit) throw new DoesNotStart(this.ends.at(-1));
+      await this.#startOnce();
+      if (!this.#isUp) await pause(RESTART_MS);
+    }
+  }
+
+  async #startOnce(): Promise<void> {
+    const environment = { ...this.#environment, PORT: String(this.#port), SCHEMA_DIR: schemaOf(this.#version) };
+    const running = this.#compiled.run('server.js', [], environment);
+    this.#running = running;
+    void running.ended.then(() => this.#ended(running));
+    try {
+      await urlOf(running);
+      this.#isUp = this.#running === running && running.child.exitCode === null && running.child.signalCode === null;
+    } catch {
+      // Its end is noted below.
+    }
+  }
+
+  #ended(running: Running): void {
+    if (this.#running !== running) return;
+    const wasUp = this.#isUp;
+    this.#isUp = false;
+    if (!this.#isWanted) return;
+    this.ends.push(
+      `${this.target.name} ${wasUp ? 'ended by itself' : 'did not start'}: ${running.out()}${running.err()}`,
+    );
+    if (wasUp) this.start().catch(() => undefined);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#running?.child.kill(signal);
+  }
+
+  /** Resolves once it is gone. */
+  async #stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#isWanted = false;
+    this.#isUp = false;
+    // A frozen one would not hear SIGTERM.
+    this.signal('SIGCONT');
+    this.signal(signal);
+    await this.#running?.ended;
+  }
+}
+
+/** A port that stays the instance's own over its restarts. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
