@@ -84,6 +84,17 @@ export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(err
 /** Why, for people. */
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
+/** Classes of SQLSTATEs whose messages quote no values of records. */
+const TELLING = /^(08|40|42|53|54|55|57|58)/;
+
+/** What the database said, for operators: without values of records. */
+export function stateOf(error: unknown): string {
+  const said = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = codeOf(said);
+  if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(said);
+  return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}` : `SQLSTATE ${code}`;
+}
+
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {
   const code = codeOf(error);

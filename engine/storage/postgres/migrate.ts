@@ -1,9 +1,12 @@
 /** Changes of tables in PostgreSQL, all in one transaction; and how tables differ from what they should be. */
 import { SEPARATOR } from '../define.ts';
 import type { Writer } from '../driver.ts';
+import { Problem } from '../../problem.ts';
+import { StartError } from '../../start-error.ts';
 import type { TableDefinition } from '../migrate/applied.ts';
 import { compareObjects, type Drift, type Migration, type Objects } from '../migrate/driver.ts';
 import type { Connections } from './pool.ts';
+import { stateOf } from './errors.ts';
 import { writeIn } from './transaction.ts';
 
 /** A migration waits this long for a table that others use; those that come after it wait as long. */
@@ -12,27 +15,52 @@ const EXISTS = { sql: 'select to_regclass(?) is not null' };
 
 /** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
-  await writeIn(connections, BEGIN, async (writer) => {
+  await changing(connections, async (writer, onStatement) => {
     await migration.before(writer);
-    await runDdl(writer, migration.statements);
+    await runDdl(writer, migration.statements, onStatement);
     await migration.after(writer);
   });
 }
 
 export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
-  await writeIn(connections, BEGIN, (writer) => runDdl(writer, statements));
+  await changing(connections, (writer, onStatement) => runDdl(writer, statements, onStatement));
+}
+
+type OnStatement = (sql: string) => void;
+
+/** Throws a StartError that says which statement failed, and why. */
+async function changing(
+  connections: Connections,
+  work: (writer: Writer, onStatement: OnStatement) => Promise<void>,
+): Promise<void> {
+  let current = 'begin';
+  try {
+    await writeIn(connections, BEGIN, (writer) => work(writer, (sql) => (current = sql)));
+  } catch (error) {
+    throw error instanceof StartError ? error : new StartError(whyNot(error, current), { cause: error });
+  }
+}
+
+function whyNot(error: unknown, sql: string): string {
+  if (error instanceof Problem && error.code === 'outcome-unknown')
+    return 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice';
+  return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed`;
 }
 
 /** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
-async function runDdl(writer: Writer, definitions: Iterable<string>): Promise<void> {
+async function runDdl(writer: Writer, definitions: Iterable<string>, onStatement: OnStatement): Promise<void> {
+  const run = async (sql: string): Promise<void> => {
+    onStatement(sql);
+    await writer.run({ sql }, []);
+  };
   const waiting: string[] = [];
   for (const definition of definitions)
     for (const sql of definition.split(SEPARATOR)) {
       const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
       if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
-      else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
+      else await run(isDrop(sql) ? `${sql} cascade` : withoutName(sql));
     }
-  for (const sql of waiting) await writer.run({ sql }, []);
+  for (const sql of waiting) await run(sql);
 }
 
 /** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */

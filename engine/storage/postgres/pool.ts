@@ -13,7 +13,8 @@ const IDLE_TIMEOUT = 30_000;
 /** How long connections may take to end in order, in milliseconds, before they are closed. */
 const END_TIMEOUT = 250;
 /** Once per second, the server checks whether the client of a running statement is still there; PostgreSQL 14 and later, on Linux. */
-const LOOK = `select set_config(name, '1000', false) from pg_settings where name = 'client_connection_check_interval'`;
+const look = (isLocal: boolean): string =>
+  `select set_config(name, '1000', ${isLocal}) from pg_settings where name = 'client_connection_check_interval'`;
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
@@ -74,7 +75,7 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
   function tell(client: PoolClient, wanted: TimeLimits): void {
     if (!prepared || told.get(client) === wanted) return;
     const ignore = (): void => undefined;
-    if (!told.has(client) && wanted.statement > 0) client.query(LOOK).catch(ignore);
+    if (!told.has(client)) client.query(look(false)).catch(ignore);
     if (told.has(client) || wanted.statement > 0) client.query(settingsOf(wanted, 'session')).catch(ignore);
     told.set(client, wanted);
   }
@@ -86,7 +87,12 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
       tell(client, wanted);
       return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller });
     },
-    opening: (begin) => (prepared ? begin : `${begin}; ${settingsOf(now(), 'local')}`),
+    opening: (begin) => {
+      if (prepared) return begin;
+      // It reads a whole view, which is too much for each request.
+      const watched = unlimited > 0 ? `; ${look(true)}` : '';
+      return `${begin}; ${settingsOf(now(), 'local')}${watched}`;
+    },
     unlimited: async (work) => {
       unlimited += 1;
       try {

@@ -1,0 +1,102 @@
+/** Changes of tables on PostgreSQL: they take the time they need, and leave nothing behind if they fail. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Client } from 'pg';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { connectTo } from '../support/databases.ts';
+import { openBuild } from '../support/compiled.ts';
+import { until } from '../support/leaving.ts';
+import { administer, onServer, startInstance } from '../support/postgres.ts';
+import { createProject, type Project, type Ran, runCommand } from '../support/project.ts';
+
+const BEFORE = 'type: Thing\nfields:\n  name: { type: string }\n';
+const AFTER = 'type: Thing\nfields:\n  name: { type: string, index: true }\n';
+/** Works on the index for hours. */
+const SLOW = `
+  create function slow() returns event_trigger language plpgsql as $$ begin perform pg_sleep(36000); end $$;
+  create event trigger slow on ddl_command_end when tag in ('CREATE INDEX') execute function slow()`;
+const sleepers = `from pg_stat_activity where wait_event = 'PgSleep'`;
+
+onServer('a change of tables', () => {
+  let cluster: Cluster;
+  let databases = 0;
+  let project: Project;
+  let environment: Readonly<Record<string, string>>;
+  let client: Client;
+  const all = async (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    (await client.query<Record<string, unknown>>(sql)).rows;
+  const apply = (): Promise<Ran> => runCommand('apply', [], environment);
+
+  beforeAll(async () => void (cluster = await startCluster()));
+  afterAll(async () => {
+    await cluster?.remove();
+  });
+  beforeEach(async () => {
+    const name = `changed_${(databases += 1)}`;
+    await administer(cluster.url, `create database ${name}`, async () => undefined, 'select 1');
+    const url = new URL(cluster.url);
+    url.pathname = name;
+    project = await createProject({ 'thing.yaml': BEFORE });
+    environment = { ...project.environment, DATABASE_URL: url.href };
+    await apply();
+    client = await connectTo(url.href);
+    project.write({ 'thing.yaml': AFTER });
+  });
+  afterEach(async () => {
+    await client.end();
+    await project.remove();
+  });
+
+  it('does not end with STATEMENT_TIMEOUT, nor do the rows that it looks at', async () => {
+    await client.query(SLOW.replace('36000', '1'));
+    const instance = await startInstance(environment['DATABASE_URL'] ?? '', {
+      schemaDirectory: project.directory,
+      statementTimeout: 100,
+    });
+    await instance.close();
+    expect(
+      await all(`select 1 from pg_indexes where schemaname = current_schema() and indexdef like '%(name%'`),
+    ).toHaveLength(1);
+  });
+
+  it('that is cut off each time prints a sentence', async () => {
+    await client.query(SLOW);
+    const applied = apply();
+    const state = { ended: false };
+    void applied.finally(() => (state.ended = true));
+    while (!state.ended) {
+      await client.query(`select pg_terminate_backend(pid) ${sleepers}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const { err, ...rest } = await applied;
+    expect(rest).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(
+      /^The database did not carry out "create index .+" \(SQLSTATE 57P01: .+\)\. Nothing was changed$/,
+    );
+  });
+
+  it.each([
+    ['insufficient_privilege', '42501: no'],
+    ['invalid_text_representation', '22P02'],
+    ['unique_violation', '23505'],
+    ['query_canceled', '57014: no'],
+  ])('that fails with %s prints a sentence, without values of records', async (code, shown) => {
+    await client.query(SLOW.replace('perform pg_sleep(36000)', `raise exception 'no' using errcode = '${code}'`));
+    const { err, ...rest } = await apply();
+    expect(rest).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^The database did not carry out "create index .+" \(SQLSTATE .+\)\. Nothing was changed$/);
+    expect(err).toContain(`(SQLSTATE ${shown})`);
+  });
+
+  it('whose process is killed ends in the server too', async () => {
+    await client.query(SLOW);
+    const compiled = openBuild();
+    try {
+      const { child } = compiled.run('engine/cli.js', ['apply'], environment);
+      await until(async () => (await all(`select 1 ${sleepers}`)).length === 1);
+      child.kill('SIGKILL');
+      await until(async () => (await all(`select 1 ${sleepers}`)).length === 0);
+    } finally {
+      await compiled.stop();
+    }
+  });
+});
