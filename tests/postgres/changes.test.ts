@@ -87,6 +87,26 @@ onServer('a change of tables', () => {
     expect(err).toContain(`(SQLSTATE ${shown})`);
   });
 
+  it('needs no right but that to the schema of its own', async () => {
+    const name = `limited_${databases}`;
+    await client.query(`
+      revoke all on database changed_${databases} from public; create role ${name} login;
+      grant connect on database changed_${databases} to ${name}; create schema authorization ${name}`);
+    const url = new URL(environment['DATABASE_URL'] ?? '');
+    url.username = name;
+    const limited = { ...environment, DATABASE_URL: url.href };
+    for (const text of [BEFORE, AFTER]) {
+      project.write({ 'thing.yaml': text });
+      expect(await runCommand('apply', [], limited)).toMatchObject({ code: 0, err: '' });
+      expect(await runCommand('plan', [], limited)).toMatchObject({ code: 0, err: '' });
+    }
+    await client.query(`drop index ${name}.things_name_index; create index things_name_index on ${name}.things (id)`);
+    const { out } = await runCommand('plan', ['--json'], limited);
+    expect(JSON.parse(out)).toMatchObject({
+      drift: [{ table: 'things', differences: ['index things_name_index is another one'] }],
+    });
+  });
+
   it('whose process is killed ends in the server too', async () => {
     await client.query(SLOW);
     const compiled = openBuild();

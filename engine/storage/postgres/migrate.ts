@@ -1,4 +1,5 @@
 /** Changes of tables in PostgreSQL, all in one transaction; and how tables differ from what they should be. */
+import { ENGINE_PREFIX } from '../../model/model.ts';
 import { SEPARATOR } from '../define.ts';
 import type { Writer } from '../driver.ts';
 import { Problem } from '../../problem.ts';
@@ -15,23 +16,23 @@ const EXISTS = { sql: 'select to_regclass(?) is not null' };
 
 /** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
-  await changing(connections, async (writer, onStatement) => {
+  await changing(connections, async (writer, note) => {
     await migration.before(writer);
-    await runDdl(writer, migration.statements, onStatement);
+    await runDdl(writer, migration.statements, note);
     await migration.after(writer);
   });
 }
 
 export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
-  await changing(connections, (writer, onStatement) => runDdl(writer, statements, onStatement));
+  await changing(connections, (writer, note) => runDdl(writer, statements, note));
 }
 
-type OnStatement = (sql: string) => void;
+type NoteStatement = (sql: string) => void;
 
 /** Throws a StartError that says which statement failed, and why. */
 async function changing(
   connections: Connections,
-  work: (writer: Writer, onStatement: OnStatement) => Promise<void>,
+  work: (writer: Writer, note: NoteStatement) => Promise<void>,
 ): Promise<void> {
   let current = 'begin';
   try {
@@ -48,9 +49,9 @@ function whyNot(error: unknown, sql: string): string {
 }
 
 /** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
-async function runDdl(writer: Writer, definitions: Iterable<string>, onStatement: OnStatement): Promise<void> {
+async function runDdl(writer: Writer, definitions: Iterable<string>, note: NoteStatement): Promise<void> {
   const run = async (sql: string): Promise<void> => {
-    onStatement(sql);
+    note(sql);
     await writer.run({ sql }, []);
   };
   const waiting: string[] = [];
@@ -69,9 +70,10 @@ const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|
 /** Foreign keys of other tables that lead to it are dropped too; their columns are steps of their own. */
 const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);
 
-// How tables differ from what PostgreSQL makes of their DDL, in a schema that lives for a moment.
+// How tables differ from what PostgreSQL makes of their DDL: under another name, in a transaction that is rolled back. The
+// service may have no right to more than its own schema.
 
-const SCRATCH = '_records_scratch';
+const SCRATCH = `${ENGINE_PREFIX}scratch`;
 const SCHEMA = { sql: 'select current_schema()' };
 const COLUMNS = {
   sql: `select attname::text, concat_ws(' ', format_type(atttypid, atttypmod), attcollation, attnotnull, attidentity,
@@ -89,7 +91,7 @@ const CHECKS = {
   sql: `select pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and conrelid = to_regclass(?)`,
 };
 
-/** Thrown to roll the scratch schema back. */
+/** Thrown to roll the transaction back. */
 class Enough extends Error {
   readonly found: readonly Drift[];
 
@@ -106,11 +108,7 @@ export async function findDrift(
   if (Object.keys(tables).length === 0) return [];
   try {
     return await writeIn(connections, 'begin', async (writer): Promise<never> => {
-      const schema = String(await writer.value(SCHEMA, []));
-      await writer.run({ sql: `create schema ${SCRATCH}` }, []);
-      await writer.run({ sql: `set local search_path to ${SCRATCH}` }, []);
-      for (const definition of Object.values(tables)) await create(writer, definition);
-      throw new Enough(await compareAll(writer, schema, Object.keys(tables)));
+      throw new Enough(await compareAll(writer, tables));
     });
   } catch (error) {
     if (error instanceof Enough) return error.found;
@@ -118,30 +116,57 @@ export async function findDrift(
   }
 }
 
-/** Without foreign keys: they lead to tables that are not in the scratch schema. */
-async function create(writer: Writer, definition: TableDefinition): Promise<void> {
-  const [table = ''] = definition.create.split(SEPARATOR);
-  for (const sql of [table, ...Object.values(definition.indexes)]) await writer.run({ sql }, []);
-}
-
-async function compareAll(writer: Writer, schema: string, tables: readonly string[]): Promise<readonly Drift[]> {
+async function compareAll(
+  writer: Writer,
+  tables: Readonly<Record<string, TableDefinition>>,
+): Promise<readonly Drift[]> {
+  const schema = quoted(String(await writer.value(SCHEMA, [])));
   const found: Drift[] = [];
-  for (const table of tables) {
-    const differences = compareObjects(await inspect(writer, SCRATCH, table), await inspect(writer, schema, table));
+  for (const [table, definition] of Object.entries(tables)) {
+    const names = await createScratch(writer, definition);
+    const expected = await inspect(writer, `${schema}.${quoted(SCRATCH)}`, names);
+    const differences = compareObjects(expected, await inspect(writer, `${schema}.${quoted(table)}`));
     if (differences.length > 0) found.push({ table, differences });
+    await writer.run({ sql: `drop table ${quoted(SCRATCH)}` }, []);
   }
   return found;
 }
 
-async function inspect(writer: Writer, schema: string, table: string): Promise<Objects> {
-  const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-  const columns = await writer.all(COLUMNS, [`${quoted(schema)}.${quoted(table)}`]);
-  const indexes = await writer.all(INDEXES, [`${quoted(schema)}.${quoted(table)}`]);
-  const checks = await writer.column(CHECKS, [`${quoted(schema)}.${quoted(table)}`]);
-  const plain = (sql: unknown): string => String(sql).replaceAll('"', '').replace(` ON ${schema}.`, ' ON ');
+/** Without foreign keys. Answers which index has which name in truth. */
+async function createScratch(
+  writer: Writer,
+  { create, indexes }: TableDefinition,
+): Promise<ReadonlyMap<string, string>> {
+  const [table = ''] = create.split(SEPARATOR);
+  await writer.run(
+    { sql: withoutName(table.replace(/^create table "(?:[^"]|"")+"/, `create table "${SCRATCH}"`)) },
+    [],
+  );
+  const names = Object.keys(indexes).map((name, position) => [`${SCRATCH}_${position}`, name] as const);
+  for (const [scratch, name] of names) {
+    const sql = indexes[name]?.replace(/ "(?:[^"]|"")+" on "(?:[^"]|"")+"/, ` "${scratch}" on "${SCRATCH}"`) ?? '';
+    await writer.run({ sql }, []);
+  }
+  return new Map(names);
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** `names`: of indexes that have other names in truth. */
+async function inspect(
+  writer: Writer,
+  table: string,
+  names: ReadonlyMap<string, string> = new Map(),
+): Promise<Objects> {
+  const columns = await writer.all(COLUMNS, [table]);
+  const indexes = await writer.all(INDEXES, [table]);
+  const checks = await writer.column(CHECKS, [table]);
   return new Map([
     ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
     ...checks.map((check) => [String(check), ''] as const),
-    ...indexes.map(([name, sql]) => [`index ${name}`, plain(sql)] as const),
+    ...indexes.map(([name, sql]) => [`index ${names.get(String(name)) ?? name}`, withoutNames(String(sql))] as const),
   ]);
 }
+
+/** Of an index: whether it is unique, and what it is over. */
+const withoutNames = (sql: string): string => sql.replace(/ INDEX .+? USING /, ' ');
