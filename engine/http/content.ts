@@ -1,9 +1,11 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import { Problem } from '../problem.ts';
-import type { Exchange } from './request.ts';
+import { onTooManyChunks } from './chunks.ts';
+import { type Exchange, isChunked } from './request.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, requireBodyType } from './negotiation.ts';
 import { tooManyKeys } from './body.ts';
@@ -21,9 +23,6 @@ const BRACKET_COST = 32;
 const USUAL_COST = BYTE_COST + 3;
 /** The first buffer of a body that comes in several pieces. */
 const FIRST_BYTES = 16 * 1024;
-/** A chunk may have this many bytes of framing for every two of content, and the body as a whole may have MAX_EXCESS more. */
-const CHUNK_BYTES = 16;
-const MAX_EXCESS = 16 * 1024;
 
 /** Bytes of a body that takes milliseconds, or tens of them, to parse and validate. */
 const LARGE = 64 * 1024;
@@ -110,6 +109,7 @@ function collect(request: IncomingMessage, body: Growing, readTurn: Turns): Prom
       outcome();
     };
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+    if (isChunked(request)) onTooManyChunks(request, (problem) => settle(() => reject(problem)));
   });
 }
 
@@ -124,7 +124,6 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
   const tally = createTally();
   let held: Buffer = EMPTY;
   let size = 0;
-  let excess = 0;
   const makeRoom = (needed: number): void => {
     const enlarged = Math.min(limit, Math.max(needed, 2 * held.length, FIRST_BYTES));
     caller.take(enlarged - held.length);
@@ -136,8 +135,6 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
     add: (chunk) => {
       const needed = size + chunk.length;
       if (needed > limit) throw tooLarge(limit);
-      excess = Math.max(0, excess + CHUNK_BYTES - 2 * chunk.length);
-      if (excess > MAX_EXCESS) throw tooManyChunks();
       // Most bodies come in one piece, which needs no copy.
       if (size === 0) {
         caller.take(chunk.length);
@@ -162,11 +159,6 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
 
 const tooNested = (): Problem =>
   new Problem('content-too-large', 'The body has more objects and arrays than fit into memory; send it in parts');
-
-const tooManyChunks = (): Problem =>
-  new Problem('bad-request', 'The body comes in too many small chunks; send more than eight bytes in each', {
-    headers: { Connection: 'close' },
-  });
 
 const tooLarge = (limit: number): Problem => new Problem('content-too-large', `The body is larger than ${limit} bytes`);
 
@@ -231,8 +223,8 @@ export function createTally(): Tally {
 
 const LINGER_MS = 10_000;
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+const hasBody = (request: IncomingMessage): boolean =>
+  isChunked(request) || (request.headers['content-length'] ?? '0') !== '0';
 
 /**
  * Closing a connection on which unread bytes arrive resets it, and the client may lose the answer with it
@@ -240,8 +232,15 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
  */
 export function linger(request: IncomingMessage): void {
   if (request.complete || !hasBody(request)) return;
-  const { socket } = request;
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  request.once('close', () => clearTimeout(timer));
+  const stop = destroyLater(request.socket);
+  request.once('close', stop);
   request.resume();
+}
+
+/** A client that keeps its side open would keep the connection. Returns a function that stops the clock. */
+export function destroyLater(socket: Duplex): () => void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  const stop = (): void => clearTimeout(timer);
+  socket.once('close', stop);
+  return stop;
 }

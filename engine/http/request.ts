@@ -36,6 +36,8 @@ export function targetOf(request: IncomingMessage): Target {
   return { base, path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
+export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
+
 /** The path as the client sees it. */
 export const fullPath = ({ base, path }: Target): string => base + path;
 

@@ -9,6 +9,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Budget, Share } from '../budget.ts';
+import { onTooManyChunks } from '../http/chunks.ts';
+import { isChunked } from '../http/request.ts';
+import { linger } from '../http/content.ts';
 import { cutOff } from '../http/slow-readers.ts';
 
 /** Requests of one connection that are served before the client takes the first of their answers. */
@@ -32,6 +35,8 @@ interface Lane {
   share: Share | undefined;
   isQueued: boolean;
   isPaused: boolean;
+  /** Nothing more is served. */
+  isOver: boolean;
 }
 
 export function inBatches(serve: RequestListener, budget: Budget): RequestListener {
@@ -56,7 +61,15 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
   function laneOf(socket: Socket): Lane {
     const known = lanes.get(socket);
     if (known !== undefined) return known;
-    const lane: Lane = { socket, waiting: [], open: [], share: undefined, isQueued: false, isPaused: false };
+    const lane: Lane = {
+      socket,
+      waiting: [],
+      open: [],
+      share: undefined,
+      isQueued: false,
+      isPaused: false,
+      isOver: false,
+    };
     lanes.set(socket, lane);
     socket.once('close', () => abandon(lane));
     // Node resumes sockets for its own reasons.
@@ -91,6 +104,9 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
 
   return (request, response) => {
     const lane = laneOf(request.socket);
+    // What is pipelined behind a body that is skipped would lose its own body.
+    if (lane.isOver) return;
+    if (isChunked(request)) watchChunks(lane, request, response);
     lane.waiting.push([request, response]);
     // Chunks would pile up until the end of the turn.
     if (lane.share === undefined) return isChunked(request) ? serveLane(lane) : queue(lane);
@@ -98,8 +114,6 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
     pauseIfFull(lane);
   };
 }
-
-const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
 const bytesOf = (waiting: Lane['waiting']): number =>
   waiting.reduce((sum, [request]) => sum + (isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES), 0);
@@ -118,6 +132,27 @@ function goOn(lane: Lane): void {
   lane.share = undefined;
   lane.isPaused = false;
   lane.socket.resume();
+}
+
+function watchChunks(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
+  onTooManyChunks(request, () => {
+    lane.isOver = true;
+    closeAfter(response);
+  });
+  response.prependOnceListener('finish', () => {
+    if (request.readableFlowing !== null || request.complete) return;
+    // Node would drop the chunks of a body that was not begun to be read, before they are counted.
+    request.read(0);
+    linger(request);
+  });
+}
+
+/** Closes the connection once the answer is sent. */
+function closeAfter(response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  if (!response.headersSent) return;
+  if (response.writableFinished) response.req.socket.destroy();
+  else response.once('finish', () => response.req.socket.destroy());
 }
 
 /** Whether the client has read enough of the answers so far. */

@@ -14,6 +14,7 @@ import type { Duplex } from 'node:stream';
 import { framingFault } from './framing.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
+import { destroyLater } from '../http/content.ts';
 import { render } from '../http/problems.ts';
 import { Problem } from '../problem.ts';
 
@@ -212,5 +213,6 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }

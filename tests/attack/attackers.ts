@@ -57,6 +57,19 @@ const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [
 const NESTED = JSON.stringify({ name: 'nested', items: times(10).map((item) => ({ text: `${item}`.repeat(95_000) })) });
 const BIG_PAGE = '/api/notes?_cnd[limit]=0&_cnd[limit]=450';
 
+/** Bodies that do not end, in chunks of one byte. */
+async function chunks(start: string): Promise<void> {
+  const head = `${start} HTTP/1.1\r\n${HOST}${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`;
+  const sockets = times(24 * scale).map(() => open());
+  for (const socket of sockets) socket.write(head);
+  const piece = '1\r\n \r\n'.repeat(10_000);
+  for (let sent = 0; sent < 100; sent += 1) {
+    for (const socket of sockets) if (!socket.writableNeedDrain && !socket.destroyed) socket.write(piece);
+    await sleep(50);
+  }
+  for (const socket of sockets) socket.destroy();
+}
+
 const SECONDS = process.env['ATTACK'] === 'short' ? 3 : 10;
 
 const attacks: Readonly<Record<string, () => Promise<void>>> = {
@@ -76,17 +89,8 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       times(scale).map(() => get('/api/notes?_cnd[limit]=0&_cnd[limit]=5').repeat(300)),
       SECONDS,
     ),
-  chunks: async () => {
-    const head = `POST /api/notes HTTP/1.1\r\n${HOST}${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`;
-    const sockets = times(24 * scale).map(() => open());
-    for (const socket of sockets) socket.write(head);
-    const piece = '1\r\n \r\n'.repeat(10_000);
-    for (let sent = 0; sent < 100; sent += 1) {
-      for (const socket of sockets) if (!socket.writableNeedDrain && !socket.destroyed) socket.write(piece);
-      await sleep(50);
-    }
-    for (const socket of sockets) socket.destroy();
-  },
+  chunks: () => chunks('POST /api/notes'),
+  'unwanted chunks': () => chunks('GET /'),
   'big pages': () => reading(3 * scale, get(BIG_PAGE, 'Connection: close\r\n'), SECONDS),
   'big pages, unread': () =>
     unread(

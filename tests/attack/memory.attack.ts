@@ -1,9 +1,11 @@
-/** Clients that try to use up memory: the process stays below 1 GiB with a heap of 512 MiB, and goes on. */
+/** Clients that try to use up memory: the process stays below 1 GiB with a heap of 512 MiB, goes on, and serves another client. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attack, setStage, type Stage, waitsDuring } from './victim.ts';
 import { isLong } from './tools.ts';
 
 const LIMIT = 1024;
+/** Milliseconds at the 99th percentile without an attack: what other work on the machine makes of it is not counted. */
+const LEAST_IDLE = 3;
 const RECORDS = Number(process.env['RECORDS'] ?? (isLong ? 450 : 60));
 const MANY = isLong ? 1_000_000 : 20_000;
 /** 1 is what was reported once. */
@@ -26,6 +28,7 @@ const ALL = [
   'pipelined records',
   'pipelined pages',
   'chunks',
+  'unwanted chunks',
   'big pages',
   'big pages, unread',
   'middle pages',
@@ -56,6 +59,7 @@ test.each(isLong ? ALL : SHORT)('%s', async (name) => {
     );
     expect(victim.isAlive()).toBe(true);
     expect(victim.peak()).toBeLessThan(LIMIT);
+    if (isLong) expect(waits.p99).toBeLessThan(20 * Math.max(LEAST_IDLE, idle.p99));
   } finally {
     await victim.stop();
   }

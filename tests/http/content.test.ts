@@ -1,6 +1,7 @@
 /** Bodies on their way in: one buffer however many pieces there are, drawn from the budget until the request is carried out. */
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { Readable } from 'node:stream';
 import { type Budget, createBudget, type Share } from '../../engine/budget.ts';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
 import { contentReader, createTally, type ReadContent } from '../../engine/http/content.ts';
@@ -18,11 +19,9 @@ const HEADERS = { 'content-type': 'application/json' };
 const drawing = (budget: Budget): HttpCaller => new HttpCaller({} as IncomingMessage, {} as ServerResponse, budget);
 
 function arriving(pieces: readonly Buffer[], caller: Caller = PATIENT): Exchange {
-  const stream = new PassThrough();
   const headers = { ...HEADERS, 'transfer-encoding': 'chunked' };
-  const request = Object.assign(stream, { headers }) as unknown as IncomingMessage;
-  for (const piece of pieces) stream.write(piece);
-  stream.end();
+  const stream = Readable.from(pieces, { objectMode: false });
+  const request = Object.assign(stream, { headers, socket: new EventEmitter() }) as unknown as IncomingMessage;
   return { request, caller } as Exchange;
 }
 
