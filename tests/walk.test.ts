@@ -1,7 +1,7 @@
 /** The two ways of engine/README.md, compared with what two requests really call. */
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { section } from './support/markdown.ts';
 import { exchange } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
@@ -85,4 +85,15 @@ describe.each([
     const files = [...(await callsOf(request)).keys()];
     expect(files.length <= mostFiles ? [] : files).toEqual([]);
   });
+});
+
+test('what a body mentions is collected once, also if it is faulty', async () => {
+  const faulty = JSON.stringify({ name: 1, things: [{ id: 1, name: 2 }, { name: 3 }], tags: [{ word: 4 }] });
+  const { status } = await exchange(server.url, 'PUT /api/owners/1', { headers: JSON_TYPE, body: faulty });
+  await session.post('Profiler.takePreciseCoverage');
+  await exchange(server.url, 'PUT /api/owners/1', { headers: JSON_TYPE, body: faulty });
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const { functions = [] } = result.find(({ url }) => url.endsWith('/engine/validation/mentions.ts')) ?? {};
+  const times = functions.find(({ functionName }) => functionName === 'mentionsIn')?.ranges[0]?.count;
+  expect([status, times]).toEqual([422, 1]);
 });

@@ -7,7 +7,7 @@ import type { TypeQueries } from '../query/resolve.ts';
 import type { Once, Store, WriteRequest, Written } from '../storage/store.ts';
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
-import { asksStored } from '../validation/mentions.ts';
+import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
 import { type Body, type BodyLimits, bodyParser } from './body.ts';
 import { entityTag, preconditionOf, refuseIfMatch } from './conditions.ts';
@@ -120,8 +120,9 @@ function faultsIn(
   { body, raw }: Pick<Body, 'body' | 'raw'>,
   identifier?: number,
 ): Required<Pick<WriteRequest, 'faults' | 'disagreements'>> {
-  const faults = validator(body, identifier, raw);
-  if (faults.length > 0 && !asksStored(type, body, identifier)) throw faultyRequest('invalid-body', faults);
+  const mentions = mentionsIn(type, body, identifier);
+  const faults = validator(body, identifier, raw, mentions);
+  if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
   return { faults, disagreements: disagreementsKnowing(type, body, identifier, raw) };
 }
 

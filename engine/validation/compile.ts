@@ -7,7 +7,7 @@ import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf, onePerLocation } from './faults.ts';
-import { mentionsIn, otherIdentifier } from './mentions.ts';
+import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import type { Fault } from '../problem.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { DescriptorFile } from '../descriptor/load.ts';
@@ -76,12 +76,12 @@ function addRecordKeyword(
 }
 
 function validator(type: RecordType, validate: ValidateFunction, errorsWithin: ErrorsWithin): Validator {
-  return (body, identifier, raw) => {
+  return (body, identifier, raw, known) => {
     // Ajv stores errors on the function: read them before it runs again.
     const errors: readonly ErrorObject[] = validate(body) ? [] : (validate.errors ?? []);
     const own = faultsOf(errors, errorsWithin);
     if (!isObject(body)) return onePerLocation(own);
-    const mentions = mentionsIn(type, body, identifier);
+    const mentions = known ?? mentionsIn(type, body, identifier);
     const faults = [
       ...own,
       ...otherIdentifier(type, body, identifier),
@@ -94,9 +94,10 @@ function validator(type: RecordType, validate: ValidateFunction, errorsWithin: E
 
 /**
  * All faults of a body, nested records included, in document order, as pointers into it; empty if it is valid.
- * `identifier`: that of the addressed record. `raw`: the values to store as they were written.
+ * `identifier`: that of the addressed record. `raw`: the values to store as they were written. `known`: the mentions of the
+ * body, if they have been collected already.
  */
-export type Validator = (body: JsonValue, identifier?: number, raw?: RawValues) => readonly Fault[];
+export type Validator = (body: JsonValue, identifier?: number, raw?: RawValues, known?: Mentions) => readonly Fault[];
 
 export interface TypeValidators {
   create(variant: Variant): Validator;

@@ -190,8 +190,8 @@ export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean
  * Whether a body can only be checked fully with stored data: the values of read-only fields, and the owned children that
  * it mentions without identifier.
  */
-export function asksStored(type: RecordType, body: JsonObject, identifier: number | undefined): boolean {
-  return mentionsIn(type, body, identifier).all.some(({ subject, body: said, via }) => {
+export function asksStored({ all }: Mentions): boolean {
+  return all.some(({ subject, body: said, via }) => {
     const { fields, relations } = subject.type;
     const isMissing = ({ name, required }: { readonly name: string; readonly required: boolean }): boolean =>
       required && !Object.hasOwn(said, name) && name !== via?.relation.inverse?.name;
