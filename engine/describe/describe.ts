@@ -28,7 +28,7 @@ export function describeType(type: RecordType): JsonObject {
     relations: byName(type.relations.values(), describeRelation),
     unique: groups(type, true),
     indexes: groups(type, false),
-    list: { maxLimit: type.maxLimit },
+    list: { maxLimit: type.maxLimit, count: type.count },
     open: type.open,
     variants: describeVariants(type),
     preconditions: type.preconditions,

@@ -4,6 +4,10 @@ import type { JsonObject, JsonValue } from '../json.ts';
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
+/** How the total of a list is found out. */
+export const COUNT_MODES = ['exact', 'estimated', 'none'] as const;
+export type CountMode = (typeof COUNT_MODES)[number];
+
 export type RelationKind = 'belongsTo' | 'hasOne' | 'hasMany' | 'manyToMany';
 export type OnDelete = 'restrict' | 'cascade' | 'setNull';
 export type Nested = 'write' | 'link';
@@ -56,7 +60,7 @@ export interface Descriptor {
   /** Lists of names of fields and belongsTo relations. */
   readonly unique?: readonly (readonly string[])[];
   readonly indexes?: readonly (readonly string[])[];
-  readonly list?: { readonly maxLimit?: number };
+  readonly list?: { readonly maxLimit?: number; readonly count?: CountMode };
   readonly open?: boolean;
   /** `default` names a key of `omit`; `omit` lists the fields that each variant leaves out. */
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };

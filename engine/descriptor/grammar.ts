@@ -1,6 +1,6 @@
 /** The grammar of descriptors as JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
 import type { JsonObject } from '../json.ts';
-import { OPERATIONS } from './descriptor.ts';
+import { COUNT_MODES, OPERATIONS } from './descriptor.ts';
 import { fieldDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
 import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
 
@@ -110,6 +110,12 @@ const properties: JsonObject = {
       maximum: 1_000_000,
       default: 1000,
       description: 'The highest limit that a request can ask for.',
+    },
+    count: {
+      enum: [...COUNT_MODES],
+      default: 'exact',
+      description:
+        'The total that lists send in X-Total-Count. exact: counted. estimated: counted where that is cheap, otherwise an estimate. none: no total. A request can choose another with "Prefer: count=".',
     },
   }),
   open: {

@@ -14,6 +14,8 @@ export const changeKinds = {
   'order-changed': { breaking: true },
   'limit-lowered': { breaking: true },
   'limit-raised': { breaking: false },
+  'count-less-exact': { breaking: true },
+  'count-more-exact': { breaking: false },
   opened: { breaking: false },
   closed: { breaking: true },
   'precondition-required': { breaking: true },

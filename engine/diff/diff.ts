@@ -11,7 +11,7 @@ import {
   type TypePair,
 } from './change.ts';
 import { match, type Renamed } from '../model/renames.ts';
-import { OPERATIONS } from '../descriptor/descriptor.ts';
+import { COUNT_MODES, OPERATIONS } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 
 /** Changes that only affect requests that create records, or that write them. */
@@ -88,6 +88,12 @@ function compareType(pair: TypePair, report: Report): void {
       after.maxLimit < before.maxLimit ? 'limit-lowered' : 'limit-raised',
       undefined,
       `was ${before.maxLimit}, is ${after.maxLimit}`,
+    );
+  if (after.count !== before.count && before.operations.has('list'))
+    report(
+      COUNT_MODES.indexOf(after.count) > COUNT_MODES.indexOf(before.count) ? 'count-less-exact' : 'count-more-exact',
+      undefined,
+      `X-Total-Count was ${before.count}, is ${after.count}`,
     );
   if (!before.open && after.open) report('opened', undefined, 'unknown keys are now accepted');
   if (before.open && !after.open) report('closed', undefined, 'unknown keys are now rejected');

@@ -1,5 +1,6 @@
 /** What a request is answered with: operations build it, and one writer sends it. */
 import type { IncomingMessage } from 'node:http';
+import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { asNamed, entityTag, isKnown } from './conditions.ts';
 import { JSON_TYPE } from './negotiation.ts';
@@ -48,31 +49,42 @@ export const tagHeader = ({ preconditions }: RecordType, body: string): HeaderMa
 export interface Preferences {
   /** `return=minimal`: a write answers no record. */
   readonly minimal: boolean;
-  /** `count=none`: a list is not counted. */
-  readonly uncounted: boolean;
   /** Headers that say which preferences were followed. */
   readonly applied: HeaderMap;
 }
 
 type PreferHeader = string | readonly string[] | undefined;
 
-const NO_PREFERENCES: Preferences = Object.freeze({ minimal: false, uncounted: false, applied: Object.freeze({}) });
+const NOTHING: HeaderMap = Object.freeze({});
+const NO_PREFERENCES: Preferences = Object.freeze({ minimal: false, applied: NOTHING });
 
-const VALUES: Readonly<Record<string, readonly string[]>> = {
-  return: ['minimal', 'representation'],
-  count: ['none', 'exact'],
-};
+const RETURNS = ['minimal', 'representation'] as const;
 
-const writePreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'return');
-export const listPreferences = (header: PreferHeader): Preferences => preferencesIn(header, 'count');
+function writePreferences(header: PreferHeader): Preferences {
+  const value = preferred(header, 'return', RETURNS);
+  return value === undefined ? NO_PREFERENCES : { minimal: value === 'minimal', applied: applied('return', value) };
+}
+
+/** How a list is counted, and the headers that say so. */
+export interface CountPreference {
+  readonly count: CountMode;
+  readonly applied: HeaderMap;
+}
+
+/** Without a preference the descriptor decides. A client must be able to tell an estimate. */
+export function countPreference(header: PreferHeader, { count }: RecordType): CountPreference {
+  const value = preferred(header, 'count', COUNT_MODES);
+  if (value !== undefined) return { count: value, applied: applied('count', value) };
+  return { count, applied: count === 'estimated' ? applied('count', count) : NOTHING };
+}
+
+const applied = (name: string, value: string): HeaderMap => ({ 'Preference-Applied': `${name}=${value}` });
 
 /** An operation knows one preference, of which the first mention counts; others are for other servers. */
-function preferencesIn(header: PreferHeader, name: string): Preferences {
-  if (header === undefined) return NO_PREFERENCES;
+function preferred<T extends string>(header: PreferHeader, name: string, values: readonly T[]): T | undefined {
+  if (header === undefined) return undefined;
   const value = new Map(String(header).split(',').map(preference).toReversed()).get(name);
-  if (value === undefined || VALUES[name]?.includes(value) !== true) return NO_PREFERENCES;
-  const applied = { 'Preference-Applied': `${name}=${value}` };
-  return { minimal: value === 'minimal', uncounted: value === 'none', applied };
+  return values.find((known) => known === value);
 }
 
 function preference(text: string): readonly [string, string] {

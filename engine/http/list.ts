@@ -2,7 +2,8 @@
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery } from '../query/list-query.ts';
-import { type Answer, listPreferences, type Preferences, readAnswer } from './answer.ts';
+import type { CountMode } from '../descriptor/descriptor.ts';
+import { type Answer, type CountPreference, countPreference, readAnswer } from './answer.ts';
 import { pageHash, pageTag } from './conditions.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat } from './formats.ts';
@@ -24,7 +25,7 @@ const PIECE = 64 * 1024;
 interface ResolvedList {
   readonly query: ListQuery;
   readonly format: ListFormat;
-  readonly preferences: Preferences;
+  readonly counting: CountPreference;
 }
 
 export function list(service: Service): ServeOperation {
@@ -33,7 +34,11 @@ export function list(service: Service): ServeOperation {
     const format = formatOf(mediaType);
     const query = format.query(service.queries.list(target.query), target.query);
     const answer = query.limit === undefined ? wholeAnswer : pageAnswer;
-    return answer(service, exchange, { query, format, preferences: listPreferences(request.headers.prefer) });
+    return answer(service, exchange, {
+      query,
+      format,
+      counting: countPreference(request.headers.prefer, service.type),
+    });
   };
 }
 
@@ -49,13 +54,13 @@ function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList):
   const {
     query,
     format,
-    preferences: { uncounted, applied },
+    counting: { count, applied },
   } = wanted;
-  return andThen(store.page(query, !uncounted, caller), (page) => {
+  return andThen(store.page(query, count, caller), (page) => {
     if (lengthOf(page.records) > LONG_PAGE) return longPageAnswer(service, exchange, wanted, page);
     const body = format.whole(page.records, query.view);
     const links = pageLinks(target.base + path, target.query, query, page);
-    const tag = type.preconditions === 'off' ? undefined : pageTag(body, page.total, links);
+    const tag = type.preconditions === 'off' ? undefined : pageTag(body, taggedTotal(count, page.total), links);
     return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
   });
 }
@@ -64,7 +69,7 @@ function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList):
 async function longPageAnswer(
   { type, path, largeTurn }: Service,
   { request, target }: Exchange,
-  { query, format, preferences: { applied } }: ResolvedList,
+  { query, format, counting: { count, applied } }: ResolvedList,
   page: Page,
 ): Promise<Answer> {
   const links = pageLinks(target.base + path, target.query, query, page);
@@ -74,7 +79,7 @@ async function longPageAnswer(
     if (type.preconditions !== 'off') hash.add(piece);
     pieces.push(piece);
   }
-  const tag = type.preconditions === 'off' ? undefined : hash.tag(page.total, links);
+  const tag = type.preconditions === 'off' ? undefined : hash.tag(taggedTotal(count, page.total), links);
   const headers = { ...contentHeaders(format, page.total), Link: links, ...applied };
   return readAnswer(request, inPieces(pieces), tag, headers);
 }
@@ -87,6 +92,10 @@ async function* inTurns(records: readonly string[], turn: Turns): AsyncGenerator
   }
 }
 
+/** An estimate differs from one request to the next: the page is still the same. */
+const taggedTotal = (count: CountMode, total: number | undefined): number | undefined =>
+  count === 'estimated' ? undefined : total;
+
 const lengthOf = (records: readonly string[]): number => records.reduce((sum, { length }) => sum + length, 0);
 
 async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
@@ -96,14 +105,14 @@ async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
 async function wholeAnswer(
   { type, store }: Service,
   { request, caller }: Exchange,
-  { query, format, preferences: { uncounted, applied } }: ResolvedList,
+  { query, format, counting: { count, applied } }: ResolvedList,
 ): Promise<Answer> {
   caller.take(STREAM_BYTES);
-  const { total, records } = await store.stream(query, !uncounted, caller);
+  const { total, records } = await store.stream(query, count, caller);
   const body = await gather(format.pieces(drawing(records, caller), query.view));
   const headers = { ...contentHeaders(format, total), ...applied };
   if (typeof body !== 'string') return { status: 200, headers, body };
-  const tag = type.preconditions === 'off' ? undefined : pageTag(body, total, '');
+  const tag = type.preconditions === 'off' ? undefined : pageTag(body, taggedTotal(count, total), '');
   return readAnswer(request, body, tag, headers);
 }
 

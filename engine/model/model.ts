@@ -1,5 +1,5 @@
 /** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
-import type { Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
+import type { CountMode, Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
 import type { FieldType, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -114,6 +114,8 @@ export interface RecordType {
   readonly order: readonly OrderTerm[];
   readonly indexes: readonly Index[];
   readonly maxLimit: number;
+  /** How totals of lists are found out, unless a request prefers another way. */
+  readonly count: CountMode;
   /** Whether unknown keys are accepted and stored. */
   readonly open: boolean;
   /** Always has at least the default one; a type without variants has one, named ''. */

@@ -55,6 +55,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     order: resolveOrder(descriptor.order ?? [], fields),
     indexes: [],
     maxLimit: descriptor.list?.maxLimit ?? DEFAULT_MAX_LIMIT,
+    count: descriptor.list?.count ?? 'exact',
     open: descriptor.open ?? false,
     variants,
     defaultVariant: must(variants.get(descriptor.variants?.default ?? ''), 'default variant'),

@@ -60,10 +60,11 @@ export const SHARED_PARAMETERS = {
       maxLength: 128,
     },
   ),
-  'Prefer-Count': headerParameter('Prefer', '`count=none` omits X-Total-Count, which saves counting.', {
-    type: 'string',
-    examples: ['count=none'],
-  }),
+  'Prefer-Count': headerParameter(
+    'Prefer',
+    'How X-Total-Count is found out: `count=exact` counts, `count=estimated` may estimate where counting is expensive, and `count=none` omits it.',
+    { type: 'string', examples: ['count=none', 'count=estimated', 'count=exact'] },
+  ),
   'Prefer-Return': headerParameter('Prefer', '`return=minimal` returns 204 without the record.', {
     type: 'string',
     examples: ['return=minimal'],
@@ -235,7 +236,8 @@ export const HEADERS = {
   ETag: text('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
   Location: always(text('The path of the new record.', '/api/things/1')),
   'X-Total-Count': {
-    description: 'The number of records that match the filters on all pages; absent after Prefer: count=none.',
+    description:
+      'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',
     schema: { type: 'integer', minimum: 0, examples: [42] },
   },
   Link: text(

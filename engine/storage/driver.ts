@@ -26,14 +26,38 @@ export interface Reader {
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
   /** What a statement counts. The driver may remember it until something is written. */
   count(statement: Statement, values: Values): Awaitable<number>;
-  /**
-   * The texts in the first column of every row. They draw from the caller's budget. Throws if they have more than `most`
-   * bytes, not counting the longest text.
-   */
-  page(statement: Statement, values: Values, caller: Caller, most?: number): Awaitable<readonly string[]>;
+  /** Throws if the page is too long, or NeedsSnapshot. */
+  page(wanted: PageRequest, caller: Caller): Awaitable<PageRows>;
   /** The first column of every row. */
   column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
 }
+
+export interface PageRequest {
+  /** Its rows have one column, the text of a record. */
+  readonly statement: Statement;
+  readonly values: Values;
+  /** Bytes that the texts may have, not counting the longest. They draw from the caller's budget. */
+  readonly most: number;
+  /** Whether the texts are short whatever they hold: then neither is checked. */
+  readonly isShort: boolean;
+  /** Present if the driver should count along: the statement of the total, and the rows that were asked for. */
+  readonly count?: { readonly statement: Statement; readonly values: Values; readonly range: PageRange } | undefined;
+}
+
+export interface PageRange {
+  readonly limit: number;
+  /** undefined behind a cursor. */
+  readonly offset: number | undefined;
+}
+
+interface PageRows {
+  readonly texts: readonly string[];
+  /** What the driver counted in the same statement, if it does that and the texts do not tell. */
+  readonly counted?: number | undefined;
+}
+
+/** One statement is not enough for this list: it must be read again, in a transaction. */
+export class NeedsSnapshot extends Error {}
 
 export interface Writer extends Reader {
   /** Returns how many rows changed, and the identifier of an inserted row. */
@@ -95,10 +119,13 @@ export interface SetWork {
  */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
-  /** Runs the work on one snapshot. Like every method with a caller, it throws CallerGone once that caller has left. */
-  read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
+  /**
+   * Runs the work on one snapshot. Like every method with a caller, it throws CallerGone once that caller has left.
+   * `single`: each statement of the work may have a snapshot of its own.
+   */
+  read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** The same for work that may read many rows: few run at a time, so that single records are still served. */
-  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
+  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** The greatest length, in bytes, of a page that `read` may read; a longer one needs `scan`. */
   readonly pageAtOnce: number;
   /** Whether a list needs `scan`. */
@@ -139,6 +166,21 @@ export interface DriverOptions {
 /** For commands: they may take as long as they need. */
 export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
+interface EstimateParts {
+  readonly table: string;
+  /** In the table, and of the rows that are selected. */
+  readonly identifier: string;
+  readonly rowIdentifier: string;
+  /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
+  readonly select: (columns: string, from?: string, where?: string) => string;
+}
+
+export interface Estimate {
+  readonly rows: number;
+  /** Counting costs next to nothing. */
+  readonly isCheap: boolean;
+}
+
 /** The parts of one database's SQL that Knex does not cover. */
 export interface Dialect {
   readonly name: DialectName;
@@ -168,6 +210,12 @@ export interface Dialect {
   readonly keyPath: (key: string) => string;
   /** JSON text of a value that may be null. */
   readonly nullable: (json: string) => string;
+  /** About how many records a SELECT finds, by one statement that reads few rows whatever it finds. */
+  readonly estimate: {
+    readonly sql: (parts: EstimateParts) => string;
+    /** What the row of that statement says. */
+    readonly read: (row: Row) => Estimate;
+  };
   /** What follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
   /** Whether the columns of rows that an offset skips are not computed. */

@@ -20,8 +20,7 @@ export function endingWriter(inner: Writer): EndingWriter {
       all: during(inner.all),
       value: during(inner.value),
       count: during(inner.count),
-      page: (statement, values, caller, most) =>
-        during(() => inner.page(statement, values, caller, most))(statement, values),
+      page: (wanted, caller) => during(() => inner.page(wanted, caller))(wanted.statement, wanted.values),
       column: during(inner.column),
       run: during(inner.run),
     },

@@ -22,7 +22,15 @@ import {
   readAppliedModel,
 } from './migrate/applied.ts';
 import { unavailable } from './unavailable.ts';
-import { ConstraintError, type Driver, type Reader, type Snapshot, type Statement, type Writer } from './driver.ts';
+import {
+  ConstraintError,
+  type Driver,
+  NeedsSnapshot,
+  type Reader,
+  type Snapshot,
+  type Statement,
+  type Writer,
+} from './driver.ts';
 
 interface FittingDriver extends Driver {
   /** From now on, the tables are compared with this model. */
@@ -34,7 +42,7 @@ interface FittingDriver extends Driver {
 /** Called when tables stop, or start again, to fit this service. */
 export type OnFit = (unfit: readonly string[]) => void;
 
-const EXPECTED = [Problem, ConstraintError, CallerGone];
+const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot];
 const LOOK_MS = 1000;
 
 export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): FittingDriver {
@@ -91,7 +99,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     all: gate(reader.all),
     value: gate(reader.value),
     count: gate(reader.count),
-    page: gate(reader.page),
+    page: (wanted, caller) => gate(() => reader.page(wanted, caller))(wanted.statement),
     column: gate(reader.column),
   });
   // As long as all tables fit, there is no wrapper.
@@ -179,12 +187,21 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     all: alone(driver.all),
     value: alone(driver.value),
     count: alone(driver.count),
-    page: alone(driver.page),
+    page: (wanted, caller) => alone(() => driver.page(wanted, caller))(wanted.statement),
     column: alone(driver.column),
-    read: (work, caller) =>
-      explained(() => driver.read((reader) => andThen(checkTurn(), () => work(usable(reader, gatedReader))), caller)),
-    scan: (work, caller) =>
-      explained(() => driver.scan((reader) => andThen(check(reader), () => work(usable(reader, gatedReader))), caller)),
+    read: (work, caller, single) =>
+      explained(() =>
+        driver.read((reader) => andThen(checkTurn(), () => work(usable(reader, gatedReader))), caller, single),
+      ),
+    // A scan on SQLite runs in another process, with a snapshot of its own.
+    scan: (work, caller, single) =>
+      explained(() =>
+        driver.scan(
+          (reader) => andThen(inEachSnapshot ? check(reader) : undefined, () => work(usable(reader, gatedReader))),
+          caller,
+          single,
+        ),
+      ),
     isHeavy: (list) => {
       // Where a query plan decides, the database answers synchronously.
       void checkTurn();

@@ -72,12 +72,12 @@ function limitStreams(store: Store, most: number): Store {
       open -= 1;
     }
   }
-  const stream: Store['stream'] = async (query, counted, caller): Promise<Stream> => {
+  const stream: Store['stream'] = async (query, count, caller): Promise<Stream> => {
     // Before it is opened: a list that is never read is never closed.
     if (open >= most) throw unavailable('streaming');
     open += 1;
     try {
-      const { total, records } = await store.stream(query, counted, caller);
+      const { total, records } = await store.stream(query, count, caller);
       return { total, records: untilTheirEnd(records) };
     } catch (error) {
       open -= 1;

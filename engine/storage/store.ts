@@ -1,5 +1,6 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../caller.ts';
+import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -10,7 +11,7 @@ import type { Awaitable } from './driver.ts';
 export interface Page {
   /** The records as JSON text. */
   readonly records: readonly string[];
-  /** How many records match the filters, on all pages; undefined if it was not asked for. */
+  /** How many records match the filters, on all pages, or about how many; undefined if it was not asked for. */
   readonly total: number | undefined;
   /** The order values of the first and the last record; undefined on an empty page. */
   readonly first: readonly JsonValue[] | undefined;
@@ -82,10 +83,10 @@ export interface KeptAnswer {
 export interface Store {
   /** The record as JSON text; undefined if there is none. */
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
-  /** A page: `query.limit` is given. Without `counted`, there is no total. */
-  page(query: ListQuery, counted: boolean, caller?: Caller): Awaitable<Page>;
+  /** A page: `query.limit` is given. */
+  page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
   /** The whole list from `query.offset` on: `query.limit` is not given. */
-  stream(query: ListQuery, counted: boolean, caller?: Caller): Awaitable<Stream>;
+  stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: CreateRequest): Promise<Written>;

@@ -10,9 +10,9 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
   return {
     ...driver,
     ...timedReads(driver, onStatement),
-    read: (work, caller) =>
-      driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement))), caller),
-    scan: (work, caller) => driver.scan((reader) => work(timedReads(reader, onStatement)), caller),
+    read: (work, caller, single) =>
+      driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement))), caller, single),
+    scan: (work, caller, single) => driver.scan((reader) => work(timedReads(reader, onStatement)), caller, single),
     write: (work, caller) =>
       driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement))), caller),
     snapshot: (caller, heavy) =>
@@ -46,8 +46,7 @@ const timedReads = (reader: Reader, onStatement: OnStatement): Reader => ({
   all: timed((statement, values) => reader.all(statement, values), onStatement),
   value: timed((statement, values) => reader.value(statement, values), onStatement),
   column: timed((statement, values) => reader.column(statement, values), onStatement),
-  page: (statement, values, caller, most) =>
-    timed(() => reader.page(statement, values, caller, most), onStatement)(statement, values),
+  page: (wanted, caller) => timed(() => reader.page(wanted, caller), onStatement)(wanted.statement, wanted.values),
   count: timed((statement, values) => reader.count(statement, values), onStatement),
 });
 

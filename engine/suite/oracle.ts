@@ -1,4 +1,5 @@
 /** The oracle: a service in memory that says what the real one must answer to a request, whatever it is. */
+import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
@@ -127,19 +128,23 @@ function getList(setting: CallSetting): Expectation {
   const { type, list = {}, view = {}, links } = call;
   const { rows, total } = listed(world, type, list);
   const body = representAll(world, type, rows, view);
-  const uncounted = header(call, 'prefer') === 'count=none';
+  const preferredCount = COUNT_MODES.find((mode) => header(call, 'prefer') === `count=${mode}`);
+  const count = preferredCount ?? type.count;
+  // An estimate is told, whoever asked for it.
+  const isTold = preferredCount !== undefined || count === 'estimated';
   const media = mediaType(call);
   // What else is in the database is not known: only a list of named records has a known total.
   const known = world.alone || list.filters?.some(({ operator, ids }) => operator === 'in' && ids !== undefined);
+  const totals = { exact: known ? String(total) : '{total}', estimated: '{*}', none: null };
   const headers = {
     'content-type': media === CSV ? `${CSV}; charset=utf-8; header=present` : media,
-    ...(uncounted ? { 'x-total-count': null, 'preference-applied': 'count=none' } : {}),
-    ...(uncounted ? {} : { 'x-total-count': known ? String(total) : '{total}' }),
+    ...(isTold ? { 'preference-applied': `count=${count}` } : {}),
+    'x-total-count': totals[count],
   };
   const shown = known || list.limit === 0 ? { body: bodyAs(media, type, body) } : {};
   const page = list.limit === undefined ? {} : { links: links ?? { first: '*' } };
   if (list.limit === undefined) return { status: 200, headers, ...shown, ...(links ? { links } : {}) };
-  return withTag(setting, tagged(call, body, total), headers, { ...page, ...shown });
+  return withTag(setting, tagged(call, body, count === 'exact' ? total : undefined), headers, { ...page, ...shown });
 }
 
 function bodyAs(media: string, type: RecordType, records: readonly JsonObject[]): JsonValue {

@@ -17,6 +17,7 @@ const both = [
   'migration/random.slow',
   'migration/safety.slow',
   'model-based.slow',
+  'query/counts',
   'query/like',
   'query/paging',
   'storage/idempotency-table',

@@ -65,7 +65,10 @@ onServer('a page', () => {
     const driver = await openPostgres(database.url);
     const sql = `select case when i > 40 then (1 / (i - i))::text else repeat('x', 1000) end from generate_series(1, 100) i limit ? offset ?`;
     const read = (most: number) =>
-      driver.read(async (reader) => (await reader.page({ sql }, [100, 0], PATIENT, most)).length, PATIENT);
+      driver.read(
+        (reader) => reader.page({ statement: { sql }, values: [100, 0], most, isShort: false }, PATIENT),
+        PATIENT,
+      );
     await expect(read(20_000)).rejects.toThrow('The page has more than 20000 bytes');
     await expect(read(200_000)).rejects.toThrow('division by zero');
     await driver.close();

@@ -123,7 +123,7 @@ describe('a page of 21,000 records', () => {
   ])('%s is read %s', async (search, where) => {
     ran = [];
     const query = queriesOf('Book').list(search);
-    const page = await reads.page(query, true);
+    const page = await reads.page(query, 'exact');
     expect(ran[0]).toBe(where);
     expect(page.records).toHaveLength(20);
     expect(page.total).toBe(await counted(search));
@@ -146,16 +146,16 @@ describe('a page of 21,000 records', () => {
 
   it('with a filter that an index answers is read here once it was counted', async () => {
     const query = queriesOf('Book').list(`_cnd[genre]=genre 8&${LIMIT}`);
-    await reads.page(query, true);
+    await reads.page(query, 'exact');
     ran = [];
-    const { total } = await reads.page(query, true);
+    const { total } = await reads.page(query, 'exact');
     expect(ran).toEqual(['here']);
     expect(total).toBe(BOOKS / 50);
   });
 
   it('without a count is read here where an index answers it', async () => {
     ran = [];
-    await reads.page(queriesOf('Book').list(`_cnd[genre]=genre 9&${LIMIT}`), false);
+    await reads.page(queriesOf('Book').list(`_cnd[genre]=genre 9&${LIMIT}`), 'none');
     expect(ran).toEqual(['here']);
   });
 });
@@ -169,8 +169,9 @@ describe('a filter by text', () => {
   ])('%s is read where it holds nobody up', async (_, type, limit, where) => {
     ran = [];
     const query = queriesOf(type).list(`_cnd[text][like]=*z*${limit}`);
-    if (limit === '') for await (const some of (await reads.stream(query, false)).records) expect(some).toBe(undefined);
-    else await reads.page(query, false);
+    if (limit === '')
+      for await (const some of (await reads.stream(query, 'none')).records) expect(some).toBe(undefined);
+    else await reads.page(query, 'none');
     expect(ran[0]).toBe(where);
   });
 });
@@ -178,7 +179,7 @@ describe('a filter by text', () => {
 describe('what is bounded by neither rows nor limit', () => {
   const whereOf = async (type: string, search: string): Promise<unknown> => {
     ran = [];
-    await reads.page(queriesOf(type).list(search), false);
+    await reads.page(queriesOf(type).list(search), 'none');
     return ran.find((where) => where === 'here' || where === 'apart');
   };
 
@@ -207,7 +208,7 @@ describe('what is bounded by neither rows nor limit', () => {
   it.each(['asc', 'desc'])('a page behind a cursor begins there, or is read apart: %s', async (direction) => {
     const order = `_cnd[orderBy][0]=code&_cnd[orderBy][1]=${direction}&fields=code`;
     const query = queriesOf('Volume').list(`${order}&${LIMIT}`);
-    const { last } = await reads.page(query, false);
+    const { last } = await reads.page(query, 'none');
     const plan = await planBehind(order, last ?? []);
     expect([plan, await whereBehind(order, last ?? [])]).toEqual(
       plan === 'SEARCH' ? ['SEARCH', 'here'] : ['SCAN', 'apart'],
@@ -221,7 +222,7 @@ describe('what is bounded by neither rows nor limit', () => {
 
   async function whereBehind(search: string, values: readonly unknown[]): Promise<unknown> {
     ran = [];
-    await reads.page(behind(search, values), false);
+    await reads.page(behind(search, values), 'none');
     return ran[0];
   }
 
@@ -243,7 +244,7 @@ describe('a whole list', () => {
     ['Book', BOOKS, 'shared'],
   ])('of %s, %i records, is read %s', async (type, count, where) => {
     ran = [];
-    const { total, records } = await reads.stream(queriesOf(type).list(''), true);
+    const { total, records } = await reads.stream(queriesOf(type).list(''), 'exact');
     const found: { id: number }[] = [];
     for await (const some of records) found.push(...some.map((text) => JSON.parse(text) as { id: number }));
     expect(ran[0]).toBe(where);
@@ -255,7 +256,7 @@ describe('a whole list', () => {
     const places: unknown[] = [];
     for (let round = 0; round < 2; round += 1) {
       ran = [];
-      const { records } = await reads.stream(queriesOf('Letter').list(''), false);
+      const { records } = await reads.stream(queriesOf('Letter').list(''), 'none');
       let length = 0;
       for await (const some of records) length += some.join('').length;
       places.push(ran[0], length > 1_600_000);
@@ -267,7 +268,7 @@ describe('a whole list', () => {
     const totals: unknown[] = [];
     for (const sql of ["insert into books (title) values ('another')", "delete from books where title = 'another'"]) {
       outside(sql);
-      const { total, records } = await reads.stream(queriesOf('Book').list(''), true);
+      const { total, records } = await reads.stream(queriesOf('Book').list(''), 'exact');
       totals.push(total);
       for await (const some of records) if (some.length > 0) break;
     }
@@ -276,7 +277,7 @@ describe('a whole list', () => {
 
   it('that nobody reads to its end leaves nothing behind', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { records } = await reads.stream(queriesOf('Book').list(''), false);
+      const { records } = await reads.stream(queriesOf('Book').list(''), 'none');
       for await (const some of records) if (some.length > 0) break;
     }
     await new Promise((resolve) => setImmediate(resolve));
@@ -295,7 +296,7 @@ describe('a whole list', () => {
 
 describe('totals', () => {
   const total = async (search = LIMIT): Promise<number | undefined> =>
-    (await reads.page(queriesOf('Note').list(search), true)).total;
+    (await reads.page(queriesOf('Note').list(search), 'exact')).total;
   const INSERT = { sql: 'insert into notes (text) values (?)' };
 
   it('are right after a write of this process, and of another', async () => {
@@ -326,7 +327,7 @@ it('reads in every turn do not keep the log from being used again', async () => 
   const text = 'x'.repeat(2000);
   for (let round = 0; round < 300; round += 1) {
     const writes = Array.from({ length: 10 }, () => driver.write((writer) => writer.run(insert, [text])));
-    await reads.page(queriesOf('Note').list(LIMIT), true);
+    await reads.page(queriesOf('Note').list(LIMIT), 'exact');
     await Promise.all(writes);
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -48,6 +48,12 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
+/** The same with values that come after this many others. */
+export const numberedBehind = (count: number, sql: string): string =>
+  numbered(sql).replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g, (piece, number?: string) =>
+    number === undefined ? piece : `$${Number(number) + count}`,
+  );
+
 interface Leased {
   readonly client: PoolClient;
   /** The statements that this connection knows; undefined if statements have no names. */

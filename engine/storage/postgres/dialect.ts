@@ -1,7 +1,7 @@
 /** PostgreSQL's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect, Estimate } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
 
@@ -70,6 +70,14 @@ function dropForeignKeys(tables: readonly string[]): string {
 
 const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys') <> '' then execute current_setting('records.foreign_keys'); end if; end $$`;
 
+/** In the planner's unit: what it takes to count some ten thousand rows. */
+const CHEAP = 1000;
+
+function readPlan(json: string): Estimate {
+  const [{ Plan }] = JSON.parse(json) as readonly [{ readonly Plan: Readonly<Record<string, unknown>> }];
+  return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP };
+}
+
 /** Null comes before every value, as in SQLite: PostgreSQL puts it last, unless it is told so. */
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
@@ -95,6 +103,11 @@ export const postgresDialect: Dialect = {
   keyJson: (column, key) => `(${keyOf(column, key)})::text`,
   isEmpty: (json) => `${json}::text = '{}'`,
   keyPath: literal,
+  // Of the planner, which knows the size of the table now, and from ANALYZE what is in it.
+  estimate: {
+    sql: ({ select }) => `explain (format json) ${select('1')}`,
+    read: ([plan]) => readPlan(String(plan)),
+  },
   limit: 'limit ? offset ?',
   skipsUnbuilt: false,
   unlimited: null,

@@ -48,11 +48,11 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   return {
     dialect: postgresDialect,
     ...alone(connections),
-    read: (work, caller) => readIn(connections, work, caller),
-    scan: async (work, caller) => {
+    read: (work, caller, single) => readIn(connections, work, caller, single && place.prepared),
+    scan: async (work, caller, single) => {
       const leave = await searches.take(caller);
       try {
-        return await readIn(connections, work, caller);
+        return await readIn(connections, work, caller, single && place.prepared);
       } finally {
         leave();
       }

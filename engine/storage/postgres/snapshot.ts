@@ -4,7 +4,8 @@ import type { Snapshot, Statement, Values } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
-import { READ_ONLY, readerOf, taken } from './transaction.ts';
+import { readerOf } from './reader.ts';
+import { READ_ONLY, taken } from './transaction.ts';
 
 /** Rows that are fetched together: few, until it is known how long they are. */
 const FIRST_ROWS = 4;

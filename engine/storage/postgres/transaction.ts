@@ -1,22 +1,12 @@
 /** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import {
-  type Awaitable,
-  ConstraintError,
-  Overtaken,
-  type Reader,
-  type Statement,
-  type Values,
-  type Writer,
-} from '../driver.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
-import { pageTooLong } from '../../problem.ts';
-import { SHORT_PAGE, weighed } from '../lengths.ts';
-import type { Answered, PostgresConnection } from './connection.ts';
+import { type Awaitable, ConstraintError, Overtaken, type Reader, type Writer } from '../driver.ts';
+import type { PostgresConnection } from './connection.ts';
 import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
 import { outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
+import { readerOf, type RunQuery } from './reader.ts';
 import { lateStatement } from '../ending-writer.ts';
 
 /** Each conflict means that another transaction succeeded: many may have to wait for one row. */
@@ -28,63 +18,6 @@ export const READ_ONLY = 'begin isolation level repeatable read read only';
 
 /** A constraint broke without a savepoint: the transaction is repeated with savepoints, so that it can look for the cause. */
 class NeedsSavepoints extends Error {}
-
-/** JSON texts never contain this character. */
-const TOO_LONG = '\u0002';
-const guards = new WeakMap<Statement, Statement>();
-
-/**
- * The same, or how many bytes it has instead, altogether and without the longest text. It takes one more value: how many it
- * may have. Records beyond that are not put together.
- */
-function guarded(statement: Statement, { length }: Values): Statement {
-  const known = guards.get(statement);
-  if (known) return known;
-  const figures = (total: string, longest: string): string =>
-    `concat('${TOO_LONG}', ${total}, ' ', ${total} - ${longest})`;
-  const whole = (column: string): string => `(select max(${column}) from running)`;
-  const guard = {
-    sql: [
-      `with page(text) as materialized (${statement.sql}),`,
-      'running as materialized (select sum(octet_length(text)) over sofar as total, max(octet_length(text)) over sofar as longest',
-      'from page window sofar as (rows unbounded preceding)),',
-      `beyond as materialized (select total, longest from running where total - longest > $${length + 1} limit 1)`,
-      `select ${figures('total', 'longest')} from beyond union all`,
-      `select case when ${whole('total')} > ${SHORT_PAGE} then ${figures(whole('total'), whole('longest'))} else text end`,
-      'from page where not exists (select from beyond)',
-    ].join(' '),
-  };
-  guards.set(statement, guard);
-  return guard;
-}
-
-const tooLongIn = (first: SqlValue | undefined): readonly number[] =>
-  typeof first === 'string' && first.startsWith(TOO_LONG) ? first.slice(1).split(' ').map(Number) : [];
-
-type RunQuery = (statement: Statement, values: Values) => Promise<Answered>;
-
-export function readerOf(ask: RunQuery): Reader {
-  return {
-    get: async (statement, values) => (await ask(statement, values)).rows[0],
-    all: async (statement, values) => (await ask(statement, values)).rows,
-    value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
-    page: async (statement, values, caller, most = caller.most) => {
-      const { rows } = await ask(guarded(statement, values), [...values, Math.min(most, Number.MAX_SAFE_INTEGER)]);
-      const [total = 0, beyond = 0] = tooLongIn(rows[0]?.[0]);
-      if (beyond > most) throw pageTooLong(most);
-      // Drawn before it is read, for the copy in the answer as well.
-      if (total > 0) caller.take(total);
-      const texts = total > 0 ? (await ask(statement, values)).rows : rows;
-      return weighed(
-        texts.map(([text]) => String(text)),
-        caller,
-        most,
-      );
-    },
-    count: async (statement, values) => Number((await ask(statement, values)).rows[0]?.[0]),
-    column: async (statement, values) => (await ask(statement, values)).rows.map(([value = null]) => value),
-  };
-}
 
 /** An error of the database as it came; the work's own errors stay as they are. */
 class DatabaseError extends Error {
@@ -141,12 +74,14 @@ function fail(error: unknown): never {
   throw new DatabaseError(error);
 }
 
-/** Runs the work on one snapshot. It only reads, so it can be repeated. */
+/** Runs the work on one snapshot, or each statement on one of its own. It only reads, so it can be repeated. */
 export function readIn<T>(
   connections: Connections,
   work: (reader: Reader) => Awaitable<T>,
   caller: Caller,
+  single = false,
 ): Promise<T> {
+  if (single) return repeating((connection) => statementByStatement(connection, work), connections, caller);
   const begin = connections.opening(READ_ONLY);
   return repeating(
     (connection) => inTransaction(connection, begin, (leased) => readerOf(leased.query), work, endRead),
@@ -185,6 +120,18 @@ export function alone(connections: Connections): Reader {
   return readerOf((statement, values) =>
     repeating((connection) => connection.query(statement, values).catch(fail), connections, PATIENT),
   );
+}
+
+async function statementByStatement<T>(
+  connection: PostgresConnection,
+  work: (reader: Reader) => Awaitable<T>,
+): Promise<T> {
+  const leased = lease(connection);
+  try {
+    return await work(readerOf(leased.connection.query, true));
+  } finally {
+    await leased.end().catch(() => undefined);
+  }
 }
 
 /** A COMMIT got no answer: nobody knows how it ended, so it is not repeated. */

@@ -1,6 +1,7 @@
 /** How much work a list is for the database. Drivers decide by it where the list runs. */
 import { numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { Filter, ListQuery, View } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import { memoized } from '../../memo.ts';
@@ -20,7 +21,7 @@ export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
 interface WorkOf {
   /** `identifiers` selects the identifiers of the records that are answered. */
   shape(query: ListQuery, identifiers: Statement): ShapeWork;
-  list(query: ListQuery, bound: BoundList, counted: boolean): ListWork;
+  list(query: ListQuery, bound: BoundList, count: CountMode): ListWork;
   /** The tables that a view joins, if it shows more than one level. */
   deep(view: View): readonly Statement[];
 }
@@ -72,7 +73,7 @@ export function createWorkOf(dialect: Dialect): WorkOf {
       isIndexed: servedByIndex(query) && filteredByIndex(query),
       sets: query.view.relations.flatMap(({ relation }) => (relation.toMany ? setOf(relation, sql) : [])),
     }),
-    list: ({ view: { type }, filters, limit, offset, cursor }, { list, values, filterValues }, counted) => ({
+    list: ({ view: { type }, filters, limit, offset, cursor }, { list, values, filterValues }, count) => ({
       newest: newestOf(type),
       rows: limit === undefined ? list.stream : list.page,
       values: [...values, limit ?? unlimited, offset],
@@ -85,7 +86,7 @@ export function createWorkOf(dialect: Dialect): WorkOf {
       isIndexed: list.isIndexed,
       sets: list.sets,
       deep: list.deep,
-      counted: counted ? { statement: list.count, values: filterValues } : undefined,
+      counted: count === 'exact' ? { statement: list.count, values: filterValues } : undefined,
     }),
   };
 }

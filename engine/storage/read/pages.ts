@@ -4,15 +4,31 @@ import type { Caller } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ListQuery } from '../../query/list-query.ts';
-import type { Driver, ListWork, Reader, Snapshot } from '../driver.ts';
+import type { CountMode } from '../../descriptor/descriptor.ts';
+import {
+  type Driver,
+  type Estimate,
+  type ListWork,
+  NeedsSnapshot,
+  type PageRange,
+  type Reader,
+  type Row,
+  type Snapshot,
+} from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
-import type { CompiledList } from './lists.ts';
+import { type CompiledList, identifierOf } from './lists.ts';
 import type { ShapeWork } from './list-work.ts';
 import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
 import type { RecordType } from '../../model/model.ts';
 import { isPageTooLong } from '../../problem.ts';
 
-export type LimitedList = CompiledList & ShapeWork & { readonly weigh: Weigh; readonly limit: DeepLimit | undefined };
+export type LimitedList = CompiledList &
+  ShapeWork & {
+    readonly weigh: Weigh;
+    readonly limit: DeepLimit | undefined;
+    /** What the database's row of `estimate` says. */
+    readonly readEstimate: (row: Row) => Estimate;
+  };
 
 /** A list with the values of one query. */
 export interface BoundList {
@@ -21,40 +37,84 @@ export interface BoundList {
   readonly filterValues: readonly SqlValue[];
   /** Whether its page is short in any case: then its length is not checked. */
   readonly isShort: boolean;
+  /** Whether one statement reads the page, as long as nothing in it is too long. */
+  readonly isSingle: boolean;
 }
 
 export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
   reader.count(list.count, filterValues);
 
+/** Whether `readPage` asks for nothing but the rows of the page. */
+export const isSingle = ({ cursor }: ListQuery, { limit, orderValuesIn }: LimitedList): boolean =>
+  limit === undefined && orderValuesIn !== undefined && cursor?.direction !== 'before';
+
+/** The total of a list that begins on this page and ends on it. */
+function toldBy({ limit, offset }: PageRange, rows: number): number | undefined {
+  return offset === undefined || rows > limit || (rows === 0 && offset > 0) ? undefined : offset + rows;
+}
+
+function estimateTotal(reader: Reader, bound: BoundList): Awaitable<number> {
+  const { list, filterValues } = bound;
+  return andThen(reader.get(list.estimate, filterValues), (row = []) => {
+    const { rows, isCheap } = list.readEstimate(row);
+    return isCheap ? readTotal(reader, bound) : rows;
+  });
+}
+
 interface PageWanted {
-  readonly counted: boolean;
+  readonly count: CountMode;
   readonly caller: Caller;
   /** Bytes that it may have. */
   readonly most: number;
+  /** Whether each statement may have a snapshot of its own. */
+  readonly single: boolean;
 }
 
 export function readPage(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  { counted, caller, most }: PageWanted,
+  { count, caller, most, single }: PageWanted,
 ): Awaitable<Page> {
-  const { limit = 0, offset } = query;
-  const { list, values } = bound;
+  const { limit = 0, offset, cursor } = query;
+  const { list, values, filterValues, isShort } = bound;
+  const range = { limit, offset: cursor ? undefined : offset };
   const checked = list.limit?.(reader, query.view, [...values, limit, offset]);
   // One record more than asked for tells whether there is a next page.
-  const rows = andThen(checked, () => {
-    const wanted = [...values, limit + 1, offset];
-    return bound.isShort ? reader.column(list.page, wanted) : reader.page(list.page, wanted, caller, most);
+  const page = andThen(checked, () =>
+    reader.page(
+      {
+        statement: list.page,
+        values: [...values, limit + 1, offset],
+        most,
+        isShort,
+        count: count === 'exact' ? { statement: list.count, values: filterValues, range } : undefined,
+      },
+      caller,
+    ),
+  );
+  return andThen(page, ({ texts, counted }) => {
+    // What is wrong with it is looked up in the same snapshot.
+    if (single && markedAmong(texts) !== undefined) throw new NeedsSnapshot();
+    const total = count === 'none' ? undefined : (toldBy(range, texts.length) ?? counted ?? count);
+    return describe(reader, query, bound, total, texts);
   });
-  return andThen(rows, (records) => describe(reader, query, bound, counted, records as readonly string[]));
+}
+
+/** A total that is known, or how it is found out. */
+type TotalWanted = number | Exclude<CountMode, 'none'> | undefined;
+
+function totalOf(reader: Reader, bound: BoundList, wanted: TotalWanted, least: number): Awaitable<number | undefined> {
+  if (wanted === 'exact') return readTotal(reader, bound);
+  if (wanted !== 'estimated') return wanted;
+  return andThen(estimateTotal(reader, bound), (rows) => Math.max(rows, least));
 }
 
 function describe(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  counted: boolean,
+  wanted: TotalWanted,
   rows: readonly string[],
 ): Awaitable<Page> {
   const { limit = 0, offset, cursor } = query;
@@ -66,7 +126,7 @@ function describe(
   const records = backwards ? shown.toReversed() : shown;
   const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
   const parts = together<[number | undefined, OrderValues, OrderValues, boolean]>([
-    counted ? readTotal(reader, bound) : undefined,
+    totalOf(reader, bound, wanted, (rows.length > 0 ? offset : 0) + rows.length),
     hasPrevious ? orderValues(reader, query, bound, records, 0) : undefined,
     backwards || more ? orderValues(reader, query, bound, records, -1) : undefined,
     backwards ? isAnythingBehind(reader, query, bound) : more,
@@ -97,15 +157,13 @@ function orderValues(
   const record = records.at(place);
   if (record === undefined) return undefined;
   const { list } = bound;
+  if (list.orderValuesIn) return list.orderValuesIn(record);
   const identifier = query.view.type.identifier.inRecord
     ? identifierOf(record)
     : hiddenIdentifier(reader, query, bound, place);
   const row = andThen(identifier, (found) => reader.get(list.boundary, [found]));
   return andThen(row, (values) => values && list.decodeBoundary(values));
 }
-
-/** The first key of a record is its identifier; a column for it would cost a fifth more for each row. */
-const identifierOf = (record: string): number => Number.parseInt(record.slice(record.indexOf(':') + 1), 10);
 
 function hiddenIdentifier(
   reader: Reader,
@@ -131,15 +189,14 @@ export async function readWhole(
   query: ListQuery,
   bound: BoundList,
   work: ListWork,
-  caller: Caller,
+  { count, caller }: Pick<PageWanted, 'count' | 'caller'>,
 ): Promise<Stream> {
   const { type } = query.view;
   const { values } = work;
-  const counted = work.counted !== undefined;
   const heavy = driver.isHeavy(work);
   if (!heavy && !long.has(type) && (await driver.isSmall(work.newest))) {
     try {
-      return await driver.read((reader) => readAtOnce(reader, query, bound, work, caller), caller);
+      return await driver.read((reader) => readAtOnce(reader, query, bound, work, { count, caller }), caller);
     } catch (error) {
       if (!isPageTooLong(error)) throw error;
       long.add(type);
@@ -147,7 +204,7 @@ export async function readWhole(
   }
   const snapshot = await driver.snapshot(caller, heavy);
   try {
-    const total = counted ? await readTotal(snapshot, bound) : undefined;
+    const total = await totalOf(snapshot, bound, count === 'none' ? undefined : count, 0);
     await bound.list.limit?.(snapshot, query.view, values);
     return { total, records: allOf(snapshot, query, bound, values) };
   } catch (error) {
@@ -160,16 +217,20 @@ function readAtOnce(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  { values, counted }: ListWork,
-  caller: Caller,
+  { values }: ListWork,
+  { count, caller }: Pick<PageWanted, 'count' | 'caller'>,
 ): Awaitable<Stream> {
   const checked = bound.list.limit?.(reader, query.view, values);
-  const rows = andThen(checked, () => reader.page(bound.list.stream, values, caller, MAX_AT_ONCE));
-  return andThen(rows, (records) => {
+  const page = andThen(checked, () =>
+    reader.page({ statement: bound.list.stream, values, most: MAX_AT_ONCE, isShort: false }, caller),
+  );
+  return andThen(page, ({ texts: records }) => {
     const marked = markedAmong(records);
     if (marked !== undefined) return refused(reader, query, bound, marked);
-    const total = counted !== undefined ? readTotal(reader, bound) : undefined;
-    return andThen(total, (count) => ({ total: count, records: atOnce(records) }));
+    const range = { limit: Infinity, offset: query.cursor ? undefined : query.offset };
+    const wanted = count === 'none' ? undefined : (toldBy(range, records.length) ?? count);
+    const total = totalOf(reader, bound, wanted, records.length);
+    return andThen(total, (known) => ({ total: known, records: atOnce(records) }));
   });
 }
 

@@ -3,13 +3,13 @@ import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import type { Dialect, Driver, Reader, Statement } from '../driver.ts';
+import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
 import { drawn, isShortPage } from '../lengths.ts';
 import { isPageTooLong } from '../../problem.ts';
 import type { Page, Store } from '../store.ts';
 import { compileList, shapeOf } from './lists.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
-import { type BoundList, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
+import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
 import { createWorkOf } from './list-work.ts';
@@ -40,16 +40,19 @@ export function createReads(driver: Driver): Reads {
     const list = compileList(query, dialect);
     const weigh = createWeigh(query.view, dialect);
     const limit = createDeepLimit(query.view, list.identifiers, dialect);
-    return { ...list, ...workOf.shape(query, list.identifiers), weigh, limit };
+    return { ...list, ...workOf.shape(query, list.identifiers), weigh, limit, readEstimate: dialect.estimate.read };
   });
   const viewOf = memoized((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
   const boundOf = memoized((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
-    return { list, values: list.values(query), filterValues: list.filterValues(query), isShort: isShortPage(query) };
+    const [values, filterValues] = [list.values(query), list.filterValues(query)];
+    return { list, values, filterValues, isShort: isShortPage(query), isSingle: isSingle(query, list) };
   });
 
   /** Lists whose page was too long to be read at once. */
   const long = new WeakSet<BoundList>();
+  /** Lists for which one statement was not enough. */
+  const inSnapshot = new WeakSet<BoundList>();
   const deepOf = memoized((view: View) => workOf.deep(view));
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
@@ -81,26 +84,34 @@ export function createReads(driver: Driver): Reads {
           : drawn(text, caller),
       );
     },
-    page: (query, counted, caller = PATIENT) => {
+    page: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      const read = (reader: Reader, most: number): Awaitable<Page> =>
-        readPage(reader, query, bound, { counted, caller, most });
-      const scan = (): Awaitable<Page> => driver.scan((reader) => read(reader, caller.most), caller);
-      if (long.has(bound) || driver.isHeavy(workOf.list(query, bound, counted))) return scan();
-      const most = Math.min(caller.most, driver.pageAtOnce);
-      return orElse(
-        () => driver.read((reader) => read(reader, most), caller),
-        (error) => {
-          if (!isPageTooLong(error) || most === caller.most) throw error;
-          long.add(bound);
-          return scan();
-        },
-      );
+      const attempt = (): Awaitable<Page> => {
+        const single = bound.isSingle && !inSnapshot.has(bound);
+        const read = (reader: Reader, most: number): Awaitable<Page> =>
+          readPage(reader, query, bound, { count, caller, most, single });
+        const scan = (): Awaitable<Page> => driver.scan((reader) => read(reader, caller.most), caller, single);
+        if (long.has(bound) || driver.isHeavy(workOf.list(query, bound, count))) return scan();
+        const most = Math.min(caller.most, driver.pageAtOnce);
+        return orElse(
+          () => driver.read((reader) => read(reader, most), caller, single),
+          (error) => {
+            if (!isPageTooLong(error) || most === caller.most) throw error;
+            long.add(bound);
+            return scan();
+          },
+        );
+      };
+      return orElse(attempt, (error) => {
+        if (!(error instanceof NeedsSnapshot)) throw error;
+        inSnapshot.add(bound);
+        return attempt();
+      });
     },
     count: (query) => readTotal(driver, boundOf(query)),
-    stream: (query, counted, caller = PATIENT) => {
+    stream: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      return readWhole(driver, query, bound, workOf.list(query, bound, counted), caller);
+      return readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
     },
   };
 }

@@ -52,9 +52,10 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     all: translated((statement, values) => prepare(statement, 'row').all(...values) as Row[]),
     value: translated((statement, values) => prepare(statement, 'value').get(...values) as SqlValue | undefined),
     count: translated((statement, values) => Number(prepare(statement, 'value').get(...values))),
-    page: translated((statement, values, caller, most) => {
-      const texts = prepare(statement, 'value').iterate(...values) as IterableIterator<string>;
-      return weighed(texts, caller, most);
+    page: translated(({ statement, values, most, isShort }, caller) => {
+      const texts = prepare(statement, 'value');
+      if (isShort) return { texts: texts.all(...values) as string[] };
+      return { texts: weighed(texts.iterate(...values) as IterableIterator<string>, caller, most) };
     }),
     column: translated((statement, values) => prepare(statement, 'value').all(...values) as SqlValue[]),
     run: translated((statement, values) => {

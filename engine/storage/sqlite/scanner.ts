@@ -95,7 +95,10 @@ function snapshotOf(ask: AskReader, end: () => void): Snapshot {
     all: (statement, values) => ask('all', statement, values) as Promise<readonly Row[]>,
     value: (statement, values) => ask('value', statement, values) as Promise<SqlValue | undefined>,
     column: (statement, values) => ask('column', statement, values) as Promise<readonly SqlValue[]>,
-    page: (statement, values, caller, most) => page(ask, statement, values, weighing(caller, most)),
+    page: async ({ statement, values, most, isShort }, caller) => {
+      if (isShort) return { texts: (await ask('column', statement, values)) as readonly string[] };
+      return { texts: await page(ask, statement, values, weighing(caller, most)) };
+    },
     count: (statement, values) => ask('count', statement, values) as Promise<number>,
     texts: (statement, values) => texts(ask, statement, values),
     close: () => {

@@ -3,6 +3,7 @@ import { type Call, endpoints, MISSING_ID, takesBody } from '../call.ts';
 import { LONG } from '../oracle.ts';
 import { fresh, fullest, isChangeable, obtain } from '../samples.ts';
 import { get, list, post, put, remove, send, shownAs, Unreachable } from '../scene.ts';
+import { COUNT_MODES } from '../../descriptor/descriptor.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { rowOf } from '../world.ts';
 import { offers, type TableRow, type Rule, rule, single, table } from './rule.ts';
@@ -125,7 +126,15 @@ const preferenceRules = table('preferences', [
   returning('return=representation'),
   single({
     when: offers('list'),
-    calls: (type) => [{ type, method: 'GET', list: { limit: 0 }, headers: { prefer: 'count=none' } }],
+    calls: (type) =>
+      COUNT_MODES.flatMap((mode) =>
+        [{ limit: 0 }, { offset: 1, limit: 1 }].map((page) => ({
+          type,
+          method: 'GET',
+          list: page,
+          headers: { prefer: `count=${mode}` },
+        })),
+      ),
   }),
   // The same key with the same body makes one record; with another body it is a mistake.
   rule({

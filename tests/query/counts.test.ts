@@ -1,0 +1,126 @@
+/** Totals of lists: counted, estimated or left out, as the descriptor or the request says. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { connectTo, fileOf } from '../support/databases.ts';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+/** More than are counted where an estimate will do, on both databases. */
+const ROWS = 200_000;
+/** Rows whose size is 7, far apart, and those whose name is rare, at the end. */
+const SEVENS = ROWS / 10;
+const RARE = 5;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/counts' });
+  const rows = (series: string): string =>
+    ['stars (name, size)', 'comets (size)', 'atoms (size)']
+      .map((table) => {
+        const name = `case when value > ${ROWS - RARE} then 'rare' else 'star ' || value end, `;
+        return `insert into ${table} select ${table.startsWith('stars') ? name : ''}value % 10 from ${series};`;
+      })
+      .join(' ');
+  if (server.database.kind === 'sqlite') {
+    const database = new Database(fileOf(server.database));
+    const series = `with recursive series(value) as (select 1 union all select value + 1 from series where value < ${ROWS})`;
+    database.exec(rows('series').replaceAll('insert', `${series} insert`));
+    database.close();
+  } else {
+    const client = await connectTo(server.database.url);
+    await client.query(`${rows(`generate_series(1, ${ROWS}) as value`)} analyze`);
+    await client.end();
+  }
+}, 60_000);
+afterAll(() => server.close());
+
+async function listed(path: string, prefer?: string) {
+  const { status, headers, text } = await exchange(
+    server.url,
+    `GET /api/${path}`,
+    prefer === undefined ? {} : { headers: { prefer } },
+  );
+  expect(status).toBe(200);
+  const total = headers['x-total-count'];
+  return {
+    total: total === undefined ? undefined : Number(total),
+    applied: headers['preference-applied'],
+    tag: headers.etag,
+    link: String(headers['link']),
+    shown: (JSON.parse(text) as unknown[]).length,
+  };
+}
+
+const PAGE = '_cnd[limit]=0&_cnd[limit]=2';
+
+it.each<[string, string | undefined, number | undefined, string | undefined]>([
+  [`stars?${PAGE}`, undefined, ROWS, undefined],
+  [`stars?${PAGE}`, 'count=exact', ROWS, 'count=exact'],
+  [`stars?${PAGE}`, 'count=none', undefined, 'count=none'],
+  [`stars?${PAGE}`, 'count=roughly', ROWS, undefined],
+  [`stars?${PAGE}&_cnd[size]=7`, undefined, SEVENS, undefined],
+  [`stars?${PAGE}&_cnd[name]=rare`, undefined, RARE, undefined],
+  [`stars?${PAGE}&_cnd[name]=none`, undefined, 0, undefined],
+  ['stars?_cnd[limit]=3&_cnd[limit]=2&_cnd[name]=rare', undefined, RARE, undefined],
+  ['stars?_cnd[limit]=7&_cnd[limit]=2&_cnd[name]=rare', undefined, RARE, undefined],
+  ['stars?_cnd[limit]=0&_cnd[limit]=0&_cnd[name]=rare', undefined, RARE, undefined],
+  ['stars?_cnd[name]=rare', undefined, RARE, undefined],
+  // What begins and ends on its page is known.
+  ['stars?_cnd[limit]=0&_cnd[limit]=9&_cnd[name]=rare', 'count=estimated', RARE, 'count=estimated'],
+  ['stars?_cnd[limit]=3&_cnd[limit]=9&_cnd[name]=rare', 'count=estimated', RARE, 'count=estimated'],
+  [`comets?${PAGE}`, 'count=exact', ROWS, 'count=exact'],
+  [`comets?${PAGE}`, 'count=none', undefined, 'count=none'],
+  [`atoms?${PAGE}`, undefined, undefined, undefined],
+  [`atoms?${PAGE}`, 'count=exact', ROWS, 'count=exact'],
+])('GET /api/%s, Prefer: %s: %s', async (path, prefer, total, applied) => {
+  expect(await listed(path, prefer)).toMatchObject({ total, applied });
+});
+
+it.each<[string, string | undefined, number]>([
+  [`stars?${PAGE}`, 'count=estimated', ROWS],
+  [`stars?${PAGE}&_cnd[size]=7`, 'count=estimated', SEVENS],
+  [`stars?${PAGE}&_cnd[size][gte]=5`, 'count=estimated', ROWS / 2],
+  [`comets?${PAGE}`, undefined, ROWS],
+  [`comets?${PAGE}&_cnd[size]=7`, undefined, SEVENS],
+])('GET /api/%s, Prefer: %s: about %i', async (path, prefer, about) => {
+  const { total = 0, applied } = await listed(path, prefer);
+  expect(applied).toBe('count=estimated');
+  expect(total).toBeGreaterThan(about * 0.8);
+  expect(total).toBeLessThan(about * 1.2);
+});
+
+it('an estimate is never less than what the page shows', async () => {
+  const { total, shown } = await listed(`stars?_cnd[limit]=1&_cnd[limit]=2&_cnd[name]=rare`, 'count=estimated');
+  expect(shown).toBe(2);
+  expect(total).toBeGreaterThanOrEqual(4);
+});
+
+it('the tag of a page does not change with the estimate, and does with the total', async () => {
+  const { database } = server;
+  const before = [await listed(`stars?${PAGE}`, 'count=estimated'), await listed(`stars?${PAGE}`)];
+  const grow = `insert into stars (name, size) select 'more', 1 from stars limit 50000`;
+  if (database.kind === 'sqlite') {
+    const file = new Database(fileOf(database));
+    file.exec(grow);
+    file.close();
+  } else {
+    const client = await connectTo(database.url);
+    await client.query(grow);
+    await client.end();
+  }
+  const after = [await listed(`stars?${PAGE}`, 'count=estimated'), await listed(`stars?${PAGE}`)];
+  expect(after[0]?.tag).toBe(before[0]?.tag);
+  expect(after[0]?.total).not.toBe(before[0]?.total);
+  expect(after[1]?.tag).not.toBe(before[1]?.tag);
+  expect(after[1]?.total).toBe(ROWS + 50_000);
+});
+
+it.each(['count=exact', 'count=estimated', 'count=none'])('cursors: forth and back with %s', async (prefer) => {
+  const linked = (link: string, rel: string): string =>
+    new RegExp(`<([^>]+)>; rel="${rel}"`).exec(link)?.[1]?.replace('/api/', '') ?? '';
+  const first = await listed(`stars?${PAGE}&_cnd[orderBy]=name`, prefer);
+  const second = await listed(linked(first.link, 'next'), prefer);
+  const back = await listed(linked(second.link, 'prev'), prefer);
+  expect([second.shown, back.shown]).toEqual([2, 2]);
+  if (prefer !== 'count=estimated') expect(second.total).toBe(first.total);
+});
