@@ -133,6 +133,27 @@ onServer('a server that fails', () => {
     );
   });
 
+  it('took no writes while connections were opened: once it does, the first write of each is done', async () => {
+    const alter = (value: string): Promise<void> =>
+      administer(
+        cluster.url,
+        `begin; set transaction read write; alter database postgres set default_transaction_read_only = ${value}`,
+        async () => undefined,
+        'commit',
+      );
+    await alter('on');
+    await administer(cluster.url, CUT, async () => undefined, 'select 1');
+    try {
+      expectBusy(await send('POST /api/tax-classes', {}));
+      const reads = Array.from({ length: 20 }, () => send('GET /api/tax-classes/1'));
+      expect(new Set((await Promise.all(reads)).map(({ status }) => status))).toEqual(new Set([200]));
+    } finally {
+      await alter('off');
+    }
+    const writes = Array.from({ length: 10 }, () => send('POST /api/tax-classes', {}));
+    expect(new Set((await Promise.all(writes)).map(({ status }) => status))).toEqual(new Set([201]));
+  });
+
   it('cuts connections under load: no acknowledged write is lost, none is doubled', async () => {
     const load = await loadWhile(send, 'cut', async ({ acknowledged }) => {
       for (let round = 0; round < 10; round += 1) {

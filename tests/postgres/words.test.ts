@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../../engine/start-error.ts';
 import { numbered } from '../../engine/storage/postgres/connection.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
-import { parsePlace } from '../../engine/storage/postgres/pool.ts';
+import { parsePlace } from '../../engine/storage/postgres/place.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 
@@ -37,6 +37,23 @@ describe('without a server', () => {
   it.each(['pool=0', 'pool=many', 'prepared=maybe', 'lock_timeout=-1'])('?%s is refused by its name', (parameter) => {
     expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(StartError);
     expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(parameter);
+  });
+
+  it.each([
+    ['pol=3', 'DATABASE_URL has pol, which is not a known parameter; did you mean "pool"?'],
+    ['lock-timeout=3', 'DATABASE_URL has lock-timeout, which is not a known parameter; did you mean "lock_timeout"?'],
+    ['sslmod=require', 'DATABASE_URL has sslmod, which is not a known parameter; did you mean "sslmode"?'],
+    ['whatever=1', 'DATABASE_URL has whatever, which is not a known parameter'],
+    ['statement_timeout=1', 'DATABASE_URL has statement_timeout; use the setting STATEMENT_TIMEOUT, in seconds'],
+  ])('?%s is refused by its name, with the nearest that is known', (parameter, message) => {
+    expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(new StartError(message));
+  });
+
+  it('parameters that the client knows are handed on', () => {
+    const { urls, pool } = parsePlace(
+      'postgres://me:x@h/x?pool=3&sslmode=require&application_name=a&options=-c%20x%3D1',
+    );
+    expect([urls, pool]).toEqual([['postgres://me:x@h/x?sslmode=require&application_name=a&options=-c+x%3D1'], 3]);
   });
 
   it('a server that is not there is named, without the password', async () => {

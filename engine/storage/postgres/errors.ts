@@ -74,6 +74,9 @@ export const isAborted = (error: unknown): boolean => codeOf(error) === ABORTED;
 export const abortedBefore = (): Error =>
   Object.assign(new Error('A statement of the transaction had failed'), { code: ABORTED });
 
+/** The server takes no writes, or took none when the connection was opened. */
+export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
+
 /** Another process changed a table for which this connection has a prepared statement. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
-import { StartError } from '../../start-error.ts';
+import type { PostgresPlace } from './place.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
@@ -18,6 +18,8 @@ const look = (isLocal: boolean): string =>
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
+  /** Connections that are open are not taken again: they may lead to a server that takes no writes any more. */
+  renew(): void;
   /** BEGIN, with the limits of the transaction where the connection does not keep them. */
   opening(begin: string): string;
   /** Connections that are taken meanwhile have no limits. */
@@ -34,8 +36,12 @@ interface TimeLimits {
 
 const NO_LIMITS: TimeLimits = { statement: 0, idle: 0 };
 
-export function createConnections({ url, pool: max, prepared }: PostgresPlace, limits: TimeLimits): Connections {
+export function createConnections(
+  { urls: [url = ''], pool: max, prepared }: PostgresPlace,
+  limits: TimeLimits,
+): Connections {
   const open = new Set<Client>();
+  const outdated = new WeakSet<Client>();
   /** Registered before it is connected. */
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
@@ -71,6 +77,14 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
     return known;
   }
 
+  async function upToDate(caller: Caller): Promise<PoolClient> {
+    for (;;) {
+      const client = await unlessGone(pool.connect(), caller);
+      if (!outdated.has(client)) return client;
+      client.release(true);
+    }
+  }
+
   /** Not awaited: it is sent together with the first statement. If it fails, the connection is broken. */
   function tell(client: PoolClient, wanted: TimeLimits): void {
     if (!prepared || told.get(client) === wanted) return;
@@ -82,10 +96,13 @@ export function createConnections({ url, pool: max, prepared }: PostgresPlace, l
 
   return {
     take: async (caller = PATIENT) => {
-      const client = await unlessGone(pool.connect(), caller);
+      const client = await upToDate(caller);
       const wanted = now();
       tell(client, wanted);
       return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller });
+    },
+    renew: () => {
+      for (const client of open) outdated.add(client);
     },
     opening: (begin) => {
       if (prepared) return begin;
@@ -133,64 +150,6 @@ function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<Po
     };
     void settle();
   });
-}
-
-// A database URL -> what the client is told. Parameters of the engine's own are taken out of it.
-
-export interface PostgresPlace {
-  readonly url: string;
-  /** Connections for requests, and as many again for streamed lists. */
-  readonly pool: number;
-  /** Off behind a pooler that gives each transaction another connection. */
-  readonly prepared: boolean;
-  /** How long a write waits for a row that another holds, in milliseconds. */
-  readonly lockTimeout: number;
-  /** For messages: without the password. */
-  readonly shown: string;
-}
-
-const wholeNumber = (from: number, to: number) => ({
-  expected: `an integer from ${from} to ${to}`,
-  parse: (text: string): number | undefined =>
-    /^\d+$/.test(text) && Number(text) >= from && Number(text) <= to ? Number(text) : undefined,
-});
-
-const parameters = {
-  pool: { default: '10', ...wholeNumber(1, 1000) },
-  prepared: {
-    default: 'on',
-    expected: 'on or off',
-    parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
-  },
-  lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
-} as const;
-
-export function parsePlace(text: string): PostgresPlace {
-  const url = parseUrl(text);
-  const take = <T>(name: keyof typeof parameters, parse: (value: string) => T | undefined): T => {
-    const given = url.searchParams.get(name) ?? parameters[name].default;
-    const value = parse(given);
-    if (value === undefined)
-      throw new StartError(`DATABASE_URL has ${name}=${given}; expected ${parameters[name].expected}`);
-    url.searchParams.delete(name);
-    return value;
-  };
-  if (url.searchParams.has('answer_timeout'))
-    throw new StartError('DATABASE_URL has answer_timeout, which is the setting STATEMENT_TIMEOUT now, in seconds');
-  const pool = take('pool', parameters.pool.parse);
-  const prepared = take('prepared', parameters.prepared.parse);
-  const lockTimeout = take('lock_timeout', parameters.lock_timeout.parse);
-  return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
-}
-
-function parseUrl(text: string): URL {
-  try {
-    return new URL(text);
-  } catch (error) {
-    throw new StartError('DATABASE_URL is not a URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE', {
-      cause: error,
-    });
-  }
 }
 
 // How PostgreSQL's values are read: as text, and whole numbers as numbers.

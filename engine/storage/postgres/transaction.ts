@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { type Awaitable, ConstraintError, Overtaken, type Reader, type Writer } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
-import { isAborted, isConnectionLost, isRepeatable, isSilent, isStale, translate } from './errors.ts';
+import { isAborted, isConnectionLost, isReadOnly, isRepeatable, isSilent, isStale, translate } from './errors.ts';
 import { outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import { readerOf, type RunQuery } from './reader.ts';
@@ -189,6 +189,7 @@ async function worked<R, T>(
 
 interface Tries {
   lost: number;
+  readOnly: number;
   conflicts: number;
 }
 
@@ -198,7 +199,7 @@ async function repeating<T>(
   connections: Connections,
   caller: Caller,
 ): Promise<T> {
-  const tries: Tries = { lost: 0, conflicts: 0 };
+  const tries: Tries = { lost: 0, readOnly: 0, conflicts: 0 };
   for (;;) {
     if (caller.isGone) throw new CallerGone();
     const connection = await taken(connections, caller);
@@ -206,6 +207,7 @@ async function repeating<T>(
       return await attempt(connection);
     } catch (error) {
       if (isUseless(error)) connection.spoil();
+      if (isReadOnly(causeOf(error))) connections.renew();
       if (!mayRepeat(error, tries)) throw told(error);
     } finally {
       connection.release();
@@ -222,6 +224,8 @@ function mayRepeat(error: unknown, tries: Tries): boolean {
   // The caller has waited long enough: the next connection may be as silent.
   if (isSilent(causeOf(error))) return false;
   if (isConnectionLost(causeOf(error))) return (tries.lost += 1) <= MAX_LOST;
+  // The next connection may lead to a server that takes writes.
+  if (isReadOnly(causeOf(error))) return (tries.readOnly += 1) === 1;
   return (error instanceof Overtaken || isRepeatable(causeOf(error))) && (tries.conflicts += 1) <= MAX_CONFLICTS;
 }
 

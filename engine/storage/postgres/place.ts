@@ -1,0 +1,100 @@
+/** A database URL -> where its servers are, and what the client is told. Parameters of the engine's own are taken out of it. */
+import { didYouMean } from '../../names.ts';
+import { StartError } from '../../start-error.ts';
+
+export interface PostgresPlace {
+  /** One for each host, in the order of the URL. */
+  readonly urls: readonly string[];
+  /** Connections for requests. */
+  readonly pool: number;
+  /** Off behind a pooler that gives each transaction another connection. */
+  readonly prepared: boolean;
+  /** How long a write waits for a row that another holds, in milliseconds. */
+  readonly lockTimeout: number;
+  /** For messages: without the password. */
+  readonly shown: string;
+}
+
+interface UrlParameter<T> {
+  readonly default: string;
+  readonly expected: string;
+  /** Returns undefined if the text is not valid. */
+  readonly parse: (text: string) => T | undefined;
+}
+
+const wholeNumber = (from: number, to: number): Omit<UrlParameter<number>, 'default'> => ({
+  expected: `an integer from ${from} to ${to}`,
+  parse: (text) => (/^\d+$/.test(text) && Number(text) >= from && Number(text) <= to ? Number(text) : undefined),
+});
+
+const parameters = {
+  pool: { default: '10', ...wholeNumber(1, 1000) },
+  prepared: {
+    default: 'on',
+    expected: 'on or off',
+    parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
+  },
+  lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
+} as const satisfies Record<string, UrlParameter<unknown>>;
+
+/** Those that the client understands. */
+const CLIENT = [
+  'user',
+  'password',
+  'host',
+  'port',
+  'application_name',
+  'options',
+  'ssl',
+  'sslmode',
+  'sslcert',
+  'sslkey',
+  'sslrootcert',
+  'sslnegotiation',
+  'uselibpqcompat',
+];
+const KNOWN: ReadonlySet<string> = new Set([...Object.keys(parameters), ...CLIENT]);
+
+/** What is set elsewhere. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['answer_timeout', 'the setting STATEMENT_TIMEOUT, in seconds'],
+  ['statement_timeout', 'the setting STATEMENT_TIMEOUT, in seconds'],
+  ['search_path', 'options=-c search_path=NAME, with %20 for the space and %3D for the second ='],
+]);
+
+/** `setting`: what the URL was given in. */
+export function parsePlace(text: string, setting = 'DATABASE_URL'): PostgresPlace {
+  const urls = urlsIn(text, setting);
+  const [url = new URL(text)] = urls;
+  for (const name of url.searchParams.keys()) if (!KNOWN.has(name)) throw new StartError(unknown(name, setting));
+  const take = <T>(name: keyof typeof parameters, { parse, expected, default: fallback }: UrlParameter<T>): T => {
+    const given = url.searchParams.get(name) ?? fallback;
+    const value = parse(given);
+    if (value === undefined) throw new StartError(`${setting} has ${name}=${given}; expected ${expected}`);
+    return value;
+  };
+  const pool = take('pool', parameters.pool);
+  const prepared = take('prepared', parameters.prepared);
+  const lockTimeout = take('lock_timeout', parameters.lock_timeout);
+  for (const one of urls) for (const name of Object.keys(parameters)) one.searchParams.delete(name);
+  const shown = `${urls.map(({ host }) => host).join()}${url.pathname}`;
+  return { urls: urls.map(({ href }) => href), pool, prepared, lockTimeout, shown };
+}
+
+function unknown(name: string, setting: string): string {
+  const instead = INSTEAD.get(name);
+  if (instead !== undefined) return `${setting} has ${name}; use ${instead}`;
+  return `${setting} has ${name}, which is not a known parameter${didYouMean(name, KNOWN)}`;
+}
+
+/** `//USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE` has a URL for each host. */
+function urlsIn(text: string, setting: string): readonly URL[] {
+  const [, head = '', hosts = '', rest = ''] = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
+  try {
+    return hosts.split(',').map((host) => new URL(head + host + rest));
+  } catch (error) {
+    throw new StartError(`${setting} is not a URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE`, {
+      cause: error,
+    });
+  }
+}
