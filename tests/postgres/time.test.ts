@@ -117,7 +117,12 @@ onServer('a server that is frozen', () => {
     const pids = await pidsOf(cluster.url);
     for (const pid of pids) signal(pid, 'SIGSTOP');
     try {
-      const waiting = [1, 2, 3, 4].map(() => settled(ask(url, 'GET /api/tmp-vars/1')));
+      const titles = ['GET /api/tmp-vars/1', 'GET /api/tmp-vars', 'GET /api/tmp-vars?_cnd[limit]=5&_cnd[name]=x'];
+      const waiting = [
+        ...titles.flatMap((title) => Array.from({ length: 15 }, () => settled(ask(url, title)))),
+        ...Array.from({ length: 15 }, () => settled(ask(url, 'POST /api/tmp-vars', { name: 'x' }))),
+      ];
+      await new Promise((resolve) => setTimeout(resolve, 200));
       service.kill('SIGTERM');
       expect(await ended).toEqual([0, null]);
       await Promise.all(waiting);
