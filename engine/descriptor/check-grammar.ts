@@ -169,7 +169,8 @@ function owner(path: YamlPath): string {
   const [section, name] = path;
   if (section === undefined) return 'a descriptor';
   const word = { fields: 'field', relations: 'relation' }[String(section)];
-  return word === undefined || name === undefined ? quoted(path.at(-1)) : `${word} ${quoted(name)}`;
+  if (word === undefined || name === undefined) return quoted(path.at(-1));
+  return `${path.length > 2 ? `${quoted(path.at(-1))} of ` : ''}${word} ${quoted(name)}`;
 }
 
 const wordOwners: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>> = {

@@ -132,6 +132,42 @@ export const fieldDefinitions: JsonObject = {
   ),
 };
 
+// Items of arrays: a field type with its own keywords.
+
+const commonItemWords: JsonObject = {
+  type: typeWord,
+  description: { type: 'string', description: 'What an item means. Shown in the API documentation.' },
+  nullable: flag(false, 'Whether an item can be null.'),
+  examples: {
+    type: 'array',
+    items: {},
+    description: 'Valid items, used in the API documentation and in generated tests.',
+  },
+};
+
+const wordsOfItems: Readonly<Record<string, JsonObject>> = Object.fromEntries(
+  types.map((type) => [type.name, { ...commonItemWords, ...type.keywords }]),
+);
+
+export const itemDefinitions: JsonObject = {
+  item: chosenBy(
+    'type',
+    Object.fromEntries(types.map(({ name }) => [name, `${name}Item`])),
+    'untypedItem',
+    'What each item of an array must be.',
+  ),
+  untypedItem: strict(
+    { ...Object.fromEntries([...owners(wordsOfItems).keys()].map((word) => [word, true])), ...commonItemWords },
+    ['type'],
+  ),
+  ...Object.fromEntries(
+    types.map(({ name, description }) => [
+      `${name}Item`,
+      { ...strict(wordsOfItems[name] ?? {}, ['type']), description },
+    ]),
+  ),
+};
+
 // Relations: each kind has its own keys and no others.
 
 const text = (description: string): JsonObject => ({ type: 'string', description });

@@ -1,7 +1,7 @@
 /** The grammar of descriptors as JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
 import type { JsonObject } from '../json.ts';
 import { COUNT_MODES, OPERATIONS } from './descriptor.ts';
-import { fieldDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
+import { fieldDefinitions, itemDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
 import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
 
 const nameSchema = (format: string): JsonObject => ({
@@ -156,5 +156,11 @@ export const grammar: JsonObject = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Record type',
   ...mapping('One record type: its fields, its relations, and what requests can do with it.', properties, ['type']),
-  definitions: { name: nameSchema('name'), table: nameSchema('table'), ...fieldDefinitions, ...relationDefinitions },
+  definitions: {
+    name: nameSchema('name'),
+    table: nameSchema('table'),
+    ...fieldDefinitions,
+    ...itemDefinitions,
+    ...relationDefinitions,
+  },
 };

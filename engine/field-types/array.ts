@@ -1,39 +1,133 @@
-/** A JSON array with items of any type, stored as it was sent. */
+/** A JSON array, stored as it was sent. */
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { any } from './any.ts';
+import { boolean } from './boolean.ts';
+import { date } from './date.ts';
+import { decimal } from './decimal.ts';
 import { document, RAW_TEXTS } from './document.ts';
-import { boundsFault, type FieldType, numeric, pick } from './field-type.ts';
+import {
+  boundsFault,
+  type FieldType,
+  ITEMS,
+  type ItemShape,
+  numeric,
+  pick,
+  type Shape,
+  withNull,
+  withoutNull,
+} from './field-type.ts';
+import { integer } from './integer.ts';
+import { number } from './number.ts';
+import { string } from './string.ts';
+import { timestamp } from './timestamp.ts';
+import { widens } from './widens.ts';
+
+const others = [string, integer, number, boolean, decimal, date, timestamp, any];
 
 const count = (description: string) => ({ type: 'integer', minimum: 0, description });
+
+const lengths = (shape: Shape) => ({
+  minItems: numeric(shape, 'minItems', 0),
+  maxItems: numeric(shape, 'maxItems', Infinity),
+});
+
+/** undefined without `items`, and in a faulty descriptor. */
+function itemOf({ constraints }: Shape): ItemShape | undefined {
+  const words = constraints[ITEMS];
+  if (!isObject(words)) return undefined;
+  const { type: name, nullable = false, description = '', examples = [], ...rest } = words as JsonObject;
+  const type = name === array.name ? array : others.find((one) => one.name === name);
+  return (
+    type && {
+      type,
+      nullable: nullable === true,
+      description: String(description),
+      constraints: rest,
+      examples: Array.isArray(examples) ? (examples as readonly JsonValue[]) : [],
+    }
+  );
+}
+
+function itemSchema(item: ItemShape | undefined): JsonObject {
+  if (item === undefined) return {};
+  const schema = item.type.schema(item);
+  return item.nullable ? withNull(schema) : withoutNull(schema);
+}
+
+function expected(shape: Shape): string {
+  const { minItems, maxItems } = shape.constraints;
+  const item = itemOf(shape);
+  const bounds = [
+    ...(minItems === undefined ? [] : [`at least ${String(minItems)}`]),
+    ...(maxItems === undefined ? [] : [`at most ${String(maxItems)}`]),
+  ];
+  const size =
+    bounds.length === 0 ? '' : ` of ${bounds.join(' and ')} ${(maxItems ?? minItems) === 1 ? 'item' : 'items'}`;
+  const each = item ? `, each item ${item.type.expected(item)}${item.nullable ? ', or null' : ''}` : '';
+  return `an array${size}${each}`;
+}
+
+/** Accepted items. */
+function goodItems(shape: Shape, length: number, seed: number): readonly JsonValue[] {
+  const item = itemOf(shape);
+  return Array.from({ length }, (_, index) => (item ? item.type.good(item, seed + index) : seed + index));
+}
+
+/** Items at the limits of their constraints. */
+function edgeItems(shape: Shape): readonly JsonValue[] {
+  const item = itemOf(shape);
+  if (item === undefined) return [{ b: 0, a: null }, 'é', 1.5, true, { b: 4, a: null }];
+  return [...item.type.edges(item), ...(item.nullable ? [null] : [])];
+}
 
 export const array: FieldType = {
   ...document,
   name: 'array',
-  description:
-    'A JSON array with items of any type, stored as the text that was sent, so that numbers and the order of keys are preserved.',
-  keywords: { minItems: count('Minimum number of items.'), maxItems: count('Maximum number of items.') },
-  schema: (shape) => ({ type: 'array', items: {}, ...shape.constraints }),
-  expected: () => 'an array',
+  description: 'A JSON array, stored as the text that was sent, so that numbers and the order of keys are preserved.',
+  keywords: {
+    minItems: count('Minimum number of items.'),
+    maxItems: count('Maximum number of items.'),
+    [ITEMS]: {
+      $ref: '#/definitions/item',
+      description: 'What each item must be: a field type with its own keywords. Default: any JSON value.',
+    },
+  },
+  schema: (shape) => ({ type: 'array', ...shape.constraints, [ITEMS]: itemSchema(itemOf(shape)) }),
+  item: itemOf,
+  expected,
   faults: (shape) => boundsFault(shape, 'minItems', 'maxItems'),
-  good: (shape, seed) => Array.from({ length: Math.max(1, numeric(shape, 'minItems', 1)) }, (_, index) => seed + index),
-  edges: (shape) =>
-    [
-      Array.from({ length: numeric(shape, 'minItems', 0) }, () => null),
-      Array.from(
-        { length: Math.min(5, numeric(shape, 'maxItems', 5)) },
-        (_, index) => [{ b: index, a: null }, 'é', 1.5, true][index % 4] ?? null,
-      ),
-    ].filter((value) => value.length >= numeric(shape, 'minItems', 0)),
+  together: {
+    keywords: [ITEMS],
+    widens: (before, after) => {
+      const [old, now] = [itemOf(before), itemOf(after)];
+      if (now === undefined || old === undefined) return now === undefined;
+      return old.type === now.type && (now.nullable || !old.nullable) && widens(now.type, old, now);
+    },
+  },
+  good: (shape, seed) => {
+    const { minItems, maxItems } = lengths(shape);
+    return goodItems(shape, Math.min(Math.max(1, minItems), maxItems), seed);
+  },
+  edges: (shape) => {
+    const { minItems, maxItems } = lengths(shape);
+    const edges = edgeItems(shape).slice(0, maxItems);
+    return [goodItems(shape, minItems, 1), [...edges, ...goodItems(shape, Math.max(0, minItems - edges.length), 1)]];
+  },
   texts: (shape) => {
-    const length = Math.min(numeric(shape, 'maxItems', Infinity), Math.max(3, numeric(shape, 'minItems', 0)));
+    if (itemOf(shape) !== undefined) return [];
+    const { minItems, maxItems } = lengths(shape);
+    const length = Math.min(maxItems, Math.max(3, minItems));
     return [`[${Array.from({ length }, (_, index) => pick(RAW_TEXTS, index)).join(',')}]`];
   },
-  bad: (shape) => [
-    'x',
-    0,
-    true,
-    {},
-    ...(numeric(shape, 'minItems', 0) > 0 ? [[]] : []),
-    ...(shape.constraints['maxItems'] === undefined
-      ? []
-      : [Array.from({ length: numeric(shape, 'maxItems', 0) + 1 }, () => 0)]),
-  ],
+  bad: (shape) => {
+    const { minItems, maxItems } = lengths(shape);
+    return [
+      'x',
+      0,
+      true,
+      {},
+      ...(minItems > 0 ? [goodItems(shape, minItems - 1, 1)] : []),
+      ...(Number.isFinite(maxItems) ? [goodItems(shape, maxItems + 1, 1)] : []),
+    ];
+  },
 };

@@ -13,6 +13,16 @@ export interface Shape {
   readonly examples: readonly JsonValue[];
 }
 
+/** The keyword whose value says what each item of an array must be. */
+export const ITEMS = 'items';
+
+/** What each item of an array must be. */
+export interface ItemShape extends Shape {
+  readonly type: FieldType;
+  readonly nullable: boolean;
+  readonly description: string;
+}
+
 /** A constraint keyword that contradicts another. */
 export interface KeywordFault {
   readonly keyword: string;
@@ -59,6 +69,8 @@ export interface FieldType {
   longest(shape: Shape): number;
   /** JSON Schema (draft 2020-12) of a non-null value. */
   schema(shape: Shape): JsonObject;
+  /** undefined if the values have no items, or if these can be anything. */
+  item?(shape: Shape): ItemShape | undefined;
   /** Completes "… must be": "an integer from 0 to 9". */
   expected(shape: Shape): string;
   /** Constraints that contradict each other. */
@@ -77,7 +89,7 @@ export interface FieldType {
   edges(shape: Shape): readonly JsonValue[];
   /** Accepted JSON texts that JSON.stringify never produces, for a type that stores the text. */
   texts?(shape: Shape): readonly string[];
-  /** Rejected values other than null. */
+  /** Rejected values other than null. No item of theirs is the reason. */
   bad(shape: Shape): readonly JsonValue[];
 }
 
@@ -122,6 +134,12 @@ export function pick<T>(items: readonly T[], seed: number): T {
   const item = items[seed % items.length];
   if (item === undefined) throw new RangeError('nothing to pick from');
   return item;
+}
+
+/** The schema of a value that must not be null. */
+export function withoutNull(schema: JsonObject): JsonObject {
+  // Not a list of all types: Ajv does not accept Infinity, which 1e400 is parsed to, as a number.
+  return schema['type'] === undefined ? { ...schema, not: { type: 'null' } } : schema;
 }
 
 /** The schema, extended to accept null. */

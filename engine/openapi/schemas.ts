@@ -4,7 +4,7 @@ import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from
 import { capitalized } from '../names.ts';
 import { ref, type SchemaNames } from './names.ts';
 import { nestedDemand, requiredKeys } from '../model/bodies.ts';
-import { withNull } from '../field-types/field-type.ts';
+import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 
 /** By name. The schema of a record refers to those of related records, which refer to no others. */
 export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
@@ -130,10 +130,9 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** A value of the field, in requests and responses. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { examples, readOnly, nullable, sensitive } = field;
-  const schema = field.type.schema(field);
+  const { readOnly, sensitive, examples } = field;
   return {
-    ...(nullable ? withNull(schema) : withoutNull(schema)),
+    ...valueSchema(field),
     description: fieldDescription(field, type),
     ...(readOnly ? { readOnly } : {}),
     ...(sensitive ? { 'x-sensitive': true } : {}),
@@ -141,8 +140,18 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   };
 }
 
-const withoutNull = (schema: JsonObject): JsonObject =>
-  schema['type'] === undefined ? { ...ANYTHING, ...schema } : schema;
+function valueSchema(value: Omit<ItemShape, 'description'>): JsonObject {
+  const item = value.type.item?.(value);
+  const schema: JsonObject = { ...value.type.schema(value), ...(item ? { [ITEMS]: describedItem(item) } : {}) };
+  if (value.nullable) return withNull(schema);
+  return schema['type'] === undefined ? { ...ANYTHING, ...schema } : schema;
+}
+
+const describedItem = (item: ItemShape): JsonObject => ({
+  ...valueSchema(item),
+  ...(item.description === '' ? {} : { description: item.description }),
+  ...(item.examples.length === 0 ? {} : { examples: item.examples }),
+});
 
 function fieldDescription(field: Field, type: RecordType): string {
   const { description, name, unique, readOnly, sensitive } = field;

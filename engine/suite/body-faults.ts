@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
 import { entriesOf, referenceName, writeJson } from './template.ts';
 import { allMentions, type RelationContent, membersOf, type RecordMention, type BodyPath } from './mentions.ts';
-import { isAccepted, isUnchanged, ownEntries } from './values.ts';
+import { isUnchanged, ownEntries, refusedAt } from './values.ts';
 import { isIdentifierKey } from './world.ts';
 
 /** What a write asks for, beside its body. */
@@ -28,8 +28,8 @@ function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, p
     const [field, relation, at] = [type.fields.get(key), type.relations.get(key), [...path, key]];
     if (relation) return misfitsOf(relation, value, at);
     if (isIdentifierKey(type, key)) return value === null || isIdentifier(value) ? [] : [pointer(at)];
-    const known = field ? fields.includes(field) && (field.readOnly || isAccepted(field, value)) : type.open;
-    return known ? [] : [pointer(at)];
+    if (!field || !fields.includes(field)) return type.open && !field ? [] : [pointer(at)];
+    return field.readOnly ? [] : refusedAt(field, value).map((within) => pointer([...at, ...within]));
   });
 }
 

@@ -1,18 +1,38 @@
 /** The own values of records: which are accepted, what they are after a write, which are the same. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { ItemShape } from '../field-types/field-type.ts';
 import type { Field, RecordType } from '../model/model.ts';
+import type { BodyPath } from './mentions.ts';
 import { entriesOf, raw, rawText, readJson, referenceName, type Tree, writeJson } from './template.ts';
 import { isIdentifierKey, type RecordRow } from './world.ts';
 
-const refusedTexts = new WeakMap<Field, ReadonlySet<string>>();
+type ValueShape = Omit<ItemShape, 'description'>;
 
-/** The field's own samples say which values are refused: whatever is not among them is accepted. */
-export function isAccepted(field: Field, value: JsonValue): boolean {
-  if (value === null) return field.nullable;
+/** Rejected values, null apart: of the field, and arrays that end in a rejected item. */
+export function badValues(field: ValueShape): readonly JsonValue[] {
+  const item = field.type.item?.(field);
+  return [...field.type.bad(field), ...(item ? withBadItem(field, item) : [])];
+}
+
+function withBadItem(field: ValueShape, item: ValueShape): readonly JsonValue[] {
+  const good = field.type.edges(field).find((edge) => Array.isArray(edge) && edge.length > 0);
+  if (!Array.isArray(good)) return [];
+  const before: readonly JsonValue[] = good.slice(0, -1);
+  return [...badValues(item), ...(item.nullable ? [] : [null])].map((bad) => [...before, bad]);
+}
+
+const refusedTexts = new WeakMap<ValueShape, ReadonlySet<string>>();
+
+/** The samples of field types say which values are refused, and where: whatever is not among them is accepted. */
+export function refusedAt(field: ValueShape, value: JsonValue): readonly BodyPath[] {
+  if (value === null) return field.nullable ? [] : [[]];
   const texts = refusedTexts.get(field) ?? new Set(field.type.bad(field).map((bad) => JSON.stringify(bad)));
   refusedTexts.set(field, texts);
-  return !texts.has(JSON.stringify(value));
+  if (texts.has(JSON.stringify(value))) return [[]];
+  const item = Array.isArray(value) ? field.type.item?.(field) : undefined;
+  if (item === undefined) return [];
+  return (value as readonly JsonValue[]).flatMap((one, index) => refusedAt(item, one).map((path) => [index, ...path]));
 }
 
 /** What a field holds: some keep the text of a value. */

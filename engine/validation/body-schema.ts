@@ -1,5 +1,5 @@
 /** JSON Schemas of request bodies (draft 2020-12). Each type has one, which relations refer to at any depth. */
-import { withNull } from '../field-types/field-type.ts';
+import { ITEMS, type ItemShape, withNull, withoutNull } from '../field-types/field-type.ts';
 import type { JsonObject } from '../json.ts';
 import { nestedDemand, requiredKeys } from '../model/bodies.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation, type Variant } from '../model/model.ts';
@@ -71,13 +71,15 @@ function recordSchema(type: RecordType, fields: readonly Field[]): JsonObject {
   };
 }
 
-export function fieldSchema(field: Field): JsonObject {
-  const schema = field.type.schema(field);
+export function fieldSchema(field: Omit<ItemShape, 'description'>): JsonObject {
+  const item = field.type.item?.(field);
+  const schema: JsonObject = { ...field.type.schema(field), ...(item ? { [ITEMS]: fieldSchema(item) } : {}) };
   const expected = field.type.expected(field);
-  if (field.nullable) return lengthFirst({ ...withNull(schema), [EXPECTED]: `${expected}, or null` });
-  // Not a list of all types: Ajv does not accept Infinity, which 1e400 is parsed to, as a number.
-  const present = schema['type'] === undefined ? { not: { type: 'null' } } : {};
-  return lengthFirst({ ...schema, ...present, [EXPECTED]: expected });
+  return lengthFirst(
+    field.nullable
+      ? { ...withNull(schema), [EXPECTED]: `${expected}, or null` }
+      : { ...withoutNull(schema), [EXPECTED]: schema['type'] === undefined ? `${expected} but null` : expected },
+  );
 }
 
 /** Checks the length first, so that patterns and formats only read texts of limited length. */

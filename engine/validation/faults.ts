@@ -77,4 +77,11 @@ export function onePerLocation(faults: readonly Fault[]): readonly Fault[] {
   return [...firstByLocation(faults).values()];
 }
 
-const lastStep = (path: string): string => (path === '' ? 'The body' : `"${unescapedSteps(path).at(-1) ?? ''}"`);
+/** The last key of the path, with the indices after it: `"tags[3]"`. */
+function lastStep(path: string): string {
+  if (path === '') return 'The body';
+  const steps = unescapedSteps(path);
+  const key = steps.findLastIndex((step) => !/^\d+$/.test(step));
+  const indices = steps.slice(key + 1).map((index) => `[${index}]`);
+  return `"${steps[key] ?? ''}${indices.join('')}"`;
+}

@@ -106,6 +106,16 @@ describe('diff', () => {
     ['breaking field-type-changed', { b: book('a: { type: integer }') }, { b: book('a: { type: decimal }') }],
     ['breaking field-narrowed', { b: book(A) }, { b: book(A.replace('9', '8')) }],
     ['field-narrowed', { b: book(A, 'operations: [get]') }, { b: book(A.replace('9', '8'), 'operations: [get]') }],
+    [
+      'breaking field-narrowed',
+      { b: book('a: { type: array }') },
+      { b: book('a: { type: array, items: { type: date } }') },
+    ],
+    [
+      'field-widened',
+      { b: book('a: { type: array, items: { type: date } }') },
+      { b: book('a: { type: array, items: { type: date, nullable: true } }') },
+    ],
     ['field-widened', { b: book(A) }, { b: book(A.replace('9', '10')) }],
     [
       'breaking field-required',

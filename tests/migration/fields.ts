@@ -203,6 +203,27 @@ list: { maxLimit: 5 }`,
     impossible: true,
   })),
   {
+    title: 'items of arrays become narrower: records with an item that does not fit stand in the way',
+    before: { Book: book('tags: { type: array, items: { type: string, maxLength: 5 } }') },
+    records: [
+      ['books', { tags: ['abc'] }],
+      ['books', { tags: ['abc', 'abcd'] }],
+      ['books', {}],
+    ],
+    after: { Book: book('tags: { type: array, items: { type: string, maxLength: 3 } }') },
+    steps: ['blocked narrow-field:Book.tags'],
+    says: ['1 record: "tags" is not an array, each item a string of at most 3 characters (2)'],
+    impossible: true,
+  },
+  {
+    title: 'items of arrays become wider, and may be null: nothing has to be done',
+    before: { Book: book('tags: { type: array, items: { type: string, maxLength: 3 } }') },
+    records: [['books', { tags: ['abc'] }]],
+    after: { Book: book('tags: { type: array, items: { type: string, maxLength: 5, nullable: true } }') },
+    steps: [],
+    reads: [['GET /api/books/1', { id: 1, tags: ['abc'] }]],
+  },
+  {
     title: 'precision and scale count together: digits before the point must not become fewer',
     before: { Book: book('price: { type: decimal, precision: 6, scale: 2 }') },
     records: [

@@ -93,7 +93,7 @@ describe('completion', () => {
       ['precision', 'scale', 'minimum', 'required'],
       ['maxLength', 'kind'],
     ],
-    [`${FIELDS}  tags:\n    type: array\n    |`, ['minItems', 'maxItems'], ['unique', 'index', 'maxLength']],
+    [`${FIELDS}  tags:\n    type: array\n    |`, ['minItems', 'maxItems', 'items'], ['unique', 'index', 'maxLength']],
     [`${FIELDS}  title:\n    type: |`, ['string', 'integer', 'decimal', 'timestamp'], ['belongsTo']],
     ['type: Book\nrelations:\n  author:\n    kind: |', ['belongsTo', 'hasOne', 'hasMany', 'manyToMany'], ['string']],
     [

@@ -1,6 +1,6 @@
 /** Fields, seeds and variants: constraints, defaults and examples that contradict each other. */
 import type { DiagnosticCode } from '../../diagnostic.ts';
-import type { FieldType, Shape } from '../../field-types/field-type.ts';
+import { type FieldType, ITEMS, type Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { isNullable, shapeOf } from '../defaults.ts';
@@ -14,7 +14,7 @@ import { didYouMean } from '../../names.ts';
 export const checkFields: TypeCheck = (type, schema) =>
   [...type.fields].flatMap(([name, field]) => [
     ...checkPresence(type, name, field),
-    ...checkValues(schema, name, field),
+    ...checkValues(schema, ['fields', name], field),
   ]);
 
 /** Whether the field can always have a value that it accepts. */
@@ -46,17 +46,26 @@ function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraf
   );
 }
 
-function checkValues(schema: Schema, name: string, field: FieldDraft): readonly Finding[] {
+function checkValues(schema: Schema, path: readonly string[], field: FieldDraft): readonly Finding[] {
   const fieldType = fieldTypes.get(field.type ?? '');
   if (!fieldType) return [];
   const shape = shapeOf(field);
-  const path = ['fields', name];
-  const faults = fieldType
-    .faults(shape)
-    .map(({ keyword, message }) => finding('contradictory-constraints', [...path, keyword], 'value', message));
+  const faults = [
+    ...checkItems(schema, fieldType, shape, path),
+    ...fieldType
+      .faults(shape)
+      .map(({ keyword, message }) => finding('contradictory-constraints', [...path, keyword], 'value', message)),
+  ];
   return faults.length > 0
     ? faults
-    : [...checkListed(schema, fieldType, shape, path), ...checkSamples(schema, fieldType, shape, name, field)];
+    : [...checkListed(schema, fieldType, shape, path), ...checkSamples(schema, fieldType, shape, path, field.default)];
+}
+
+function checkItems(schema: Schema, fieldType: FieldType, shape: Shape, path: readonly string[]): readonly Finding[] {
+  const item = fieldType.item?.(shape);
+  if (item === undefined) return [];
+  const words = { type: item.type.name, examples: item.examples, ...item.constraints };
+  return checkValues(schema, [...path, ITEMS], words);
 }
 
 /** The field must accept its default and its examples. */
@@ -64,16 +73,15 @@ function checkSamples(
   schema: Schema,
   fieldType: FieldType,
   shape: Shape,
-  name: string,
-  field: FieldDraft,
+  path: readonly string[],
+  fallback: JsonValue = null,
 ): readonly Finding[] {
   const jsonSchema = fieldType.schema(shape);
   const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     if (schema.accepts(jsonSchema, value)) return [];
-    const message = `${quoted(name)} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
-    return [finding(code, ['fields', name, ...key], 'value', message)];
+    const message = `${quoted(path.at(-1))} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
+    return [finding(code, [...path, ...key], 'value', message)];
   };
-  const { default: fallback = null } = field;
   return [
     ...(fallback === null ? [] : refusal('bad-default', fallback, 'default')),
     ...shape.examples.flatMap((value, index) => refusal('bad-example', value, 'examples', index)),

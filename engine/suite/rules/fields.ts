@@ -4,6 +4,7 @@ import type { JsonValue } from '../../json.ts';
 import type { Field, RecordType, Variant } from '../../model/model.ts';
 import { type Call, cnd, MISSING_ID, parameter } from '../call.ts';
 import { entriesOf, raw } from '../template.ts';
+import { badValues } from '../values.ts';
 import { type Context, get, list, post, put, remove, type Scene, send } from '../scene.ts';
 import { fresh, fullest, obtain, OPEN_KEY, otherThan, smallest } from '../samples.ts';
 import { type Id, rowOf } from '../world.ts';
@@ -23,7 +24,7 @@ const accepted = (scene: Scene, field: Field): readonly JsonValue[] => [
   ...(field.nullable ? [null] : []),
 ];
 
-const refused = (field: Field): readonly JsonValue[] => [...field.type.bad(field), null];
+const refused = (field: Field): readonly JsonValue[] => [...badValues(field), null];
 
 /** What a field holds; two fresh values differ, so that the second is a change whatever was there before. */
 const update = (method: string): TableRow =>
@@ -117,7 +118,7 @@ export const fieldRules: readonly Rule[] = [
       title: ({ name }) => `PUT ${name} of a record, refused values`,
       requests: (scene, field) => {
         const id = obtain(scene, scene.type, smallest(scene));
-        for (const value of field.type.bad(field)) put(scene, id, { [field.name]: value });
+        for (const value of badValues(field)) put(scene, id, { [field.name]: value });
         get(scene, id);
       },
     }),
