@@ -71,7 +71,9 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const onStatement = statementObserver(settings, log, metrics);
-  const store = await openStorage(model, settings.databaseUrl, settings, { onStatement, onFit: fitReporter(log) });
+  const observers = { onStatement, onFit: fitReporter(log), onWait: metrics?.wait };
+  const store = await openStorage(model, settings.databaseUrl, settings, observers);
+  metrics?.watch(() => store.usage());
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;

@@ -1,10 +1,15 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { DatabaseUsage, OnWait } from './storage/driver.ts';
 import type { Label, Observed } from './http/request.ts';
 
 export interface Metrics {
   observe(observed: Observed): void;
   statement(milliseconds: number): void;
+  /** How long work has waited for a connection to the database. */
+  readonly wait: OnWait;
+  /** Where connections are counted whenever metrics are read. */
+  watch(usage: () => DatabaseUsage | undefined): void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -29,6 +34,13 @@ export function createMetrics(): Metrics {
     buckets: SECONDS,
     registers,
   });
+  const waits = new Histogram({
+    name: 'records_database_wait_seconds',
+    help: 'Time that work has waited for a connection to PostgreSQL',
+    labelNames: ['work'] as const,
+    buckets: SECONDS,
+    registers,
+  });
   const statements = new Histogram({
     name: 'records_database_statement_duration_seconds',
     help: 'Time from the start of a statement to its rows',
@@ -42,7 +54,36 @@ export function createMetrics(): Metrics {
       durations.observe({ type, operation }, milliseconds / 1000);
     },
     statement: (milliseconds) => statements.observe(milliseconds / 1000),
+    wait: (purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000),
+    watch: (usage) => {
+      watchConnections(register, usage);
+    },
     contentType: register.contentType,
     text: () => register.metrics(),
   };
+}
+
+/** Connections are counted whenever metrics are read. */
+function watchConnections(register: Registry, usage: () => DatabaseUsage | undefined): void {
+  if (usage() === undefined) return;
+  const registers = [register];
+  const connections = new Gauge({
+    name: 'records_database_connections',
+    help: 'Connections to PostgreSQL by pool and state; "most" is how many there may be',
+    labelNames: ['pool', 'state'] as const,
+    registers,
+    collect: () => {
+      for (const [pool, states] of Object.entries(usage()?.pools ?? {}))
+        for (const [state, count] of Object.entries(states)) connections.set({ pool, state }, count);
+    },
+  });
+  const waiting = new Gauge({
+    name: 'records_database_waiting',
+    help: 'Requests that wait for a connection to PostgreSQL, by what they want to do',
+    labelNames: ['work'] as const,
+    registers,
+    collect: () => {
+      for (const [work, count] of Object.entries(usage()?.waiting ?? {})) waiting.set({ work }, count);
+    },
+  });
 }

@@ -129,11 +129,13 @@ export const settingsTable = {
     expected: 'auto, off, or an integer from 1 to 1000000',
     parse: (text) => RATES.get(text) ?? wholeNumber(1, 1_000_000).parse(text),
   }),
-  maxStreams: setting({
+  maxStreams: setting<number>({
     name: 'MAX_STREAMS',
-    default: '64',
-    description: 'Maximum number of whole lists read at the same time; any more get 503.',
-    ...wholeNumber(1, 100_000),
+    default: 'auto',
+    description:
+      'Maximum number of whole lists read at the same time; any more get 503. auto: 64 on SQLite, `pool` on PostgreSQL.',
+    expected: 'auto, or an integer from 1 to 100000',
+    parse: (text) => (text === 'auto' ? Infinity : wholeNumber(1, 100_000).parse(text)),
   }),
   requestTimeout: setting({
     name: 'REQUEST_TIMEOUT',

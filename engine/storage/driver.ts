@@ -136,9 +136,10 @@ export interface Driver extends Reader, Migrating {
   isSmall(newest: Statement): Awaitable<boolean>;
   /**
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
-   * else. If the caller leaves, the work is done completely or not at all.
+   * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
+   * known before: writes of one row wait for each other, and not in the way of others.
    */
-  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
+  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
   /** Runs the work while no other process runs work by this method. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL in one transaction. */
@@ -149,6 +150,10 @@ export interface Driver extends Reader, Migrating {
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
+  /** Whole lists that may be read at the same time, unless a setting says otherwise. */
+  readonly maxStreams: number;
+  /** How connections to the server are used; missing if there is no server. */
+  usage?(): DatabaseUsage;
   close(): Promise<void>;
 }
 
@@ -161,6 +166,26 @@ export interface BulkColumn {
 export interface DriverOptions {
   /** Milliseconds that a statement of a request may take. */
   readonly statementTimeout: number;
+  /** Whole lists that may be read at the same time; Infinity leaves it to the driver. */
+  readonly maxStreams?: number | undefined;
+  /** Told how long each piece of work has waited for a connection. */
+  readonly onWait?: OnWait | undefined;
+}
+
+export type Purpose = 'read' | 'scan' | 'write' | 'stream';
+export type OnWait = (purpose: Purpose, milliseconds: number) => void;
+
+export interface PoolUsage {
+  /** Connections that there may be. */
+  readonly most: number;
+  readonly used: number;
+  readonly idle: number;
+}
+
+export interface DatabaseUsage {
+  readonly pools: Readonly<Record<'requests' | 'streams', PoolUsage>>;
+  /** Requests that wait for a connection. */
+  readonly waiting: Readonly<Record<Purpose, number>>;
 }
 
 /** For commands: they may take as long as they need. */

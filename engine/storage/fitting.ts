@@ -144,7 +144,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
         }),
       );
 
-  async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
+  async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T> {
     const overtaken = async (writer: Writer): Promise<T> => {
       const before = fit;
       const result = await work(usable(writer, gatedWriter));
@@ -153,7 +153,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
       return result;
     };
     try {
-      return await driver.write(overtaken, caller);
+      return await driver.write(overtaken, caller, row);
     } catch (error) {
       return explain(error);
     } finally {

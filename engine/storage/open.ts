@@ -1,7 +1,7 @@
 /** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
-import type { DriverOptions } from './driver.ts';
+import type { DriverOptions, OnWait } from './driver.ts';
 import { fittingDriver, type OnFit } from './fitting.ts';
 import { prepare } from './migrate/apply.ts';
 import { createReads } from './read/reads.ts';
@@ -11,15 +11,12 @@ import { unavailable } from './unavailable.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
-type StorageOptions = DriverOptions &
-  Pick<WriteOptions, 'writeRows'> & {
-    /** Whole lists that may be read at the same time. */
-    readonly maxStreams?: number;
-  };
+type StorageOptions = DriverOptions & Pick<WriteOptions, 'writeRows'>;
 
 interface Observers {
   readonly onStatement?: OnStatement | undefined;
   readonly onFit?: OnFit;
+  readonly onWait?: OnWait | undefined;
 }
 
 /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
@@ -27,9 +24,9 @@ export async function openStorage(
   model: Model,
   url: string,
   options?: StorageOptions,
-  { onStatement, onFit }: Observers = {},
+  { onStatement, onFit, onWait }: Observers = {},
 ): Promise<Store> {
-  const opened = await databaseAt(url).open(options);
+  const opened = await databaseAt(url).open(options && { ...options, onWait });
   const driver = fittingDriver(onStatement ? timedDriver(opened, onStatement) : opened, onFit);
   try {
     const reads = createReads(driver);
@@ -53,9 +50,11 @@ export async function openStorage(
         await driver.ping();
         await driver.requireFit();
       },
+      usage: () => driver.usage?.(),
       close: () => driver.close(),
     };
-    return limitStreams(store, options?.maxStreams ?? Infinity);
+    const { maxStreams = Infinity } = options ?? {};
+    return limitStreams(store, options && maxStreams === Infinity ? driver.maxStreams : maxStreams);
   } catch (error) {
     await driver.close();
     throw error;

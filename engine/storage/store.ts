@@ -6,7 +6,7 @@ import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
-import type { Awaitable } from './driver.ts';
+import type { Awaitable, DatabaseUsage } from './driver.ts';
 
 export interface Page {
   /** The records as JSON text. */
@@ -104,5 +104,7 @@ export interface Store {
   }): Promise<Written>;
   /** Rejects if records cannot be read. */
   ready(): Promise<void>;
+  /** How connections to the server are used; undefined if there is no server. */
+  usage(): DatabaseUsage | undefined;
   close(): Promise<void>;
 }

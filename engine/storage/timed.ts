@@ -13,8 +13,8 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
     read: (work, caller, single) =>
       driver.read((reader) => work(kept(readers, reader, () => timedReads(reader, onStatement))), caller, single),
     scan: (work, caller, single) => driver.scan((reader) => work(timedReads(reader, onStatement)), caller, single),
-    write: (work, caller) =>
-      driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement))), caller),
+    write: (work, caller, row) =>
+      driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement))), caller, row),
     snapshot: (caller, heavy) =>
       andThen(driver.snapshot(caller, heavy), (snapshot) => timedSnapshot(snapshot, onStatement)),
   };

@@ -9,6 +9,7 @@ import { postgresDialect } from './dialect.ts';
 import { postgresReasonOf, translate } from './errors.ts';
 import { parsePlace, type PostgresPlace } from './place.ts';
 import { type Connections, createConnections } from './pool.ts';
+import { createShares } from './lanes.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeIn } from './transaction.ts';
 import { define, findDrift, migrate } from './migrate.ts';
@@ -23,9 +24,9 @@ const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('recor
 /** Milliseconds between two looks at whether the lock is free. */
 const LOCK_PAUSE = 50;
 /** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
-const MAX_IDLE = 60_000;
+const MAX_IDLE = 10_000;
 const MAX_SLOW = 3_600_000;
-/** Milliseconds that a search may wait for its turn: half of the connections are for them. */
+/** Milliseconds that a search may wait for its turn. */
 const MAX_WAIT = 5000;
 /** Bytes of a page that the server puts together in a few milliseconds. */
 const PAGE_AT_ONCE = 1024 * 1024;
@@ -34,26 +35,41 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   const place = parsePlace(url);
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
   const connections = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_IDLE });
-  const streams = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_SLOW });
+  const { maxStreams: given = Infinity } = options;
+  const maxStreams = given === Infinity ? place.pool : given;
+  const streams = createConnections(
+    { ...place, pool: maxStreams },
+    { statement, idle: statement === 0 ? 0 : MAX_SLOW },
+  );
+  const shares = createShares({
+    requests: connections,
+    streams,
+    patience: { scan: MAX_WAIT, write: place.lockTimeout },
+    onWait: options.onWait,
+  });
   const searches = createPlaces({ places: Math.max(1, Math.floor(place.pool / 2)), patience: MAX_WAIT });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
   const begin = `begin isolation level read committed; set local lock_timeout = ${place.lockTimeout}`;
-  const close = async (): Promise<void> => void (await Promise.all([connections.close(), streams.close()]));
+  const close = async (): Promise<void> => {
+    shares.close();
+    await Promise.all([connections.close(), streams.close()]);
+  };
   try {
     await probe(connections, place);
+    if (options.maxStreams !== undefined && place.prepared) await requireRoom(connections, place, maxStreams);
   } catch (error) {
     await close();
     throw error;
   }
   return {
     dialect: postgresDialect,
-    ...alone(connections),
-    read: (work, caller, single) => readIn(connections, work, caller, single && place.prepared),
+    ...alone(shares.read),
+    read: (work, caller, single) => readIn(shares.read, work, caller, single && place.prepared),
     scan: async (work, caller, single) => {
       const leave = await searches.take(caller);
       try {
-        return await readIn(connections, work, caller, single && place.prepared);
+        return await readIn(shares.scan, work, caller, single && place.prepared);
       } finally {
         leave();
       }
@@ -62,16 +78,31 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     isHeavy: ({ isIndexed, deep }) => !isIndexed || deep.length > 0,
     isLarge: (tables) => tables.length > 0,
     isSmall: () => false,
-    write: (work, caller) => writeIn(connections, begin, work, caller),
+    write: (work, caller, row) => writeIn(shares.write(row), begin, work, caller),
     define: (statements) => unlimited(() => define(connections, statements)),
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),
     existing: () => alone(connections).column(EXISTING, []),
     ping: async () => void (await alone(connections).value(PING, [])),
-    snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
+    snapshot: (caller = PATIENT) => openSnapshot(shares.stream, caller),
     exclusively: (work) => unlimited(() => exclusively(streams, work)),
+    maxStreams,
+    usage: () => shares.usage(),
     close,
   };
+}
+
+const ROOM: Statement = {
+  sql: `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int`,
+};
+
+/** Connections are opened when they are needed: without this, the first busy hour would find out. */
+async function requireRoom(connections: Connections, { pool, shown }: PostgresPlace, streams: number): Promise<void> {
+  const room = Number(await alone(connections).value(ROOM, []));
+  if (pool + streams <= room) return;
+  throw new StartError(
+    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams}: ${pool} for requests (pool in the URL) and ${streams} for whole lists (MAX_STREAMS, as many as pool by default). Lower them, or raise max_connections`,
+  );
 }
 
 async function probe(connections: Connections, { shown }: PostgresPlace): Promise<void> {

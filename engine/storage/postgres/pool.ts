@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
+import type { PoolUsage } from '../driver.ts';
 import type { PostgresPlace } from './place.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 
@@ -24,6 +25,7 @@ export interface Connections {
   opening(begin: string): string;
   /** Connections that are taken meanwhile have no limits. */
   unlimited<T>(work: () => Promise<T>): Promise<T>;
+  usage(): PoolUsage;
   close(): Promise<void>;
 }
 
@@ -118,6 +120,7 @@ export function createConnections(
         unlimited -= 1;
       }
     },
+    usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
       // A server that does not answer does not end connections either.

@@ -19,6 +19,7 @@ const MAX_SMALL = 1000;
 const MAX_ANSWER = 16 * 1024 * 1024;
 /** Bytes of a page that is read between the requests: a millisecond. */
 const PAGE_AT_ONCE = 512 * 1024;
+const MAX_STREAMS = 64;
 const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
@@ -72,6 +73,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
       return scanner.scan((session) => work(adoptingCounts(session, adopt)), caller);
     },
     pageAtOnce: PAGE_AT_ONCE,
+    maxStreams: MAX_STREAMS,
     ...createListCost(reader, readings.database),
     isSmall: (newest) => reader.count(newest, []) <= MAX_SMALL,
     ping: () => {

@@ -87,36 +87,48 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
     update: (request) =>
-      driver.write(async (writer) => {
-        const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller } = request;
-        const rules = { mergePatch, readOnlyToo: false };
-        const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows });
-        const isLocked = await lock(session, request);
-        const node = await touch(session, type, identifier, '');
-        if (node) await resolveBody(session, node);
-        await checkBody(session, { type, identifier, disagreements });
-        if (!node) throw notFound(view, identifier);
-        if (precondition) await current(writer, request, isLocked);
-        await execute(session);
-        return written(reads, writer, view, identifier, caller);
-      }, request.caller),
+      driver.write(
+        async (writer) => {
+          const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller } =
+            request;
+          const rules = { mergePatch, readOnlyToo: false };
+          const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows });
+          const isLocked = await lock(session, request);
+          const node = await touch(session, type, identifier, '');
+          if (node) await resolveBody(session, node);
+          await checkBody(session, { type, identifier, disagreements });
+          if (!node) throw notFound(view, identifier);
+          if (precondition) await current(writer, request, isLocked);
+          await execute(session);
+          return written(reads, writer, view, identifier, caller);
+        },
+        request.caller,
+        rowOf(request),
+      ),
     delete: (request) =>
-      driver.write(async (writer) => {
-        const { view, identifier } = request;
-        const rules = { mergePatch: false, readOnlyToo: false };
-        const session = createSession(writer, tables, dialect, rules, { writeRows });
-        const body = await current(writer, request, await lock(session, request));
-        await requireFewRows(session, { type: view.type, identifier });
-        try {
-          await writer.run(tables.of(view.type).remove, [identifier]);
-        } catch (error) {
-          if (!(error instanceof ConstraintError)) throw error;
-          throw await restrictConflict(session, view.type, [identifier], '');
-        }
-        return { identifier, body };
-      }, request.caller),
+      driver.write(
+        async (writer) => {
+          const { view, identifier } = request;
+          const rules = { mergePatch: false, readOnlyToo: false };
+          const session = createSession(writer, tables, dialect, rules, { writeRows });
+          const body = await current(writer, request, await lock(session, request));
+          await requireFewRows(session, { type: view.type, identifier });
+          try {
+            await writer.run(tables.of(view.type).remove, [identifier]);
+          } catch (error) {
+            if (!(error instanceof ConstraintError)) throw error;
+            throw await restrictConflict(session, view.type, [identifier], '');
+          }
+          return { identifier, body };
+        },
+        request.caller,
+        rowOf(request),
+      ),
   };
 }
+
+const rowOf = ({ view: { type }, identifier }: { readonly view: View; readonly identifier: number }): string =>
+  `${type.table} ${identifier}`;
 
 function made({ identifier }: Node): number {
   if (identifier === undefined) throw new Error('the record was not made');

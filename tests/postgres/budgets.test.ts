@@ -1,0 +1,130 @@
+/** Connections: no kind of work leaves none to the others. */
+import { EventEmitter, once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { StartError } from '../../engine/start-error.ts';
+import type { Serving } from '../../engine/server/serve.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { until } from '../support/leaving.ts';
+import { administer, onServer, startInstance, withParameters } from '../support/postgres.ts';
+
+const ROWS = 500;
+
+onServer('an instance whose rows are held', () => {
+  let database: TestDatabase;
+  let instance: Serving;
+  let [first, second] = ['', ''];
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(instance.url, title, body);
+  const together = (count: number, work: (index: number) => Promise<Answer>): Promise<Answer>[] =>
+    Array.from({ length: count }, (_, index) => work(index));
+  const statuses = async (answers: readonly Promise<Answer>[]): Promise<ReadonlySet<number>> =>
+    new Set((await Promise.all(answers)).map(({ status }) => status));
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${instance.url}/metrics`)).text();
+    const line = text.split('\n').find((one) => one.startsWith(`${name} `)) ?? '';
+    return Number(line.slice(name.length));
+  };
+  const holding = <T>(where: string, work: () => Promise<T>): Promise<T> =>
+    administer(database.url, `begin; select from tmp_vars where ${where} for update`, work);
+
+  beforeAll(async () => {
+    database = await createDatabase('postgres');
+    const url = withParameters(database.url, { pool: '10', lock_timeout: '100000' });
+    instance = await startInstance(url, { metrics: true });
+    const made = await Promise.all([send('POST /api/tmp-vars', {}), send('POST /api/tmp-vars', {})]);
+    [first = '', second = ''] = made.map(({ headers }) => headers.get('location') ?? '');
+    await Promise.all(together(ROWS, () => send('POST /api/tax-classes', {})));
+  });
+  afterAll(async () => {
+    await instance?.close();
+    await database?.remove();
+  });
+
+  const id = (path: string): string => path.split('/').at(-1) ?? '';
+
+  it('serves everything else, while writes of one row wait', async () => {
+    let waiting: readonly Promise<Answer>[] = [];
+    await holding(`id = ${id(first)}`, async () => {
+      waiting = together(40, (index) => send(`PUT ${first}`, { value: String(index) }));
+      await until(async () => (await metric('records_database_waiting{work="write"}')) === 38);
+      expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
+      expect(
+        await statuses(
+          together(20, () => send('GET /api/tax-classes?_cnd[position][gt]=1&_cnd[limit]=0&_cnd[limit]=5')),
+        ),
+      ).toEqual(new Set([200]));
+      expect(await statuses(together(3, () => send('GET /api/tax-classes')))).toEqual(new Set([200]));
+      expect(await statuses(together(20, () => send('POST /api/tax-classes', {})))).toEqual(new Set([201]));
+      expect((await send(`PUT ${second}`, { value: '1' })).status).toBe(200);
+    });
+    expect(await statuses(waiting)).toEqual(new Set([200]));
+    expect(await metric('records_database_waiting{work="write"}')).toBe(0);
+    expect(await metric('records_database_connections{pool="requests",state="most"}')).toBe(10);
+    expect(await metric('records_database_wait_seconds_count{work="write"}')).toBeGreaterThan(ROWS);
+  });
+
+  it('serves reads and searches, while writes of many rows wait', async () => {
+    const paths = (await Promise.all(together(12, () => send('POST /api/tmp-vars', {})))).map(
+      ({ headers }) => headers.get('location') ?? '',
+    );
+    let waiting: readonly Promise<Answer>[] = [];
+    await holding('true', async () => {
+      waiting = paths.map((path) => send(`PUT ${path}`, { value: 'later' }));
+      await until(async () => (await metric('records_database_waiting{work="write"}')) === 5);
+      expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
+      expect(
+        await statuses(
+          together(20, () => send('GET /api/tax-classes?_cnd[position][gt]=1&_cnd[limit]=0&_cnd[limit]=5')),
+        ),
+      ).toEqual(new Set([200]));
+    });
+    expect(await statuses(waiting)).toEqual(new Set([200]));
+  });
+
+  it('ends a transaction that does nothing, and frees its rows', async () => {
+    const { openPostgres } = await import('../../engine/storage/postgres/driver.ts');
+    const driver = await openPostgres(database.url, { statementTimeout: 60_000 });
+    const idle = { sql: 'set local idle_in_transaction_session_timeout = 50' };
+    const lock = { sql: `select id from tmp_vars where id = ${id(first)} for update` };
+    const [idling, freed] = [new EventEmitter(), new EventEmitter()];
+    const [isIdle, isFreed] = [once(idling, 'so'), once(freed, 'so')];
+    const write = driver.write(async (writer) => {
+      await writer.run(idle, []);
+      await writer.value(lock, []);
+      idling.emit('so');
+      await isFreed;
+      return writer.value(lock, []);
+    });
+    await isIdle;
+    expect((await send(`PUT ${first}`, { value: 'free' })).status).toBe(200);
+    freed.emit('so');
+    // It is repeated on another connection.
+    expect(String(await write)).toBe(id(first));
+    await driver.close();
+  });
+});
+
+onServer('whole lists', () => {
+  let database: TestDatabase;
+  beforeAll(async () => void (database = await createDatabase('postgres')));
+  afterAll(() => database?.remove());
+
+  describe.each([
+    [{}, 4],
+    [{ maxStreams: 2 }, 2],
+  ] as const)('with %j and pool=4', (settings, most) => {
+    it(`have as many connections as there may be lists`, async () => {
+      const url = withParameters(database.url, { pool: '4' });
+      const instance = await startInstance(url, { ...settings, metrics: true });
+      const text = await (await fetch(`${instance.url}/metrics`)).text();
+      expect(text).toContain(`records_database_connections{pool="streams",state="most"} ${most}`);
+      await instance.close();
+    });
+  });
+
+  it('must have room in the database, with the connections for requests', async () => {
+    const started = startInstance(withParameters(database.url, { pool: '150' }), { maxStreams: 60 });
+    await expect(started).rejects.toBeInstanceOf(StartError);
+    await expect(started).rejects.toThrow(/allows \d+ connections .+ may open 210: 150 .+ and 60 .+MAX_STREAMS/);
+  });
+});
