@@ -1,6 +1,6 @@
 /** Model -> DDL: tables with their foreign keys, then indexes. */
 import type { Knex } from 'knex';
-import type { Field, Index, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
+import type { Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../model/model.ts';
 import { generatedName } from '../names.ts';
 import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
 import type { Dialect } from './driver.ts';
@@ -19,6 +19,17 @@ interface TableIndex {
   readonly members: readonly string[];
   readonly sql: string;
 }
+
+/** A column with a foreign key. */
+export interface LinkColumn {
+  readonly table: string;
+  readonly column: string;
+}
+
+export const linksOf = ({ types, joinTables }: Model): readonly LinkColumn[] => [
+  ...[...types.values()].flatMap(({ table, references }) => references.map(({ column }) => ({ table, column }))),
+  ...joinTables.flatMap(({ name, left, right }) => [left, right].map(({ column }) => ({ table: name, column }))),
+];
 
 /** The statements that make a type's table and its indexes. */
 export const defineType = (type: RecordType, dialect: Dialect): readonly string[] => [

@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Altered, TableAlteration } from './migrate/alter.ts';
+import type { LinkColumn } from './define.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
@@ -144,6 +145,8 @@ export interface Driver extends Reader, Migrating {
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL in one transaction. */
   define(statements: readonly string[]): Promise<void>;
+  /** Tells the database that most records have few related ones, however many some of them have. */
+  expectSmallSets(links: readonly LinkColumn[]): Awaitable<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
   /** `heavy`: what `isHeavy` says; by default the list may be heavy. */

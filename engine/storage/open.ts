@@ -1,6 +1,7 @@
 /** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
+import { linksOf } from './define.ts';
 import type { DriverOptions, OnWait } from './driver.ts';
 import { fittingDriver, type OnFit } from './fitting.ts';
 import { prepare } from './migrate/apply.ts';
@@ -34,6 +35,7 @@ export async function openStorage(
     const writes = createWrites(driver, reads, { joinTables, writeRows: options?.writeRows });
     await driver.exclusively(async () => {
       await prepare(model, driver);
+      await driver.expectSmallSets(linksOf(model));
       await seed(model, driver, writes);
     });
     await driver.hold(model);

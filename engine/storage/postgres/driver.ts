@@ -12,7 +12,7 @@ import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeIn } from './transaction.ts';
-import { define, findDrift, migrate } from './migrate.ts';
+import { define, expectSmallSets, findDrift, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -82,6 +82,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     define: (statements) => unlimited(() => define(connections, statements)),
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),
+    expectSmallSets: (links) => expectSmallSets(connections, links),
     existing: () => alone(connections).column(EXISTING, []),
     ping: async () => void (await alone(connections).value(PING, [])),
     snapshot: (caller = PATIENT) => openSnapshot(shares.stream, caller),

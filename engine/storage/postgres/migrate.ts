@@ -1,6 +1,6 @@
 /** Changes of tables in PostgreSQL, all in one transaction; and how tables differ from what they should be. */
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { SEPARATOR } from '../define.ts';
+import { type LinkColumn, SEPARATOR } from '../define.ts';
 import type { Writer } from '../driver.ts';
 import { Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
@@ -170,3 +170,35 @@ async function inspect(
 
 /** Of an index: whether it is unique, and what it is over. */
 const withoutNames = (sql: string): string => sql.replace(/ INDEX .+? USING /, ' ');
+
+// What PostgreSQL assumes of foreign keys: that each record is referred to by about ten rows, unless it knows of more. By
+// default it assumes as many for each as there are on average. Where nearly all rows of a table belong to one record, it
+// would read the whole table to count the few, or none, of any other one.
+
+/** A start does not wait long for tables that others change. */
+const BEGIN_SOON = `begin; set local lock_timeout = '1s'`;
+/** Rows for each distinct value: a negative number is a share of the rows of the table. */
+const SMALL_SETS = 'n_distinct = -0.1';
+/** What an operator has set by hand stays. */
+const UNSET = {
+  sql: `select format('alter table %s alter column %I set (${SMALL_SETS})', attrelid::regclass, attname),
+    format('analyze %s (%I)', attrelid::regclass, attname)
+    from jsonb_to_recordset(?::jsonb) as link("table" text, "column" text)
+    join pg_attribute on attrelid = to_regclass(quote_ident(link."table")) and attname = link."column"
+    where coalesce(array_to_string(attoptions, ','), '') not like '%n_distinct%'`,
+};
+
+/** Without it requests may be slower, but no start should fail for it: the tables may belong to another user. */
+export async function expectSmallSets(connections: Connections, links: readonly LinkColumn[]): Promise<void> {
+  try {
+    await writeIn(connections, BEGIN_SOON, async (writer) => {
+      const missing = await writer.all(UNSET, [JSON.stringify(links)]);
+      for (const [alter, analyze] of missing) {
+        await writer.run({ sql: String(alter) }, []);
+        await writer.run({ sql: String(analyze) }, []);
+      }
+    });
+  } catch {
+    return;
+  }
+}

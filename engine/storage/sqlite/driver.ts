@@ -65,6 +65,8 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     define: (statements) => apart(() => define(writer, statements)),
     // The first one that defines tables locks the file; the next one finds what was made.
     exclusively: async (work) => work(),
+    // SQLite assumes so by itself.
+    expectSmallSets: () => undefined,
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     drift: (tables) => findDrift(readings.database, tables),
