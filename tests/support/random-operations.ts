@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { isObject, pointer } from '../../engine/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { raw } from '../../engine/suite/template.ts';
+import { badValues, refusedAt } from '../../engine/suite/values.ts';
 import { represent, type Shown, shownBy } from '../../engine/suite/reads.ts';
 import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
 
@@ -80,13 +81,21 @@ function drawValue(
   const good = field.type.good(field, draw(DRAWN_VALUES));
   if (field.readOnly && choice < 22)
     return choice > 12 ? (row ? (row.values.get(field) ?? null) : (field.default ?? null)) : undefined;
-  if (choice === 23) return fault(faults, at, field.type.bad(field)[0], good);
+  if (choice === 23) return drawBad(drawing, field, at) ?? good;
   if (choice > 19) return field.nullable ? null : good;
-  if (choice === 19 && field.type.texts) return raw(pick(field.type.texts(field), draw(99)));
+  const texts = choice === 19 ? (field.type.texts?.(field) ?? []) : [];
+  if (texts.length > 0) return raw(pick(texts, draw(99)));
   if (choice > 16) return field.type.edges(field)[draw(3)] ?? good;
   if (choice > 15 && !field.unique) return drawLong(draw, field) ?? good;
   if (choice > 6 || (field.required && creating && (choice > 0 || !leftOut(faults, at)))) return good;
   return undefined;
+}
+
+/** undefined where nothing is bad. */
+function drawBad({ draw, faults }: Drawing, field: Field, at: Path): JsonValue | undefined {
+  const [bad] = draw(2) > 0 && field.type.item?.(field) ? badValues(field).slice(-1) : field.type.bad(field);
+  if (bad !== undefined) faults.push(...refusedAt(field, bad).map((within) => pointer([...at, ...within])));
+  return bad;
 }
 
 function leftOut(faults: string[], at: Path): true {

@@ -34,6 +34,7 @@ const FIELDS: readonly FieldDescriptor[] = [
   { type: 'number' },
   { type: 'any' },
   { type: 'array', default: [] },
+  { type: 'array', maxItems: 3, items: { type: 'decimal', precision: 6, scale: 2, nullable: true } },
 ];
 
 interface TypeChoice {

@@ -18,7 +18,10 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
   for (const node of session.made) checkComplete(session, node);
   throwRefused(session, 'forbidden');
-  const known = [...session.faults, ...(await findDisagreements(session, asked))];
+  const contradictions = await findDisagreements(session, asked);
+  const known = contradictions
+    ? [...session.faults.filter(({ code }) => code !== 'contradiction'), ...contradictions]
+    : session.faults;
   if (known.some(({ code }) => code === 'contradiction')) withdraw(session, 'contradiction');
   throwRefused(session, 'invalid-body', known);
 }

@@ -30,16 +30,16 @@ export type Asked = Pick<WriteRequest, 'type'> & {
   readonly disagreements: WriteRequest['disagreements'];
 };
 
-/** Where the body contradicts itself, as far as that follows from what is stored. */
+/** All places where the body contradicts itself; undefined if what is stored does not tell more than the body. */
 export async function findDisagreements(
   session: WriteSession,
   { type, identifier, disagreements }: Asked,
-): Promise<readonly Fault[]> {
+): Promise<readonly Fault[] | undefined> {
   // A body without a fault was resolved completely: every child that it does not name is noted.
-  if (!disagreements || (session.ownChildren.size === 0 && session.faults.length === 0)) return [];
+  if (!disagreements || (session.ownChildren.size === 0 && session.faults.length === 0)) return undefined;
   await askIn(session, type, identifier, session.body);
   return session.ownChildren.size === 0
-    ? []
+    ? undefined
     : disagreements((relation, owner) => session.ownChildren.get(relation)?.get(owner));
 }
 
