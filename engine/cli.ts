@@ -24,11 +24,11 @@ export const commands = {
     load: async () => (await import('./commands/check.ts')).check,
   },
   plan: {
-    description: 'Show how the descriptors would change the database; --sql, --json.',
+    description: 'Show how the descriptors would change the database; --sql, --json, and the options of apply.',
     load: async () => (await import('./commands/plan.ts')).plan,
   },
   apply: {
-    description: 'Change the database to match the descriptors; --allow STEP permits a step that may lose data.',
+    description: 'Change the database to match the descriptors; --allow STEP, --back to older descriptors.',
     load: async () => (await import('./commands/apply.ts')).apply,
   },
   diff: {

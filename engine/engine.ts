@@ -29,8 +29,10 @@ import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
-import type { OnFit } from './storage/fitting.ts';
+import type { FitObserver } from './storage/fitting.ts';
+import type { PreparedTables } from './storage/migrate/apply.ts';
 import { openStorage } from './storage/open.ts';
+import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
 import type { OnStatement } from './storage/timed.ts';
 
@@ -51,7 +53,7 @@ export interface Engine {
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   /** Rejects if records cannot be read. */
-  ready(): Promise<void>;
+  ready(): Promise<ModelNumbers>;
   /** From now on each answer closes its connection. */
   drain(): void;
   /** Closes the database. Requests must have been answered. */
@@ -60,26 +62,34 @@ export interface Engine {
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'shutdownTimeout'>;
 
-/** Throws a StartError if the descriptors or the database prevent the start. */
-export async function startEngine(settings: EngineSettings): Promise<Engine> {
+/**
+ * Throws a StartError if the descriptors or the database prevent the start. `isTidy`: while descriptors are being written,
+ * what holds nothing is dropped with them, and going back to older ones is a change like any other.
+ */
+export async function startEngine(settings: EngineSettings, isTidy = false): Promise<Engine> {
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
-  const { model } = schema;
   const log = createLog(settings);
   const budget = createBudget(settings.memoryLimit);
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const onStatement = statementObserver(settings, log, metrics);
-  const observers = { onStatement, onFit: fitReporter(log), onWait: metrics?.wait };
-  const store = await openStorage(model, settings.databaseUrl, settings, observers);
+  let { model } = schema;
+  let openedBy: OpenedBy | undefined;
+  const onServed = (served: Model): void => {
+    [model, openedBy] = [served, undefined];
+  };
+  const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait };
+  const { store, prepared } = await openStorage(model, settings.databaseUrl, { ...settings, isTidy }, observers);
+  reportStanding(log, prepared);
   metrics?.watch(() => store.usage());
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;
   const makeRoutes = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): TokenRoutes => {
     const queriesOf = createQueryResolver(seen, settings);
-    const validatorsOf = seen === model ? schema.validatorsOf : createValidators(seen);
+    const validatorsOf = seen === schema.model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
       type,
       path: API_ROOT + encodeURIComponent(type.path),
@@ -94,10 +104,11 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     });
     return { model: seen, routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)) };
   };
-  const openedBy = tokenRoutesOf(model, access, makeRoutes);
+  const opened: OpenedBy = (request) => (openedBy ??= tokenRoutesOf(model, access, makeRoutes))(request);
+  openedBy = tokenRoutesOf(model, access, makeRoutes);
   const rateLimit = await rateLimitOf(settings, access);
   let draining = false;
-  const routesOf = (request: IncomingMessage): Routes => openedBy(request).routes;
+  const routesOf = (request: IncomingMessage): Routes => opened(request).routes;
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -111,8 +122,10 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   return {
     handler: createHandler(routesOf, options),
     host: createHostSteps(routesOf, options),
-    model,
-    modelFor: (request) => (access === undefined ? model : seenBy(request, openedBy)),
+    get model() {
+      return model;
+    },
+    modelFor: (request) => (access === undefined ? model : seenBy(request, opened)),
     metrics,
     budget,
     awaitReader,
@@ -146,11 +159,21 @@ const reportsTo = (log: Log): Reports => ({
 });
 
 const fitReporter =
-  (log: Log): OnFit =>
+  (log: Log): NonNullable<FitObserver['onFit']> =>
   (tables) =>
     tables.length > 0
       ? log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503')
       : log.info({}, 'the tables match the descriptors again');
+
+function reportStanding(log: Log, { standing: { state, last, own }, kept }: PreparedTables): void {
+  if (state === 'behind')
+    log.warn(
+      { database: last?.number, serves: own?.number },
+      'newer descriptors were applied to the database: this instance serves its own view of the tables, and changes none',
+    );
+  if (kept.length > 0)
+    log.warn({ kept }, 'the database keeps what the descriptors do not name; "records plan" shows how to drop it');
+}
 
 /** Without tokens, every client has all routes. */
 function tokenRoutesOf(

@@ -1,30 +1,37 @@
-/** `apply`: carries out the plan in one transaction. Steps by which records could lose something must be allowed, one by one. */
+/**
+ * `apply`: carries out the plan in one transaction. Steps by which records could lose something must be allowed, one by
+ * one; what the descriptors do not name stays until its drop is allowed.
+ */
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
 import { type Applied, applyPlan, createEngineTables, planFor } from '../storage/migrate/apply.ts';
-import { formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import type { Standing } from '../storage/migrate/history.ts';
+import { formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
 import { print } from '../terminal.ts';
-import { type Command, readModel, readOptions } from './command.ts';
+import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
-const USAGE = 'records apply [--allow STEP]... [--json]: "records plan" shows the steps and their names';
+const USAGE =
+  'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
 
 export const apply: Command = {
   usage: USAGE,
   run: async (args) => {
-    const known = { allow: { type: 'string', multiple: true }, json: { type: 'boolean' } } as const;
-    const { allow = [], json = false } = readOptions(args, known, 0, USAGE).values;
+    const known = { allow: { type: 'string', multiple: true }, back: BOOLEAN, json: BOOLEAN } as const;
+    const { allow = [], back = false, json = false } = readOptions(args, known, 0, USAGE).values;
     const { schemaDirectory, databaseUrl } = readSettings(process.env);
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();
     try {
       const applied = await driver.exclusively(async () => {
-        await createEngineTables(driver);
-        const plan = await planFor(model, driver);
+        const allowed = new Set(allow);
+        const plan = await planFor(model, driver, allowed);
+        if (!back) refuseBehind(plan.standing);
         refuseUnknown(allow, plan);
-        return applyPlan(plan, driver, new Set(allow));
+        await createEngineTables(driver);
+        return applyPlan(plan, driver, allowed);
       });
       print(json ? asJson(applied) : format(applied));
     } finally {
@@ -34,8 +41,16 @@ export const apply: Command = {
   },
 };
 
+/** Applied by mistake, such descriptors would turn the tables around under newer instances. */
+function refuseBehind({ state, last, own }: Standing): void {
+  if (state !== 'behind') return;
+  throw new StartError(
+    `The database has model ${last?.number}, and these descriptors were model ${own?.number}: a start serves its own view of the tables. To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
+  );
+}
+
 function refuseUnknown(allow: readonly string[], plan: Plan): void {
-  const pending = plan.steps.map(stepId);
+  const pending = [...plan.steps, ...plan.kept].map(stepId);
   const unknown = allow.find((id) => !pending.includes(id));
   if (unknown === undefined) return;
   const steps = pending.length === 0 ? 'there is nothing to do' : `the steps are ${pending.join(', ')}`;
@@ -47,10 +62,13 @@ const asJson = ({ steps, backup }: Applied): string =>
   JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null }, null, 2);
 
 function format({ steps, backup }: Applied): string {
-  if (steps.length === 0) return 'Nothing to do: the tables are as the descriptors want them.';
+  const made = steps.filter(({ state }) => state !== 'kept');
+  const kept = steps.filter(({ state }) => state === 'kept');
   return [
     ...(backup === undefined ? [] : [`The database as it was: ${backup}`]),
-    formatSteps(steps, false),
-    `${steps.length} ${steps.length === 1 ? 'step' : 'steps'} applied.`,
+    ...(made.length === 0
+      ? ['Nothing to do: the tables have what the descriptors want.']
+      : [formatSteps(made, false), `${made.length} ${made.length === 1 ? 'step' : 'steps'} applied.`]),
+    ...(kept.length === 0 ? [] : ['', formatKept(kept)]),
   ].join('\n');
 }

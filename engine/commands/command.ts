@@ -50,6 +50,8 @@ async function exitCode(run: () => Promise<number>): Promise<number> {
   }
 }
 
+export const BOOLEAN = { type: 'boolean' } as const;
+
 type Known = NonNullable<ParseArgsConfig['options']>;
 
 /** `words`: the maximum number of positional arguments. Throws a StartError with the usage if the command line is wrong. */

@@ -11,6 +11,9 @@ import { withDatabase } from './transfer.ts';
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
+/** Steps that would drop what may refer to the records that are deleted. */
+const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
+
 /** Milliseconds between two lines of progress. */
 const INTERVAL = 1000;
 
@@ -28,7 +31,8 @@ export const remove: Command = {
       );
     const { found, rows } = await withDatabase(async (model, driver) => {
       const type = typeOf(model, name);
-      if ((await planFor(model, driver)).steps.length > 0)
+      const { steps, kept } = await planFor(model, driver);
+      if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
         throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
       const progress = reportProgress();
       const wasThere = await deleteTree(model, driver, type, identifier, progress.add).catch(explain);

@@ -37,8 +37,11 @@ export const exportRecords: Command = {
 };
 
 async function requireApplied(model: Model, driver: Driver): Promise<void> {
-  if ((await planFor(model, driver)).steps.length > 0)
-    throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was written.');
+  const { steps, kept } = await planFor(model, driver);
+  if (steps.length + kept.length > 0)
+    throw new StartError(
+      'The tables do not match the descriptors; see `records plan`. What no descriptor names would be missing from the export. Nothing was written.',
+    );
 }
 
 async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {

@@ -68,9 +68,9 @@ async function* firstLines(file: string): AsyncGenerator<readonly [index: number
 }
 
 const imported = (file: string, report: LineReport): Promise<number> =>
-  withDatabase((model, driver) =>
+  withDatabase((own, driver) =>
     driver.exclusively(async () => {
-      await prepare(model, driver);
+      const { model } = await prepare(own, driver);
       const progress = progressBar();
       return importLines(model, driver, {
         source: () => linesOf(file),

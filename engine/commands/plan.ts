@@ -6,14 +6,17 @@ import { type Database, databaseAt } from '../storage/database.ts';
 import type { Drift } from '../storage/migrate/driver.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
-import { formatDrift, formatSteps, planAsJson } from '../storage/migrate/report.ts';
-import { planFor } from '../storage/migrate/apply.ts';
+import type { Standing } from '../storage/migrate/history.ts';
+import { formatDrift, formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { print } from '../terminal.ts';
-import { type Command, readModel, readOptions } from './command.ts';
+import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
-const USAGE = 'records plan [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults';
+const USAGE =
+  'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults; --allow and --back show what "records apply" would do with them';
 
 interface Looked {
+  readonly standing: Standing | undefined;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
   /** Whether one of the tables that drifted would be changed. */
@@ -23,19 +26,20 @@ interface Looked {
 export const plan: Command = {
   usage: USAGE,
   run: async (args) => {
-    const { values } = readOptions(args, { sql: { type: 'boolean' }, json: { type: 'boolean' } }, 0, USAGE);
-    const { sql = false, json = false } = values;
+    const known = { allow: { type: 'string', multiple: true }, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN } as const;
+    const { allow = [], back = false, sql = false, json = false } = readOptions(args, known, 0, USAGE).values;
     const { schemaDirectory, databaseUrl } = readSettings(process.env);
-    const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl));
-    print(json ? JSON.stringify(planAsJson(looked.steps, looked.drift, sql), null, 2) : format(looked, sql));
+    const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
+    print(json ? asJson(looked, sql) : format(looked, sql));
     return exitCode(looked);
   },
 };
 
-async function look(model: Model, database: Database): Promise<Looked> {
+async function look(model: Model, database: Database, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
     const { steps } = createPlan(NO_MODEL, model, database.newDialect);
     return {
+      standing: undefined,
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [] })),
       drift: [],
       inTheWay: false,
@@ -43,11 +47,17 @@ async function look(model: Model, database: Database): Promise<Looked> {
   }
   const driver = await database.open();
   try {
-    const found = await planFor(model, driver);
+    const found = await planFor(model, driver, allowed);
+    const { standing } = found;
+    // A start would change nothing. It throws a StartError if it could not serve the tables.
+    const isBehind = standing.state === 'behind' && !back;
+    if (isBehind) ownView(model, standing);
     const tables = [...Object.values(found.applied.types), ...found.applied.joins];
     const drift = await driver.drift(Object.fromEntries(tables.map(({ table, definition }) => [table, definition])));
-    const steps = await assess(found, driver, driver.dialect, new Set());
-    return { steps, drift, inTheWay: drift.some(({ table }) => found.touched[table] !== undefined) };
+    if (isBehind) return { standing, steps: [], drift, inTheWay: false };
+    const steps = await assess(found, driver, driver.dialect, allowed);
+    const inTheWay = drift.some(({ table }) => found.touched[table] !== undefined);
+    return { standing: undefined, steps, drift, inTheWay };
   } finally {
     await driver.close();
   }
@@ -55,16 +65,27 @@ async function look(model: Model, database: Database): Promise<Looked> {
 
 function exitCode({ steps, inTheWay }: Looked): number {
   if (inTheWay || steps.some(({ state }) => state === 'blocked' || state === 'unclear')) return 1;
-  return steps.length > 0 ? 2 : 0;
+  return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
 }
+
+const asJson = ({ steps, drift, standing }: Looked, sql: boolean): string => {
+  const behind = standing && { database: standing.last?.number ?? null, serves: standing.own?.number ?? null };
+  return JSON.stringify({ ...planAsJson(steps, drift, sql), ...(behind ? { behind } : {}) }, null, 2);
+};
 
 const LEGEND = 'x records stand in the way   ? say what is meant   ! needs --allow';
 
-function format({ steps, drift }: Looked, sql: boolean): string {
-  const isPlain = steps.every(({ state }) => state === 'ready');
+function format({ steps, drift, standing }: Looked, sql: boolean): string {
+  const made = steps.filter(({ state }) => state !== 'kept');
+  const kept = steps.filter(({ state }) => state === 'kept');
   return [
-    steps.length === 0 ? 'Nothing to do: the tables are as the descriptors want them.' : formatSteps(steps, sql),
-    ...(isPlain ? [] : ['', LEGEND]),
+    ...(standing ? [formatBehind(standing)] : []),
+    ...(made.length === 0 ? ['Nothing to do: the tables have what the descriptors want.'] : [formatSteps(made, sql)]),
+    ...(made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND]),
+    ...(kept.length === 0 ? [] : ['', formatKept(kept)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');
 }
+
+const formatBehind = ({ last, own }: Standing): string =>
+  `The database has model ${last?.number ?? 0}. These descriptors were model ${own?.number ?? 0}: a start serves its own view of the tables.`;

@@ -5,7 +5,7 @@ import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { blockers, formatSteps } from '../storage/migrate/report.ts';
-import { planFor } from '../storage/migrate/apply.ts';
+import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { restore } from '../storage/sqlite/backup.ts';
 import { print } from '../terminal.ts';
 import { sqliteFile } from './backup.ts';
@@ -47,15 +47,20 @@ function refuseForeign(from: string, foreign: readonly string[]): string {
 async function fits(from: string, copy: string): Promise<void> {
   const steps = await stepsFor(copy);
   if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
-  if (steps.length > 0)
-    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(steps, false)}`);
+  const made = steps.filter(({ state }) => state === 'ready');
+  if (made.length > 0)
+    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(made, false)}`);
 }
 
 async function stepsFor(copy: string): Promise<readonly Assessed[]> {
   const model = readModel(readSettings(process.env).schemaDirectory);
   const driver = await databaseAt(`sqlite:${copy}`).open();
   try {
-    return await assess(await planFor(model, driver), driver, driver.dialect, new Set());
+    const plan = await planFor(model, driver);
+    if (plan.standing.state !== 'behind') return await assess(plan, driver, driver.dialect, new Set());
+    // Made for newer descriptors: a start changes nothing, and throws a StartError if it could not serve the tables.
+    ownView(model, plan.standing);
+    return [];
   } catch (error) {
     if (error instanceof StartError || error instanceof Problem) throw error;
     // Whoever made the file has written into what the engine remembers of its tables.

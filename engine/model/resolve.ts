@@ -140,3 +140,48 @@ export function freezeGraph<T>(root: T): T {
   }
   return root;
 }
+
+// A copy of a Model in which some parts are others.
+
+/** What is different about parts of a Model: fields, references, types, whatever it is made of. */
+type Revisions = ReadonlyMap<object, object>;
+
+/** These are no parts of the graph: some are known by their identity. */
+const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed', 'seedRaw']);
+
+export function revised(model: Model, revisions: Revisions): Model {
+  const copies = new Map<object, object>();
+  const shared = new Set<unknown>(fieldTypes.values());
+
+  function copy(part: unknown): unknown {
+    if (typeof part !== 'object' || part === null || part instanceof Set || shared.has(part)) return part;
+    return (
+      copies.get(part) ??
+      (Array.isArray(part) ? copyList(part) : part instanceof Map ? copyMap(part) : copyObject(part))
+    );
+  }
+
+  function copyList(part: readonly unknown[]): unknown {
+    const list: unknown[] = [];
+    copies.set(part, list);
+    for (const one of part) list.push(copy(one));
+    return list;
+  }
+
+  function copyMap(part: ReadonlyMap<unknown, unknown>): unknown {
+    const map = new Map<unknown, unknown>();
+    copies.set(part, map);
+    for (const [key, value] of part) map.set(key, copy(value));
+    return map;
+  }
+
+  function copyObject(part: object): unknown {
+    const object: Record<string, unknown> = {};
+    copies.set(part, object);
+    for (const [key, value] of Object.entries({ ...part, ...revisions.get(part) }))
+      object[key] = SHARED.has(key) ? value : copy(value);
+    return object;
+  }
+
+  return freezeGraph(copy(model) as Model);
+}

@@ -79,23 +79,31 @@ const live: RequestHandler = (_request, response) => {
 const readiness =
   (engine: Engine): RequestHandler =>
   async (_request, response) => {
-    const reason = await whyNotReady(engine);
-    response.status(reason === undefined ? 200 : 503);
-    response
-      .set(UNCACHED)
-      .type(TEXT)
-      .send(`${reason ?? 'ready'}\n`);
+    const { isReady, says } = await readinessOf(engine);
+    response.status(isReady ? 200 : 503);
+    response.set(UNCACHED).type(TEXT).send(`${says}\n`);
   };
 
 /** Milliseconds that the database may take to say that it is ready. */
 const MAX_WAIT = 2000;
 
-async function whyNotReady({ isDraining, ready }: Engine): Promise<string | undefined> {
-  if (isDraining()) return 'stopping';
+interface Readiness {
+  readonly isReady: boolean;
+  readonly says: string;
+}
+
+async function readinessOf({ isDraining, ready }: Engine): Promise<Readiness> {
+  if (isDraining()) return { isReady: false, says: 'stopping' };
   const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT).unref());
   return Promise.race([ready(), late]).then(
-    () => undefined,
-    (error: unknown) => (error instanceof Problem ? error.message : 'the database does not answer'),
+    ({ database, serves }) => ({
+      isReady: true,
+      says: `ready\nThe database has model ${database}, this instance serves model ${serves}`,
+    }),
+    (error: unknown) => ({
+      isReady: false,
+      says: error instanceof Problem ? error.message : 'the database does not answer',
+    }),
   );
 }
 

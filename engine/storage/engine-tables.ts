@@ -1,6 +1,7 @@
 /** The engine's own tables and indexes, created where they are missing. */
 import { ENGINE_PREFIX } from '../model/model.ts';
 import { MODEL_TABLE } from './migrate/applied.ts';
+import { HISTORY_TABLE } from './migrate/history.ts';
 import type { Dialect } from './driver.ts';
 
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
@@ -12,6 +13,10 @@ const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}idempotency_created`;
 export function engineTables({ quote, tableOptions, integer }: Dialect): ReadonlyMap<string, string> {
   const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
     [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
+    [HISTORY_TABLE]: [
+      'number integer not null primary key, digest text not null, applied text not null, at text not null',
+      true,
+    ],
     [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
     [IDEMPOTENCY_TABLE]: [
       'key text not null primary key, hash text not null, created text not null, status integer, headers text, body text',

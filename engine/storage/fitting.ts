@@ -11,16 +11,8 @@ import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
-import {
-  type AppliedIndex,
-  type AppliedJoin,
-  type AppliedModel,
-  appliedModel,
-  type AppliedReference,
-  type AppliedType,
-  NO_MODEL,
-  readAppliedModel,
-} from './migrate/applied.ts';
+import { type AppliedModel, appliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
+import { servedModel } from './migrate/served.ts';
 import { unavailable } from './unavailable.ts';
 import {
   ConstraintError,
@@ -33,22 +25,41 @@ import {
 } from './driver.ts';
 
 interface FittingDriver extends Driver {
-  /** From now on, the tables are compared with this model. */
-  hold(model: Model): Awaitable<void>;
+  /** From now on, the tables are compared with the model of the descriptors. `served`: as it is served over them. */
+  hold(model: Model, served: Model): Awaitable<void>;
   /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Awaitable<void>;
 }
 
-/** Called when tables stop, or start again, to fit this service. */
-export type OnFit = (unfit: readonly string[]) => void;
+export interface FitObserver {
+  /** Called when tables stop, or start again, to fit this service. */
+  readonly onFit?: (unfit: readonly string[]) => void;
+  /** Called with the model as the tables let it be served: at start, and whenever their rules have changed. */
+  readonly onServed?: (model: Model) => void;
+}
+
+interface Fit {
+  /** Tables that the service can no longer use. Additions to other tables do not matter. */
+  readonly unfit: readonly string[];
+  /** Whether the tables are those that the service started with. */
+  readonly isSame: boolean;
+}
+
+/** What the service was started with. */
+interface HeldModel {
+  readonly own: Model;
+  /** What of the served model the tables decide. */
+  served: AppliedModel;
+  tables: AppliedModel | undefined;
+}
 
 const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot];
 const LOOK_MS = 1000;
 
-export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): FittingDriver {
+export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver = {}): FittingDriver {
   const { sql, inEachSnapshot } = driver.dialect.revision;
   const revision: Statement = { sql };
-  let own: AppliedModel | undefined;
+  let held: HeldModel | undefined;
   let known: unknown;
   let fit: Fit = { unfit: [], isSame: true };
   let touching = new WeakMap<Statement, boolean>();
@@ -57,7 +68,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
   let timer: NodeJS.Timeout | undefined;
 
   function check(reader: Reader): Awaitable<void> {
-    if (own === undefined) return;
+    if (held === undefined) return;
     return andThen(reader.value(revision, []), (now) => {
       if (now === known) return;
       return andThen(foundBy(reader), (found) => settle(now, found));
@@ -65,13 +76,24 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
   }
 
   function settle(now: unknown, found: AppliedModel): void {
-    if (own === undefined) return;
+    if (held === undefined) return;
     const before = fit.unfit;
+    const { model, misfits } = servedModel(held.own, found);
     known = now;
-    fit = fitOf(own, found);
+    held.tables ??= found;
+    const unfit = misfits.flatMap(({ table, isReadable }) => (isReadable ? [] : table));
+    fit = { unfit: [...new Set(unfit)], isSame: isDeepStrictEqual(held.tables, found) };
     touching = new WeakMap();
     names = namesOf(fit.unfit);
-    if (before.join() !== fit.unfit.join()) onFit(fit.unfit);
+    if (before.join() !== fit.unfit.join()) onFit?.(fit.unfit);
+    serve(held, model);
+  }
+
+  function serve(now: HeldModel, model: Model): void {
+    const served = appliedModel(model, driver.dialect);
+    if (isDeepStrictEqual(served, now.served)) return;
+    now.served = served;
+    onServed?.(model);
   }
 
   /** Once per turn of the event loop. */
@@ -109,7 +131,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
 
   /** An unexpected error may be caused by changed tables. */
   function explain(error: unknown): Awaitable<never> {
-    if (own === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
+    if (held === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
     return andThen(looked(), () => {
       throw fit.isSame ? error : unavailable('changed', error);
     });
@@ -211,8 +233,8 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
     isSmall: alone(driver.isSmall),
     write,
     snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),
-    hold: (model) => {
-      own = appliedModel(model, driver.dialect);
+    hold: (own, served) => {
+      held = { own, served: appliedModel(served, driver.dialect), tables: undefined };
       if (!inEachSnapshot) timer = setInterval(looked, LOOK_MS).unref();
       return driver.read(check, PATIENT);
     },
@@ -227,7 +249,7 @@ export function fittingDriver(driver: Driver, onFit: OnFit = () => undefined): F
   };
 }
 
-/** A model of another version of the engine counts as none. */
+/** A model of a newer engine counts as none. */
 function foundBy(reader: Reader): Awaitable<AppliedModel> {
   const unknown = (error: unknown): AppliedModel => {
     if (error instanceof StartError) return NO_MODEL;
@@ -244,72 +266,3 @@ function foundBy(reader: Reader): Awaitable<AppliedModel> {
 /** Tables as statements name them: letters, digits and underscores in quotes. */
 const namesOf = (tables: readonly string[]): RegExp =>
   tables.length === 0 ? /$^/ : new RegExp(`["\`](?:${tables.join('|')})["\`]`, 'u');
-
-// Whether the tables still fit the model that the service was started with.
-
-interface Fit {
-  /** Tables that the service can no longer use. Additions to other tables do not matter. */
-  readonly unfit: readonly string[];
-  /** Whether the database was made for exactly this model. */
-  readonly isSame: boolean;
-}
-
-/** `own`: the model that the service was started with. `found`: the one that the database has now. */
-function fitOf(own: AppliedModel, found: AppliedModel): Fit {
-  if (isDeepStrictEqual(own, found)) return { unfit: [], isSame: true };
-  const tables = new Map(Object.entries(found.types).map(([name, type]) => [type.table, { name, type }]));
-  const joins = new Map(found.joins.map((join) => [join.table, join]));
-  const types = Object.values(own.types).filter((type) => !isUsable(type, tables.get(type.table)?.type, own, found));
-  const others = own.joins.filter((join) => !isSameJoin(join, joins.get(join.table), own, found));
-  return { unfit: [...types, ...others].map(({ table }) => table), isSame: false };
-}
-
-function isUsable(type: AppliedType, now: AppliedType | undefined, own: AppliedModel, found: AppliedModel): boolean {
-  return (
-    now !== undefined &&
-    now.identifier === type.identifier &&
-    (now.open || !type.open) &&
-    hasFields(type, now) &&
-    type.references.every((reference) => now.references.some((one) => isUsableLink(reference, one, own, found))) &&
-    Object.values(type.indexes).every((index) => !index.unique || hasIndex(index, now))
-  );
-}
-
-/** The columns may accept less than before, which the database will report; their types must be the same. */
-function hasFields(type: AppliedType, now: AppliedType): boolean {
-  const columns = new Map(Object.values(now.fields).map((field) => [field.column, field]));
-  return Object.values(type.fields).every(({ column, type: kind, nullable }) => {
-    const field = columns.get(column);
-    return field !== undefined && field.type === kind && (nullable || !field.nullable);
-  });
-}
-
-const isUsableLink = (
-  reference: AppliedReference,
-  now: AppliedReference,
-  own: AppliedModel,
-  found: AppliedModel,
-): boolean =>
-  now.column === reference.column &&
-  tableOf(now.target, found) === tableOf(reference.target, own) &&
-  now.onDelete === reference.onDelete &&
-  (now.required || !reference.required) &&
-  (now.unique || !reference.unique);
-
-const hasIndex = (index: AppliedIndex, { indexes }: AppliedType): boolean =>
-  Object.values(indexes).some((one) => one.unique && isDeepStrictEqual(one.members, index.members));
-
-const isSameJoin = (
-  join: AppliedJoin,
-  now: AppliedJoin | undefined,
-  own: AppliedModel,
-  found: AppliedModel,
-): boolean => {
-  if (now === undefined) return false;
-  const sides = ({ left, right }: AppliedJoin, model: AppliedModel): readonly unknown[] =>
-    [left, right].map(({ column, type }) => [column, tableOf(type, model)]);
-  return isDeepStrictEqual(sides(join, own), sides(now, found));
-};
-
-/** By table: the type may have been renamed. */
-const tableOf = (type: string, { types }: AppliedModel): string | undefined => types[type]?.table;

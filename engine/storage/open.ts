@@ -3,8 +3,9 @@ import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
 import { linksOf } from './define.ts';
 import type { DriverOptions, OnWait } from './driver.ts';
-import { fittingDriver, type OnFit } from './fitting.ts';
-import { prepare } from './migrate/apply.ts';
+import { type FitObserver, fittingDriver } from './fitting.ts';
+import { prepare, type PreparedTables } from './migrate/apply.ts';
+import { currentNumber } from './migrate/history.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import type { Store, Stream } from './store.ts';
@@ -12,12 +13,20 @@ import { unavailable } from './unavailable.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
-type StorageOptions = DriverOptions & Pick<WriteOptions, 'writeRows'>;
+type StorageOptions = DriverOptions &
+  Pick<WriteOptions, 'writeRows'> & {
+    /** What `prepare` takes. */
+    readonly isTidy?: boolean;
+  };
 
-interface Observers {
+interface Observers extends FitObserver {
   readonly onStatement?: OnStatement | undefined;
-  readonly onFit?: OnFit;
   readonly onWait?: OnWait | undefined;
+}
+
+interface Storage {
+  readonly store: Store;
+  readonly prepared: PreparedTables;
 }
 
 /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
@@ -25,20 +34,24 @@ export async function openStorage(
   model: Model,
   url: string,
   options?: StorageOptions,
-  { onStatement, onFit, onWait }: Observers = {},
-): Promise<Store> {
+  { onStatement, onWait, ...observer }: Observers = {},
+): Promise<Storage> {
   const opened = await databaseAt(url).open(options && { ...options, onWait });
-  const driver = fittingDriver(onStatement ? timedDriver(opened, onStatement) : opened, onFit);
+  const driver = fittingDriver(onStatement ? timedDriver(opened, onStatement) : opened, observer);
   try {
     const reads = createReads(driver);
     const { joinTables } = model;
     const writes = createWrites(driver, reads, { joinTables, writeRows: options?.writeRows });
-    await driver.exclusively(async () => {
-      await prepare(model, driver);
-      await driver.expectSmallSets(linksOf(model));
-      await seed(model, driver, writes);
+    const prepared = await driver.exclusively(async () => {
+      const done = await prepare(model, driver, options?.isTidy);
+      if (done.standing.state === 'behind') return done;
+      await driver.expectSmallSets(linksOf(done.model));
+      await seed(done.model, driver, writes);
+      return done;
     });
-    await driver.hold(model);
+    observer.onServed?.(prepared.model);
+    await driver.hold(model, prepared.model);
+    const serves = prepared.standing.own?.number ?? 0;
     const store: Store = {
       get: reads.get,
       page: reads.page,
@@ -51,12 +64,14 @@ export async function openStorage(
       ready: async () => {
         await driver.ping();
         await driver.requireFit();
+        return { database: await currentNumber(driver), serves };
       },
       usage: () => driver.usage?.(),
       close: () => driver.close(),
     };
     const { maxStreams = Infinity } = options ?? {};
-    return limitStreams(store, options && maxStreams === Infinity ? driver.maxStreams : maxStreams);
+    const most = options && maxStreams === Infinity ? driver.maxStreams : maxStreams;
+    return { prepared, store: limitStreams(store, most) };
   } catch (error) {
     await driver.close();
     throw error;

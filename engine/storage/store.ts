@@ -74,6 +74,14 @@ export interface KeptAnswer {
   readonly body: string | undefined;
 }
 
+/** Models are numbered in the order in which they were applied to the database. */
+export interface ModelNumbers {
+  /** The one that the database has. */
+  readonly database: number;
+  /** The one that this instance serves. */
+  readonly serves: number;
+}
+
 /**
  * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
  * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
@@ -103,7 +111,7 @@ export interface Store {
     readonly caller?: Caller;
   }): Promise<Written>;
   /** Rejects if records cannot be read. */
-  ready(): Promise<void>;
+  ready(): Promise<ModelNumbers>;
   /** How connections to the server are used; undefined if there is no server. */
   usage(): DatabaseUsage | undefined;
   close(): Promise<void>;

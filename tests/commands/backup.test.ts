@@ -157,12 +157,12 @@ describe('the command', () => {
   });
 
   test('refuses what the service would not start with, and changes nothing, unless it is to be put back anyway', async () => {
-    project.write({ 'shelf.yaml': SHELF.replace(', height: { type: integer }', '') });
+    project.write({ 'shelf.yaml': SHELF.replace('label: { type: string, required: true }, ', '') });
     const before = readdirSync(directoryOf(project));
     const { code, err } = await restored();
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/would not start.*--allow drop-field:Shelf\.height.*Nothing was changed/s),
+      expect.stringMatching(/would not start.*--allow drop-field:Shelf\.label.*Nothing was changed/s),
     ]);
     expect(readdirSync(directoryOf(project))).toEqual(before);
     expect(await project.run('restore', at('shelves.db'), '--force')).toMatchObject({ code: 0, err: '' });

@@ -76,7 +76,8 @@ interface Plan {
   readonly drift: readonly unknown[];
 }
 
-const planOf = async (project: Project): Promise<Plan> => JSON.parse((await project.run('plan', '--json')).out);
+const planOf = async (project: Project): Promise<Plan> =>
+  JSON.parse((await project.run('plan', '--back', '--json')).out);
 
 interface Outcome {
   readonly isApplied: boolean;
@@ -95,7 +96,7 @@ async function migrate(project: Project, from: Schema, to: Schema): Promise<Outc
     .filter((step) => !/^(rebuild-table|widen-field):/.test(step));
   const isBlocked = plan.steps.some(({ state }) => state === 'blocked');
   const allowed = plan.steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
-  const { code, err } = await project.run('apply', ...allowed);
+  const { code, err } = await project.run('apply', '--back', ...allowed);
   expect([code, isBlocked ? '' : err]).toEqual([isBlocked ? 1 : 0, '']);
   if (isBlocked) {
     expect(await contents(project)).toBe(untouched);

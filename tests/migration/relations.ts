@@ -140,7 +140,7 @@ export const relationScenarios: readonly Scenario[] = [
     before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ...BOOKS],
     after: { Book: book('writer: { kind: belongsTo, type: Author }') },
-    steps: ['unclear not-renamed:Book.author', 'ready add-relation:Book.writer', 'allow drop-relation:Book.author'],
+    steps: ['unclear not-renamed:Book.author', 'ready add-relation:Book.writer', 'kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
     reads: [['GET /api/books/1', { id: 1, title: 'One', writer: null }]],
   },
@@ -149,7 +149,7 @@ export const relationScenarios: readonly Scenario[] = [
     before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ...BOOKS],
     after: { Book: book() },
-    steps: ['allow drop-relation:Book.author'],
+    steps: ['kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
     reads: [
       [
@@ -315,7 +315,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     before: { Author: author(), Book: book('authors: { kind: manyToMany, type: Author }') },
     records: [...AUTHORS, ['books', { title: 'One', authors: [{ id: 1 }, { id: 2 }] }]],
     after: { Book: book() },
-    steps: ['allow drop-relation:Book.authors'],
+    steps: ['kept drop-relation:Book.authors'],
     says: ['2 records: a connection "authors" is lost (1, 1)'],
     reads: [
       ['GET /api/books', [{ id: 1, title: 'One' }]],
@@ -327,7 +327,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     before: { Author: author(), Book: book('authors: { kind: manyToMany, type: Author }') },
     records: [...AUTHORS, ['books', { title: 'One', authors: [{ id: 1 }] }]],
     after: { Book: book('writers: { kind: manyToMany, type: Author }') },
-    steps: ['unclear not-renamed:Book.authors', 'allow drop-relation:Book.authors', 'ready add-relation:Book.writers'],
+    steps: ['unclear not-renamed:Book.authors', 'ready add-relation:Book.writers', 'kept drop-relation:Book.authors'],
     says: ['1 record: a connection "authors" is lost (1)'],
     reads: [['GET /api/books', [{ id: 1, title: 'One', writers: [] }]]],
   },

@@ -13,6 +13,7 @@ const both = [
   'http/http',
   'http/steps',
   'interface/interface',
+  'migration/forward',
   'migration/migration',
   'migration/random.slow',
   'migration/safety.slow',

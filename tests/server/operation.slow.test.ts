@@ -34,6 +34,8 @@ const start = (environment: Environment = {}): Running =>
     ...environment,
   });
 
+const READY = 'ready\nThe database has model 1, this instance serves model 1\n';
+
 test('a service whose database file is moved away, removed or replaced is not ready until it is back', async () => {
   const server = await startTestServer({ schemaDirectory: SCHEMA });
   const file = fileOf(server.database);
@@ -47,7 +49,7 @@ test('a service whose database file is moved away, removed or replaced is not re
   writeFileSync(file, 'another');
   expect(await ready()).toEqual(gone);
   renameSync(`${file}.away`, file);
-  expect(await ready()).toEqual([200, 'ready\n']);
+  expect(await ready()).toEqual([200, READY]);
   await server.close();
 });
 
@@ -60,7 +62,7 @@ describe('a service with figures', () => {
 
   test.each([
     ['GET /health/live', 200, 'live\n'],
-    ['GET /health/ready', 200, 'ready\n'],
+    ['GET /health/ready', 200, READY],
     ['HEAD /health/ready', 200, ''],
   ])('%s', async (title, status, text) => {
     expect(await exchange(server.url, title)).toMatchObject({ status, text });

@@ -343,11 +343,11 @@ describe('a start', () => {
   const url = (): string => `sqlite:${file()}`;
 
   it('makes the tables once, and finds them again', async () => {
-    await (await openStorage(model, url())).close();
+    await (await openStorage(model, url())).store.close();
     const before = new Database(file(), { readonly: true })
       .prepare('select name, sql from sqlite_schema order by name')
       .all();
-    await (await openStorage(model, url())).close();
+    await (await openStorage(model, url())).store.close();
     expect(
       new Database(file(), { readonly: true }).prepare('select name, sql from sqlite_schema order by name').all(),
     ).toEqual(before);
@@ -355,8 +355,8 @@ describe('a start', () => {
   });
 
   it('takes a new type', async () => {
-    await (await openStorage(schema({ tag: TAGS }), url())).close();
-    await (await openStorage(model, url())).close();
+    await (await openStorage(schema({ tag: TAGS }), url())).store.close();
+    await (await openStorage(model, url())).store.close();
   });
 
   it.each([
@@ -393,12 +393,12 @@ describe.each(databaseKinds)('seeds in %s', (kind) => {
 
   it('inserts a seed once: what users changed or deleted stays so', async () => {
     const tags = queries('Tag');
-    const first = await openStorage(model, url());
+    const { store: first } = await openStorage(model, url());
     const view = tags.view('');
     await first.update({ type: view.type, identifier: 1, body: { word: 'mine' }, mergePatch: false, view });
     await first.delete({ view, identifier: 2 });
     await first.close();
-    const second = await openStorage(model, url());
+    const { store: second } = await openStorage(model, url());
     expect(await second.get(view, 1)).toBe('{"id":1,"word":"mine"}');
     expect(await second.get(view, 2)).toBeUndefined();
     await second.close();

@@ -19,7 +19,9 @@ const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
 const WRITE: Statement = {
   sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
 };
-const FORMAT = 2;
+const FORMAT = 3;
+/** Format 2 has no `kept`: its engine dropped what descriptors did not name. */
+const READABLE: ReadonlySet<unknown> = new Set([2, FORMAT]);
 
 export interface AppliedField {
   readonly type: string;
@@ -28,6 +30,8 @@ export interface AppliedField {
   readonly nullable: boolean;
   /** null where there is none. */
   readonly default: JsonValue;
+  /** The JSON text of the default, if JSON.stringify would write it differently. */
+  readonly defaultText?: string | undefined;
 }
 
 export interface AppliedReference {
@@ -83,6 +87,8 @@ export interface AppliedModel {
   readonly format: typeof FORMAT;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
+  /** Ids of the steps that would drop what the descriptors do not name, and the database keeps. */
+  readonly kept?: readonly string[];
 }
 
 export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
@@ -100,7 +106,8 @@ export function appliedModel({ types, joinTables }: Model, dialect: Dialect): Ap
 function appliedType(type: RecordType, dialect: Dialect): AppliedType {
   const fields = [...type.fields.values()].map(({ name, type: fieldType, constraints, column, nullable, ...field }) => {
     const applied = { type: fieldType.name, constraints, column, nullable, default: field.default ?? null };
-    return [name, applied] as const;
+    // Undefined goes with JSON.
+    return [name, { ...applied, defaultText: field.defaultText }] as const;
   });
   return {
     table: type.table,
@@ -140,15 +147,15 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   return { table: table.name, left: side(table.left), right: side(table.right), definition };
 }
 
-/** NOTHING where no model was applied yet. The table must be there. */
+/** NO_MODEL where none was applied yet. The table must be there. */
 export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
-  andThen(reader.value(READ, []), (text) => (text === undefined ? NO_MODEL : parsed(String(text))));
+  andThen(reader.value(READ, []), (text) => (text === undefined ? NO_MODEL : parseApplied(String(text))));
 
-function parsed(text: string): AppliedModel {
+export function parseApplied(text: string): AppliedModel {
   const applied: AppliedModel = JSON.parse(text);
-  if (applied.format === FORMAT) return applied;
+  if (READABLE.has(applied.format)) return { ...applied, format: FORMAT };
   throw new StartError(
-    `The tables of this database were made by another version of the engine (format ${String(applied.format)}; this one knows ${FORMAT}). Nothing was changed.`,
+    `A newer version of the engine made the tables of this database (format ${String(applied.format)}; this version reads up to ${FORMAT}). Start that version instead. Nothing was changed.`,
   );
 }
 

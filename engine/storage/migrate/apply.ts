@@ -1,25 +1,82 @@
-/** Brings the database to the Model: at start what no record can lose anything by, with `apply` what was allowed as well. */
+/**
+ * Brings the tables to the Model. At start they only move forward, by steps that lose nothing; `apply` also makes what was
+ * allowed. An instance whose descriptors were left behind changes nothing.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { engineTables } from '../engine-tables.ts';
-import { MODEL_TABLE, NO_MODEL, readAppliedModel, writeAppliedModel } from './applied.ts';
+import { appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed } from './assess.ts';
+import { remember, type Standing, standingOf } from './history.ts';
 import { createPlan } from './plan.ts';
 import { blockers, formatRefusal } from './report.ts';
-import type { Plan } from './steps.ts';
+import { servedModel } from './served.ts';
+import { isDrop, type Plan, stepId } from './steps.ts';
 
-/** Throws a StartError, with the plan in its message, where somebody has to allow a step; nothing is changed then. */
-export async function prepare(model: Model, driver: Driver): Promise<void> {
+/** A plan, and where the descriptors that it is for stand. */
+interface StandingPlan extends Plan {
+  readonly standing: Standing;
+}
+
+export interface PreparedTables {
+  /** As it is served over the tables. */
+  readonly model: Model;
+  readonly standing: Standing;
+  /** Ids of the steps that would drop what the tables keep besides. */
+  readonly kept: readonly string[];
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Throws a StartError, with the plan in its message, where somebody has to decide something; nothing is changed then.
+ * `isTidy`: what holds nothing goes, and descriptors that were left behind are applied again.
+ */
+export async function prepare(model: Model, driver: Driver, isTidy = false): Promise<PreparedTables> {
+  const standing = await standingFor(model, driver);
+  if (standing.state === 'behind' && !isTidy) return { model: ownView(model, standing), standing, kept: [] };
   await createEngineTables(driver);
   try {
-    await applyPlan(await planFor(model, driver), driver, new Set());
+    return await moveForward(model, driver, isTidy);
   } catch (error) {
     if (!(error instanceof StalePlan)) throw error;
-    // Another instance started at the same time, and was first.
-    await applyPlan(await planFor(model, driver), driver, new Set());
+    // Another instance started at the same time and was first, or records came.
+    return moveForward(model, driver, isTidy);
   }
+}
+
+async function moveForward(model: Model, driver: Driver, isTidy: boolean): Promise<PreparedTables> {
+  const letGo = isTidy ? await emptied(await planFor(model, driver), driver) : NONE;
+  const { kept, ...plan } = await planFor(model, driver, letGo);
+  // What is kept need not be looked at.
+  await applyPlan({ ...plan, kept: [] }, driver, letGo);
+  const standing = await standingFor(model, driver);
+  return { model: ownView(model, standing), standing, kept: kept.map(stepId) };
+}
+
+/** What an instance serves over tables that were made for other descriptors. */
+export function ownView(model: Model, { applied, last, own }: Standing): Model {
+  const { model: served, misfits } = servedModel(model, applied);
+  if (misfits.length === 0) return served;
+  throw new StartError(
+    [
+      `The database has model ${last?.number ?? 0}. These descriptors were model ${own?.number ?? 0}, and its tables cannot serve them any more:`,
+      '',
+      ...misfits.map(({ table, says }) => `  ${table}: ${says}`),
+      '',
+      'Start the service with the newer descriptors, or go back on purpose: "records plan --back" shows the steps.',
+      'Nothing was changed.',
+    ].join('\n'),
+  );
+}
+
+/** The drops by which no record loses anything. */
+async function emptied(plan: Plan, driver: Driver): Promise<ReadonlySet<string>> {
+  const steps = await assess(plan, driver, driver.dialect, NONE);
+  const empty = steps.filter(({ step, affected }) => isDrop(step) && affected.length === 0);
+  return new Set(empty.map(({ step }) => stepId(step)));
 }
 
 export async function createEngineTables(driver: Driver): Promise<void> {
@@ -28,13 +85,17 @@ export async function createEngineTables(driver: Driver): Promise<void> {
   if (missing.length > 0) await driver.define(missing);
 }
 
-/** What the start, or `apply`, would do. Reads only. */
-export async function planFor(model: Model, driver: Driver): Promise<Plan> {
-  const isKnown = (await driver.existing()).includes(MODEL_TABLE);
-  return createPlan(isKnown ? await readAppliedModel(driver) : NO_MODEL, model, driver.dialect);
+const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
+  standingOf(model, appliedModel(model, driver.dialect), driver, await driver.existing());
+
+/** What the start, or `apply`, would do. Reads only. `letGo`: ids of the drops that are asked for. */
+export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
+  const standing = await standingFor(model, driver);
+  return { ...createPlan(standing.applied, model, driver.dialect, letGo), standing };
 }
 
 export interface Applied {
+  /** What was done, and what was kept. */
   readonly steps: readonly Assessed[];
   /** The copy that was made before, if any. */
   readonly backup: string | undefined;
@@ -45,34 +106,52 @@ export interface Applied {
  * may be made though records lose something. Throws a StartError, with the plan in its message, where a step is not
  * allowed or not possible; nothing is changed then.
  */
-export async function applyPlan(plan: Plan, driver: Driver, allowed: ReadonlySet<string>): Promise<Applied> {
-  if (plan.steps.length === 0) return rememberModel(plan, driver);
+export async function applyPlan(plan: StandingPlan, driver: Driver, allowed: ReadonlySet<string>): Promise<Applied> {
+  if (plan.steps.length === 0) await rememberModel(plan, driver);
   const asFound = await refused(plan, driver, await assess(plan, driver, driver.dialect, allowed));
+  if (plan.steps.length === 0) return { steps: asFound, backup: undefined };
   let steps = asFound;
+  const lossy = plan.steps.filter(({ risk }) => risk === 'destructive');
+  const locked = [...new Set(lossy.flatMap(({ rowsIn }) => rowsIn ?? []))].toSorted();
+  // Looked at from another connection, tables that this one has locked would keep both waiting.
+  const touched = driver.dialect.locks && locked.length > 0 ? {} : plan.touched;
   const backup = await driver.migrate({
     statements: plan.steps.flatMap(({ sql }) => sql),
-    backup: asFound.some(({ step, isAtStake }) => step.risk === 'destructive' && isAtStake),
+    locked,
+    backup: asFound.some(({ step, state, isAtStake }) => state === 'ready' && step.risk === 'destructive' && isAtStake),
     before: async (reader) => {
       await refuseStale(plan, reader);
-      steps = await refused(plan, driver, await assess(plan, reader, driver.dialect, allowed));
+      steps = await refused({ ...plan, touched }, driver, await assess(plan, reader, driver.dialect, allowed));
+      refuseSurprise(asFound, steps);
     },
-    after: (writer) => writeAppliedModel(writer, plan.wanted),
+    after: (writer) => remember(writer, plan.standing, plan.wanted),
   });
   return { steps, backup };
 }
 
 /** Differences that are not steps: what tables do not keep, and no record is held to. */
-async function rememberModel({ applied, wanted }: Plan, driver: Driver): Promise<Applied> {
-  if (!isDeepStrictEqual(applied, wanted)) await driver.write((writer) => writeAppliedModel(writer, wanted));
-  return { steps: [], backup: undefined };
+async function rememberModel({ standing, wanted }: StandingPlan, driver: Driver): Promise<void> {
+  const isKnown = standing.state === 'current' && isDeepStrictEqual(standing.applied, wanted);
+  if (!isKnown) await driver.write((writer) => remember(writer, standing, wanted));
 }
 
-/** Somebody else changed the tables since the plan was made. */
+/** Somebody else changed the tables, or the records, since the plan was made. */
 class StalePlan extends StartError {}
 
 async function refuseStale({ applied }: Plan, reader: Reader): Promise<void> {
   if (isDeepStrictEqual(await readAppliedModel(reader), applied)) return;
   throw new StalePlan('The tables were changed by somebody else in the meantime. Nothing was changed by this plan.');
+}
+
+/** What was empty when somebody decided to drop it has records now. */
+function refuseSurprise(before: readonly Assessed[], now: readonly Assessed[]): void {
+  const isFilled = (step: Assessed): boolean => step.step.risk === 'destructive' && step.affected.length > 0;
+  const filled = now.find(
+    (one, index) =>
+      one.state === 'ready' && isFilled(one) && !before.some((other, at) => at === index && isFilled(other)),
+  );
+  if (filled)
+    throw new StalePlan(`${filled.step.description}: records were written in the meantime. Nothing was changed.`);
 }
 
 async function refused(plan: Plan, driver: Driver, steps: readonly Assessed[]): Promise<readonly Assessed[]> {

@@ -3,13 +3,13 @@ import { createAjv } from '../../field-types/ajv-keywords.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Dialect, Reader } from '../driver.ts';
 import type { TypeChange } from './match.ts';
-import { type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
+import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
- * blocked: not before the records that stand in the way are changed.
+ * blocked: not before the records that stand in the way are changed. kept: it is made only if somebody asks for it.
  */
-export type State = 'ready' | 'allow' | 'unclear' | 'blocked';
+export type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 export interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
@@ -36,13 +36,16 @@ export async function assess(
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
   const filled = new Map<string, boolean>();
-  for (const table of new Set(plan.steps.flatMap(({ rowsIn }) => rowsIn ?? [])))
+  const steps = [...plan.steps, ...plan.kept];
+  for (const table of new Set(steps.flatMap(({ rowsIn }) => rowsIn ?? [])))
     filled.set(table, (await reader.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined);
   const assessed: Assessed[] = [];
-  for (const step of plan.steps) {
+  const kept = new Set(plan.kept);
+  for (const step of steps) {
     const isAtStake = step.rowsIn !== undefined && filled.get(step.rowsIn) === true;
     const affected = isAtStake ? await affectedBy(step, reader) : [];
-    assessed.push({ step, affected, isAtStake, state: stateOf(step, isAtStake, affected, allowed) });
+    const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
+    assessed.push({ step, affected, isAtStake, state });
   }
   return assessed;
 }
@@ -54,7 +57,8 @@ function stateOf(
   allowed: ReadonlySet<string>,
 ): State {
   if (affected.some(({ effect }) => effect === 'fail')) return 'blocked';
-  if (!isAtStake || step.risk === 'safe' || allowed.has(stepId(step))) return 'ready';
+  const isHarmless = !isDrop(step) && (!isAtStake || step.risk === 'safe');
+  if (isHarmless || allowed.has(stepId(step))) return 'ready';
   return step.code === 'not-renamed' ? 'unclear' : 'allow';
 }
 

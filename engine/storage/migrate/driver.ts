@@ -6,6 +6,8 @@ import type { Awaitable, Reader, Writer } from '../driver.ts';
 export interface Migration {
   /** In order. */
   readonly statements: Iterable<string>;
+  /** Tables that nobody else reads or writes from before `before` until the end. */
+  readonly locked: readonly string[];
   /** Whether a copy of the database is made first, where the database is a file. */
   readonly backup: boolean;
   /** In the transaction, before anything is changed. What it throws ends it. */

@@ -1,5 +1,5 @@
 /** The steps of a type's indexes: unique ones constrain records, others only make lists fast. */
-import type { Index } from '../../model/model.ts';
+import type { Index, RecordType } from '../../model/model.ts';
 import { columnType } from '../columns.ts';
 import { indexesOf } from '../define.ts';
 import type { AppliedIndex } from './applied.ts';
@@ -15,19 +15,40 @@ interface IndexSteps {
 }
 
 export function indexSteps(change: TypeChange, columns: ColumnChanges): IndexSteps {
-  const { type, before } = change;
-  const now = currentNames(columns);
-  // One whose field is gone goes with it.
-  const old = Object.entries(before.indexes).flatMap(([name, { unique, members }]) =>
-    members.every((one) => now.has(one)) ? [{ name, unique, members: members.map((one) => now.get(one) ?? one) }] : [],
-  );
-  const wanted = type.indexes.map((index) => ({ index, unique: index.unique, members: namesOf(index) }));
-  const [oldKeys, wantedKeys] = [new Set(old.map(keyOf)), new Set(wanted.map(keyOf))];
+  const old = oldIndexes(change, columns);
+  const oldKeys = new Set(old.map(keyOf));
+  const added = change.type.indexes.filter((one) => !oldKeys.has(keyOf(named(one))));
   return {
-    dropped: old.filter((one) => !wantedKeys.has(keyOf(one))).map((one) => droppedStep(change, one)),
-    added: wanted.filter((one) => !oldKeys.has(keyOf(one))).map(({ index }) => addedStep(change, columns, index)),
+    dropped: old.filter((one) => !isWanted(one, change.type)).map((one) => droppedStep(change, one)),
+    added: added.map((index) => addedStep(change, columns, index)),
   };
 }
+
+interface OldIndex extends AppliedIndex {
+  readonly name: string;
+}
+
+/** Those that were there, with what their members are called now. One whose field is gone goes with it. */
+function oldIndexes({ before }: TypeChange, columns: ColumnChanges): readonly OldIndex[] {
+  const now = currentNames(columns);
+  return Object.entries(before.indexes).flatMap(([name, { unique, members }]) =>
+    members.every((one) => now.has(one)) ? [{ name, unique, members: members.map((one) => now.get(one) ?? one) }] : [],
+  );
+}
+
+const named = (index: Index): AppliedIndex => ({ unique: index.unique, members: namesOf(index) });
+
+const isWanted = (old: OldIndex, { indexes }: RecordType): boolean =>
+  indexes.some((index) => keyOf(named(index)) === keyOf(old));
+
+/** Those that the type does not name, each with the step that would drop it. */
+export const unnamedIndexes = (
+  change: TypeChange,
+  columns: ColumnChanges,
+): readonly (readonly [index: OldIndex, step: MigrationStep])[] =>
+  oldIndexes(change, columns)
+    .filter((one) => !isWanted(one, change.type))
+    .map((one) => [one, droppedStep(change, one)]);
 
 const keyOf = ({ unique, members }: AppliedIndex): string => JSON.stringify([unique, ...members]);
 const namesOf = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
@@ -43,7 +64,7 @@ function currentNames({ fields, references }: ColumnChanges): ReadonlyMap<string
   return new Map([...ofFields, ...ofReferences]);
 }
 
-function droppedStep({ type, before }: TypeChange, index: AppliedIndex & { readonly name: string }): MigrationStep {
+function droppedStep({ type, before }: TypeChange, index: OldIndex): MigrationStep {
   return createStep(index.unique ? 'drop-unique' : 'drop-index', type.name, {
     name: shown(index.members),
     detail: quoted(index.members),

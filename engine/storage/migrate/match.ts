@@ -99,7 +99,7 @@ export function openKeysLeft({ before, dialect }: TypeChange, { fields }: Column
 }
 
 /** The foreign keys that were there, by those that they are now: the same relation of either side, to the same type. */
-function matchReferences({ type, before }: TypeChange, names: FormerNames) {
+export function matchReferences({ type, before }: Pick<TypeChange, 'type' | 'before'>, names: FormerNames) {
   const left = new Set(before.references);
   const pairs = new Map<Reference, AppliedReference>();
   const claim = (side: 'belongsTo' | 'has', nameOf: (reference: Reference) => string | undefined): void => {

@@ -10,15 +10,48 @@ import { type AppliedModel, appliedModel, type AppliedType, type TableDefinition
 import { rowsOf } from './assess.ts';
 import { matchJoins, type TypeChange } from './match.ts';
 import { addedJoinStep, droppedJoinStep, movedJoinSteps } from './relations.ts';
-import { createStep, type MigrationStep, type Plan } from './steps.ts';
+import { keptModel } from './keep.ts';
+import { createStep, isDrop, type MigrationStep, type Plan, stepId } from './steps.ts';
 import { typeSteps } from './types.ts';
 import { unclearJoins, unclearTypes } from './unclear.ts';
 
-export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect): Plan {
-  const wanted = appliedModel(model, dialect);
-  const steps = isDeepStrictEqual(applied, wanted) ? [] : stepsBetween(applied, model, dialect);
-  return { steps, applied, wanted, touched: touchedBy(steps, applied) };
+const VANISHED = ['drop-type', 'drop-field', 'drop-relation'] as const;
+const NONE: ReadonlySet<string> = new Set();
+
+/** `letGo`: ids of the steps that drop what the descriptors do not name; without them, it stays. */
+export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect, letGo = NONE): Plan {
+  const exact = appliedModel(model, dialect);
+  const all = isSameModel(applied, exact) ? [] : stepsBetween(applied, model, dialect);
+  const { steps, wanted, kept } = all.some(isDrop)
+    ? withoutDrops(applied, model, dialect, letGo, all)
+    : { steps: all, wanted: exact, kept: [] };
+  return { steps, kept, applied, wanted, touched: touchedBy(steps, applied) };
 }
+
+/** What stays counts as part of the model. */
+function withoutDrops(
+  applied: AppliedModel,
+  model: Model,
+  dialect: Dialect,
+  letGo: ReadonlySet<string>,
+  all: readonly MigrationStep[],
+): Pick<Plan, 'steps' | 'wanted' | 'kept'> {
+  const tables = keptModel(applied, model, dialect, letGo);
+  const wanted = appliedModel(tables, dialect);
+  const made = isSameModel(applied, wanted) ? [] : stepsBetween(applied, tables, dialect);
+  const ids = new Set(made.map(stepId));
+  const kept = all.filter((step) => isDrop(step) && !ids.has(stepId(step)));
+  // What was kept before is not the former name of anything that is new now.
+  const known = new Set(applied.kept);
+  const isAsked = ({ type, name }: MigrationStep): boolean =>
+    VANISHED.every((code) => !known.has(stepId({ code, type, name })));
+  const questions = all.filter((step) => step.code === 'not-renamed' && isAsked(step) && !ids.has(stepId(step)));
+  const named = kept.length > 0 ? { ...wanted, kept: kept.map(stepId) } : wanted;
+  return { steps: [...questions.map((step) => ({ ...step, edits: [], sql: [] })), ...made], wanted: named, kept };
+}
+
+const isSameModel = (one: AppliedModel, other: AppliedModel): boolean =>
+  isDeepStrictEqual([one.types, one.joins], [other.types, other.joins]);
 
 function stepsBetween(applied: AppliedModel, model: Model, dialect: Dialect): readonly MigrationStep[] {
   const { kept, added, dropped } = match(model.types.values(), Object.keys(applied.types));

@@ -3,21 +3,27 @@ import type { Drift } from './driver.ts';
 import type { AffectedRows, Assessed, State } from './assess.ts';
 import { stepId } from './steps.ts';
 
+const PASSING: ReadonlySet<State> = new Set(['ready', 'kept']);
+
 export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
-  steps.filter(({ state }) => state !== 'ready');
+  steps.filter(({ state }) => !PASSING.has(state));
 
 const marks = {
   ready: '  ',
   allow: '! ',
   unclear: '? ',
   blocked: 'x ',
+  kept: '- ',
 } as const satisfies Record<State, string>;
+
+/** States that `--allow` changes. */
+const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
 
 export const formatSteps = (steps: readonly Assessed[], withSql: boolean): string =>
   steps.map((one) => formatStep(one, withSql)).join('\n');
 
 function formatStep({ step, state, affected }: Assessed, withSql: boolean): string {
-  const answers = state === 'allow' || state === 'unclear' ? [`  --allow ${stepId(step)}`] : [];
+  const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
   const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...answers];
   const sql = withSql ? step.sql.flatMap((one) => `${one};`.split('\n')).map((line) => `    ${line}`) : [];
   return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
@@ -34,6 +40,12 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     .map(({ table, differences }) => `Table ${table} is not as the engine left it: ${differences.join(', ')}`)
     .join('\n');
 
+/** What the database keeps besides; for people. */
+export const formatKept = (kept: readonly Assessed[]): string =>
+  ['The database keeps what these descriptors do not name, until you allow its drop:', formatSteps(kept, false)].join(
+    '\n',
+  );
+
 const advice: readonly (readonly [State, string])[] = [
   ['blocked', 'x  Records stand in the way: change them first, or revert the change.'],
   ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
@@ -46,7 +58,10 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
   return [
     'The descriptors differ from the tables of the database:',
     '',
-    formatSteps(steps, false),
+    formatSteps(
+      steps.filter(({ state }) => state !== 'kept'),
+      false,
+    ),
     '',
     ...advice.filter(([state]) => steps.some((one) => one.state === state)).map(([, line]) => line),
     ...(drift.length === 0

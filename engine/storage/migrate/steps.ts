@@ -158,6 +158,18 @@ export const stepKinds = {
 
 type StepCode = keyof typeof stepKinds;
 
+/** Steps that take something away which the descriptors do not name: without them, it stays. */
+const DROPS: ReadonlySet<StepCode> = new Set([
+  'close-type',
+  'drop-type',
+  'drop-field',
+  'drop-relation',
+  'drop-unique',
+  'drop-index',
+]);
+
+export const isDrop = ({ code }: Pick<MigrationStep, 'code'>): boolean => DROPS.has(code);
+
 /** Finds rows in the database as it is before the plan. */
 export interface RowQuery {
   /** Answers columns `identifier` and `value`. */
@@ -189,6 +201,8 @@ export interface MigrationStep {
 
 export interface Plan {
   readonly steps: readonly MigrationStep[];
+  /** What would have to be dropped besides for tables that have nothing but what the descriptors name. */
+  readonly kept: readonly MigrationStep[];
   readonly applied: AppliedModel;
   readonly wanted: AppliedModel;
   /** The tables that it changes, as they should be before, by name. */

@@ -17,6 +17,8 @@ const EXISTS = { sql: 'select to_regclass(?) is not null' };
 /** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
   await changing(connections, async (writer, note) => {
+    for (const table of migration.locked)
+      await writer.run({ sql: `lock table ${quoted(table)} in access exclusive mode` }, []);
     await migration.before(writer);
     await runDdl(writer, migration.statements, note);
     await migration.after(writer);

@@ -83,7 +83,9 @@ export async function restrictConflict(
   pointer: string,
 ): Promise<Problem> {
   const faults = await referrersOf(session, type, identifiers, pointer, new Set());
-  return faultyRequest('restrict-conflict', faults);
+  if (faults.length > 0) return faultyRequest('restrict-conflict', faults);
+  const known = `${type.name} ${identifiers.slice(0, NAMED).join(', ')}`;
+  return new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
 }
 
 async function referrersOf(

@@ -1,0 +1,119 @@
+/** Every model that was applied to the database, in order: the one it has now, and those that it has left behind. */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonValue } from '../../json.ts';
+import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { Awaitable, Reader, Row, Statement, Writer } from '../driver.ts';
+import {
+  type AppliedModel,
+  MODEL_TABLE,
+  NO_MODEL,
+  parseApplied,
+  readAppliedModel,
+  writeAppliedModel,
+} from './applied.ts';
+
+export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
+const COLUMNS = 'number, digest, applied, at';
+const LAST: Statement = { sql: `select ${COLUMNS} from ${HISTORY_TABLE} order by number desc limit 1` };
+const OWN: Statement = { sql: `select ${COLUMNS} from ${HISTORY_TABLE} where digest = ? order by number desc limit 1` };
+const NUMBER: Statement = { sql: `select max(number) from ${HISTORY_TABLE}` };
+const APPEND: Statement = { sql: `insert into ${HISTORY_TABLE} (${COLUMNS}) values (?, ?, ?, ?)` };
+
+interface HistoryEntry {
+  /** 1 for the first model. */
+  readonly number: number;
+  /** Of the descriptors that were applied. */
+  readonly digest: string;
+  /** The tables as they were then: what the descriptors name, and what was kept besides. */
+  readonly applied: AppliedModel;
+  readonly at: string;
+}
+
+/** Where descriptors stand in the history of a database. */
+export interface Standing {
+  /** new: never applied here. current: applied last. behind: others were applied since. */
+  readonly state: 'new' | 'current' | 'behind';
+  readonly digest: string;
+  /** The tables as they are. */
+  readonly applied: AppliedModel;
+  /** The current entry; undefined for a database without tables. */
+  readonly last: HistoryEntry | undefined;
+  /** Whether the current entry is in the table already: versions of the engine before the history wrote none. */
+  readonly isRecorded: boolean;
+  /** The last time that these descriptors were applied. */
+  readonly own: HistoryEntry | undefined;
+}
+
+/** `tables`: names of those that exist. */
+export async function standingOf(
+  model: Model,
+  wanted: AppliedModel,
+  reader: Reader,
+  tables: readonly SqlValue[],
+): Promise<Standing> {
+  const digest = digestOf(model, wanted);
+  const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(reader) : NO_MODEL;
+  const hasHistory = tables.includes(HISTORY_TABLE);
+  const recorded = hasHistory ? entryOf(await reader.get(LAST, [])) : undefined;
+  const isRecorded = isDeepStrictEqual(recorded?.applied ?? NO_MODEL, applied);
+  const number = (recorded?.number ?? 0) + 1;
+  const last = isRecorded ? recorded : { number, digest: digestOfApplied(applied, []), applied, at: '' };
+  if (last?.digest === digest) return { state: 'current', digest, applied, last, isRecorded, own: last };
+  const own = hasHistory ? entryOf(await reader.get(OWN, [digest])) : undefined;
+  return { state: own ? 'behind' : 'new', digest, applied, last, isRecorded, own };
+}
+
+function entryOf(row: Row | undefined): HistoryEntry | undefined {
+  if (row === undefined) return undefined;
+  const [number, digest, applied, at] = row;
+  return { number: Number(number), digest: String(digest), applied: parseApplied(String(applied)), at: String(at) };
+}
+
+/** Of the model that the database has. Versions of the engine before the history numbered none. */
+export const currentNumber = async (reader: Reader): Promise<number> => Number((await reader.value(NUMBER, [])) ?? 1);
+
+/** In the transaction that changes the tables. */
+export async function remember(
+  writer: Writer,
+  { applied: before, last, isRecorded, digest }: Standing,
+  applied: AppliedModel,
+): Promise<void> {
+  if (last && !isRecorded) await append(writer, last);
+  await append(writer, { number: (last?.number ?? 0) + 1, digest, applied, at: new Date().toISOString() });
+  if (!isDeepStrictEqual(before, applied)) await writeAppliedModel(writer, applied);
+}
+
+const append = (writer: Writer, { number, digest, applied, at }: HistoryEntry): Awaitable<unknown> =>
+  writer.run(APPEND, [number, digest, JSON.stringify(applied), at]);
+
+// What descriptors ask of the tables, in whatever order and form they are written.
+
+function digestOf(model: Model, wanted: AppliedModel): string {
+  const renames = [...model.types.values()].flatMap(({ name, renamedFrom, fields, relations }) => [
+    [name, renamedFrom],
+    ...[...fields.values(), ...relations.values()].map((one) => [`${name}.${one.name}`, one.renamedFrom]),
+  ]);
+  const given = renames.flatMap(([name, from]) => (from === undefined ? [] : [`${name} ${from}`]));
+  return digestOfApplied(wanted, given);
+}
+
+/** Without the SQL of tables and indexes: another version of the engine may word it differently. */
+function digestOfApplied({ types, joins }: AppliedModel, renames: readonly string[]): string {
+  const asked = [...Object.entries(types), ...joins.map((join) => [join.table, join] as const)].map(
+    ([name, table]) => [name, { ...table, definition: null }] as const,
+  );
+  const parts: unknown = { asked: Object.fromEntries(asked), renames: renames.toSorted() };
+  return createHash('sha256')
+    .update(JSON.stringify(ordered(parts as JsonValue)))
+    .digest('hex');
+}
+
+/** With the keys of objects in one order. */
+function ordered(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(ordered);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, one]) => [key, ordered(one)] as const);
+  return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}

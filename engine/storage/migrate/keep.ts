@@ -1,0 +1,264 @@
+/**
+ * What the tables have and the descriptors do not name stays, until somebody allows its drop: the Model of the tables is
+ * made of both.
+ */
+import { fieldTypes } from '../../field-types/registry.ts';
+import {
+  type Field,
+  type JoinTable,
+  type Model,
+  OPEN_COLUMN,
+  type RecordType,
+  type Relation,
+} from '../../model/model.ts';
+import { match } from '../../model/renames.ts';
+import type { Draft } from '../../model/resolve.ts';
+import { generatedName } from '../../names.ts';
+import { StartError } from '../../start-error.ts';
+import type { Dialect } from '../driver.ts';
+import type { AppliedField, AppliedJoin, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
+import { unnamedIndexes } from './indexes.ts';
+import { columnChanges, matchJoins, matchReferences, type TypeChange } from './match.ts';
+import { joinOwnerBefore, referenceOwner } from './relations.ts';
+import { stepId } from './steps.ts';
+
+interface Keeping {
+  readonly dialect: Dialect;
+  /** The types of the tables, by name; copies of those that the descriptors name. */
+  readonly types: Map<string, Draft<RecordType>>;
+  /** What they were called before, by what they are called now; and back. */
+  readonly formers: Map<string, string>;
+  readonly currents: Map<string, string>;
+  readonly joinTables: JoinTable[];
+  /** The model of the descriptors. */
+  readonly model: Model;
+  /** Whether the drop of this id is not wanted. */
+  readonly stays: (step: Parameters<typeof stepId>[0]) => boolean;
+}
+
+/**
+ * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
+ * something else takes, and a column that every new record needs a value for.
+ */
+export function keptModel(applied: AppliedModel, model: Model, dialect: Dialect, letGo: ReadonlySet<string>): Model {
+  const { kept, dropped } = match(model.types.values(), Object.keys(applied.types));
+  const keeping: Keeping = {
+    dialect,
+    model,
+    types: new Map([...model.types].map(([name, type]) => [name, copied(type)])),
+    formers: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
+    currents: new Map(kept.map(({ wanted, former }) => [former, wanted.name])),
+    joinTables: [...model.joinTables],
+    stays: (step) => !letGo.has(stepId(step)),
+  };
+  for (const name of dropped) keepType(keeping, name, applied.types[name]);
+  for (const [name, former] of keeping.formers) {
+    const [type, before] = [keeping.types.get(name), applied.types[former]];
+    if (type && before) keepColumns(keeping, { type, former, before, dialect });
+  }
+  for (const join of matchJoins(applied, model, keeping.formers).dropped) keepJoin(keeping, join);
+  // Their members are fields and relations that may be kept themselves.
+  for (const [name, former] of keeping.formers) {
+    const [type, before] = [keeping.types.get(name), applied.types[former]];
+    if (type && before) keepIndexes(keeping, { type, former, before, dialect });
+  }
+  return { types: keeping.types, joinTables: keeping.joinTables };
+}
+
+const copied = (type: RecordType): Draft<RecordType> => ({
+  ...type,
+  operations: new Set(type.operations),
+  fields: new Map(type.fields),
+  relations: new Map(type.relations),
+  references: [...type.references],
+  referrers: [...type.referrers],
+  order: [...type.order],
+  indexes: [...type.indexes] as Draft<RecordType>['indexes'],
+  variants: new Map(type.variants),
+  seed: [...type.seed],
+  seedRaw: new Map(type.seedRaw),
+});
+
+const folded = (names: Iterable<string>): ReadonlySet<string> => new Set([...names].map((name) => name.toLowerCase()));
+
+function isTableFree({ types, joinTables }: Keeping, table: string): boolean {
+  const taken = [...[...types.values()].map((type) => type.table), ...joinTables.map(({ name }) => name)];
+  return !folded(taken).has(table.toLowerCase());
+}
+
+/** A type that no descriptor names: nothing but its table is known. */
+function keepType(keeping: Keeping, name: string, before: AppliedType | undefined): void {
+  const isTaken = folded(keeping.types.keys()).has(name.toLowerCase());
+  if (!before || isTaken || !isTableFree(keeping, before.table)) return;
+  if (!keeping.stays({ code: 'drop-type', type: name, name: undefined })) return;
+  const { table, identifier, open } = before;
+  const variant = { name: '', fields: [] };
+  keeping.types.set(name, {
+    name,
+    renamedFrom: undefined,
+    description: '',
+    path: name,
+    table,
+    operations: new Set(),
+    open,
+    identifier: { name: identifier, description: '', inRecord: true, column: identifier },
+    fields: new Map(),
+    relations: new Map(),
+    references: [],
+    referrers: [],
+    order: [],
+    indexes: [],
+    maxLimit: 0,
+    count: 'exact',
+    variants: new Map([['', variant]]),
+    defaultVariant: variant,
+    preconditions: 'optional',
+    seed: [],
+    seedRaw: new Map(),
+  });
+  keeping.formers.set(name, name);
+  keeping.currents.set(name, name);
+}
+
+interface KeptChange extends TypeChange {
+  readonly type: Draft<RecordType>;
+}
+
+function keepColumns(keeping: Keeping, change: KeptChange): void {
+  const { type, before } = change;
+  if (before.open && !type.open) type.open = keeping.stays({ code: 'close-type', type: type.name, name: undefined });
+  const { dropped } = match(type.fields.values(), Object.keys(before.fields));
+  const references = matchReferences(change, keeping.formers).dropped;
+  for (const name of dropped) keepField(keeping, type, name, before.fields[name]);
+  for (const reference of references) keepReference(keeping, change, reference);
+}
+
+/** Whether no field, relation or column of the type has these names. */
+function isFree({ identifier, fields, relations, references }: RecordType, names: readonly (string | null)[]): boolean {
+  const columns = [...fields.values(), ...references].map(({ column }) => column);
+  const taken = folded([
+    identifier.name,
+    identifier.column,
+    OPEN_COLUMN,
+    ...fields.keys(),
+    ...relations.keys(),
+    ...columns,
+  ]);
+  return names.every((name) => name === null || !taken.has(name.toLowerCase()));
+}
+
+function keepField(keeping: Keeping, type: Draft<RecordType>, name: string, before: AppliedField | undefined): void {
+  if (!before || (isNamed(keeping, type) && isNeeded(before)) || !isFree(type, [name, before.column])) return;
+  if (keeping.stays({ code: 'drop-field', type: type.name, name })) type.fields.set(name, unnamedField(name, before));
+}
+
+const isNamed = ({ model }: Keeping, { name }: RecordType): boolean => model.types.has(name);
+
+/** Whether no record can be created without it. */
+export const isNeeded = ({ nullable, default: value }: Pick<AppliedField, 'nullable' | 'default'>): boolean =>
+  !nullable && value === null;
+
+/** A field of which only the column is known. */
+export function unnamedField(name: string, { type, constraints, column, nullable, ...before }: AppliedField): Field {
+  const fieldType = fieldTypes.get(type);
+  if (!fieldType)
+    throw new StartError(
+      `The tables have "${name}" of type ${type}, which this version of the engine does not know. Nothing was changed.`,
+    );
+  return {
+    name,
+    type: fieldType,
+    description: '',
+    constraints,
+    examples: [],
+    column,
+    nullable,
+    default: before.default ?? undefined,
+    defaultText: before.defaultText,
+    required: isNeeded({ nullable, default: before.default }),
+    readOnly: false,
+    sensitive: true,
+    unique: false,
+    index: false,
+    renamedFrom: undefined,
+  };
+}
+
+function keepReference(keeping: Keeping, { type, former }: KeptChange, before: AppliedReference): void {
+  const { column, onDelete, required, unique, belongsTo } = before;
+  const target = keeping.types.get(keeping.currents.get(before.target) ?? '');
+  if (!target || (isNamed(keeping, type) && required) || !isFree(type, [belongsTo, column])) return;
+  const has = before.has !== null && isFree(target, [before.has]) ? before.has : null;
+  if ((belongsTo ?? has) === null) return;
+  if (!keeping.stays({ code: 'drop-relation', ...referenceOwner(former, before) })) return;
+  const reference: Draft<RecordType['references'][number]> = {
+    column,
+    target,
+    onDelete,
+    required,
+    unique,
+    relation: undefined,
+  };
+  type.references.push(reference);
+  if (belongsTo !== null) {
+    const relation = unnamedRelation(belongsTo, type, target, { at: 'source', reference });
+    type.relations.set(belongsTo, relation as Draft<Relation>);
+    reference.relation = relation as Draft<Relation>;
+  }
+  if (has !== null)
+    target.relations.set(has, unnamedRelation(has, target, type, { at: 'target', reference }) as Draft<Relation>);
+}
+
+const KINDS = { source: 'belongsTo', target: 'hasMany', join: 'manyToMany' } as const;
+
+/** A relation of which only the columns are known. */
+const unnamedRelation = (name: string, source: RecordType, target: RecordType, link: Relation['link']): Relation => ({
+  name,
+  kind: KINDS[link.at],
+  description: '',
+  renamedFrom: undefined,
+  source,
+  target,
+  inverse: undefined,
+  toMany: link.at !== 'source',
+  required: false,
+  owned: false,
+  nested: 'link',
+  fields: [],
+  shown: false,
+  link,
+});
+
+function keepJoin(keeping: Keeping, before: AppliedJoin): void {
+  const typeOf = ({ type }: AppliedJoin['left']): Draft<RecordType> | undefined =>
+    keeping.types.get(keeping.currents.get(type) ?? '');
+  const [left, right] = [typeOf(before.left), typeOf(before.right)];
+  if (!left || !right || !isTableFree(keeping, before.table)) return;
+  if (!isFree(left, [before.left.relation]) || !isFree(right, [before.right.relation])) return;
+  if (!keeping.stays({ code: 'drop-relation', ...joinOwnerBefore(before) })) return;
+  const sides = {
+    left: { column: before.left.column, type: left },
+    right: { column: before.right.column, type: right },
+  };
+  const table: JoinTable = { name: before.table, ...sides };
+  keeping.joinTables.push(table);
+  for (const [own, other] of [['left', 'right'] as const, ['right', 'left'] as const]) {
+    const { relation, column } = before[own];
+    if (relation === null) continue;
+    const link = { at: 'join', table, sourceColumn: column, targetColumn: before[other].column } as const;
+    const { type } = sides[own];
+    type.relations.set(relation, unnamedRelation(relation, type, sides[other].type, link) as Draft<Relation>);
+  }
+}
+
+function keepIndexes(keeping: Keeping, change: KeptChange): void {
+  const { type } = change;
+  for (const [{ unique, members }, step] of unnamedIndexes(change, columnChanges(change, keeping.formers))) {
+    if (!keeping.stays(step)) continue;
+    type.indexes.push({
+      name: generatedName(type.table, ...members, unique ? 'unique' : 'index'),
+      unique,
+      members: members.flatMap((name) => type.fields.get(name) ?? type.relations.get(name) ?? []),
+    } as Draft<RecordType>['indexes'][number]);
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The Model that an instance serves over tables that may have been made for newer descriptors: its own fields and
+ * relations, by the rules of the tables. What it does not know, it does not touch.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { widens } from '../../field-types/widens.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Field, Index, Model, RecordType, Reference, Relation } from '../../model/model.ts';
+import { revised } from '../../model/resolve.ts';
+import type { AppliedField, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
+import { isNeeded, unnamedField } from './keep.ts';
+
+/** A table that the instance cannot use, or cannot add rows to. */
+interface Misfit {
+  readonly table: string;
+  /** In words, what is not as it would have to be. */
+  readonly says: string;
+  readonly isReadable: boolean;
+}
+
+interface Served {
+  /** The same object if the tables ask for nothing else. */
+  readonly model: Model;
+  readonly misfits: readonly Misfit[];
+}
+
+export function servedModel(model: Model, found: AppliedModel): Served {
+  const comparison: Comparison = { model, found, misfits: [], revisions: new Map() };
+  const tables = new Map(Object.values(found.types).map((type) => [type.table, type]));
+  for (const type of model.types.values()) serveType(comparison, type, tables.get(type.table));
+  for (const table of model.joinTables) if (!hasJoin(table, found)) misfit(comparison, table.name, 'it is gone');
+  const { revisions, misfits } = comparison;
+  return { model: revisions.size > 0 ? revised(model, revisions) : model, misfits };
+}
+
+interface Comparison {
+  readonly model: Model;
+  readonly found: AppliedModel;
+  readonly misfits: Misfit[];
+  readonly revisions: Map<object, object>;
+}
+
+const misfit = ({ misfits }: Comparison, table: string, says: string): void =>
+  void misfits.push({ table, says, isReadable: false });
+
+const incomplete = ({ misfits }: Comparison, { table }: RecordType, name: string): void => {
+  const says = `every new record needs a value of "${name}", which these descriptors do not name`;
+  misfits.push({ table, says, isReadable: true });
+};
+
+function serveType(comparison: Comparison, type: RecordType, now: AppliedType | undefined): void {
+  const { table, identifier } = type;
+  if (!now) return misfit(comparison, table, 'it is gone');
+  if (now.identifier !== identifier.column) misfit(comparison, table, `its column "${identifier.column}" is gone`);
+  if (type.open && !now.open) misfit(comparison, table, 'it is closed to unknown keys');
+  serveFields(comparison, type, now);
+  serveReferences(comparison, type, now);
+  serveIndexes(comparison, type, now);
+}
+
+function serveFields(comparison: Comparison, type: RecordType, now: AppliedType): void {
+  const { table } = type;
+  const left = new Map(Object.entries(now.fields).map(([name, field]) => [field.column, { name, field }]));
+  for (const field of type.fields.values()) {
+    const found = left.get(field.column)?.field;
+    left.delete(field.column);
+    if (!found) misfit(comparison, table, `its column "${field.column}" is gone`);
+    else if (found.type !== field.type.name) misfit(comparison, table, `"${field.name}" is of type ${found.type} now`);
+    else revise(comparison, field, fieldRevision(field, found));
+  }
+  const added = [...left.values()].filter(({ name }) => !type.fields.has(name) && !type.relations.has(name));
+  if (type.open) adopt(comparison, type, added);
+  else for (const { name, field } of added) if (isNeeded(field)) incomplete(comparison, type, name);
+}
+
+/** What would be an open key is a field of newer descriptors: as its column, it stays one record with two versions. */
+function adopt(
+  comparison: Comparison,
+  type: RecordType,
+  added: readonly { name: string; field: AppliedField }[],
+): void {
+  if (added.length === 0) return;
+  const fields = added.map(({ name, field }) => unnamedField(name, field));
+  revise(comparison, type, {
+    fields: new Map([...type.fields, ...fields.map((field) => [field.name, field] as const)]),
+  });
+  for (const variant of type.variants.values()) revise(comparison, variant, { fields: [...variant.fields, ...fields] });
+  for (const relation of relationsTo(comparison.model, type))
+    if (relation.fields.length === type.fields.size)
+      revise(comparison, relation, { fields: [...relation.fields, ...fields] });
+}
+
+const relationsTo = ({ types }: Model, target: RecordType): readonly Relation[] =>
+  [...types.values()].flatMap(({ relations }) => [...relations.values()].filter((one) => one.target === target));
+
+function revise({ revisions }: Comparison, part: object, revision: object): void {
+  if (Object.keys(revision).length > 0) revisions.set(part, { ...revisions.get(part), ...revision });
+}
+
+/** Whether it may be null, and what it accepts at most, is decided by the tables' model. */
+function fieldRevision(field: Field, now: AppliedField): Partial<Field> {
+  const isFilled = field.default !== undefined || now.default !== null;
+  return {
+    ...(field.nullable === now.nullable ? {} : { nullable: now.nullable }),
+    ...(now.nullable || field.nullable === now.nullable || isFilled ? {} : { required: true }),
+    ...(now.nullable || field.default !== undefined || now.default === null
+      ? {}
+      : { default: now.default, defaultText: now.defaultText }),
+    ...(widens(field.type, field, { constraints: now.constraints, examples: [] })
+      ? {}
+      : { constraints: narrowed(field.constraints, now.constraints) }),
+  };
+}
+
+/** Keywords of which the smaller, or the larger, value accepts less. Of others, the one of the tables counts. */
+const STRICTER: Readonly<Record<string, (one: number, other: number) => number>> = {
+  minLength: Math.max,
+  minimum: Math.max,
+  minItems: Math.max,
+  maxLength: Math.min,
+  maximum: Math.min,
+  maxItems: Math.min,
+};
+
+function narrowed(own: JsonObject, now: JsonObject): JsonObject {
+  const both = Object.keys(now).filter((keyword) => keyword in own);
+  const stricter = both.map((keyword) => [keyword, stricterOf(keyword, own[keyword], now[keyword])] as const);
+  return { ...own, ...now, ...Object.fromEntries(stricter) };
+}
+
+function stricterOf(keyword: string, own: JsonValue = null, now: JsonValue = null): JsonValue {
+  const choose = STRICTER[keyword];
+  if (choose && typeof own === 'number' && typeof now === 'number') return choose(own, now);
+  if (keyword !== 'enum' || !Array.isArray(own) || !Array.isArray(now)) return now;
+  const common = (own as readonly JsonValue[]).filter((one) => now.some((other) => isDeepStrictEqual(one, other)));
+  return common.length > 0 ? common : now;
+}
+
+function serveReferences(comparison: Comparison, type: RecordType, now: AppliedType): void {
+  const { found, model } = comparison;
+  const left = new Map(now.references.map((reference) => [reference.column, reference]));
+  for (const reference of type.references) {
+    const other = left.get(reference.column);
+    left.delete(reference.column);
+    const { target } = reference;
+    if (!other || found.types[other.target]?.table !== target.table)
+      misfit(comparison, type.table, `its column "${reference.column}" does not refer to ${target.table}`);
+    else serveReference(comparison, type, reference, other, ownerOf(model, reference));
+  }
+  for (const { column, required } of left.values()) if (required) incomplete(comparison, type, column);
+}
+
+/** The relation by which its target owns it. */
+const ownerOf = ({ types }: Model, reference: Reference): Relation | undefined =>
+  [...types.values()]
+    .flatMap(({ relations }) => [...relations.values()])
+    .find(({ owned, link }) => owned && link.at === 'target' && link.reference === reference);
+
+function serveReference(
+  comparison: Comparison,
+  { table }: RecordType,
+  reference: Reference,
+  { required, unique, onDelete }: AppliedReference,
+  owner: Relation | undefined,
+): void {
+  if (reference.unique && !unique) return misfit(comparison, table, `several rows can share "${reference.column}" now`);
+  if (owner && onDelete !== reference.onDelete)
+    return misfit(comparison, table, `"${owner.name}" owns its rows no more`);
+  if (reference.relation && required !== reference.required) revise(comparison, reference.relation, { required });
+  if (required === reference.required && unique === reference.unique && onDelete === reference.onDelete)
+    return undefined;
+  return revise(comparison, reference, { required, unique, onDelete });
+}
+
+/** A unique index that these descriptors do not name is reported like one that they do. */
+function serveIndexes(comparison: Comparison, type: RecordType, now: AppliedType): void {
+  const membersOf = ({ members }: Pick<Index, 'members'>): readonly string[] => members.map(({ name }) => name);
+  const found = Object.entries(now.indexes).flatMap(([name, { unique, members }]): Index[] => {
+    const known = members.flatMap((member) => type.fields.get(member) ?? type.relations.get(member) ?? []);
+    return known.length === members.length ? [{ name, unique, members: known }] : [];
+  });
+  const keysOf = (indexes: readonly Index[]): readonly string[] =>
+    indexes.map((index) => JSON.stringify([index.unique, ...membersOf(index)])).toSorted();
+  if (!isDeepStrictEqual(keysOf(found), keysOf(type.indexes))) revise(comparison, type, { indexes: found });
+}
+
+function hasJoin({ name, left, right }: Model['joinTables'][number], { joins, types }: AppliedModel): boolean {
+  const join = joins.find(({ table }) => table === name);
+  if (!join) return false;
+  const now = [join.left, join.right].map(({ column, type }) => [column, types[type]?.table]);
+  return isDeepStrictEqual(
+    now,
+    [left, right].map(({ column, type }) => [column, type.table]),
+  );
+}

@@ -1,0 +1,438 @@
+/** A database goes forward only: what other descriptors made stays, and older ones are served from what is there. */
+import { describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { readModel } from '../../engine/commands/command.ts';
+import { serve } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { databaseAt } from '../../engine/storage/database.ts';
+import { applyPlan, planFor } from '../../engine/storage/migrate/apply.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { watchDatabase } from '../support/database.ts';
+import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
+import { exchange } from '../support/exchange.ts';
+import { type Files, type Project, useProjects } from '../support/project.ts';
+
+const newProject = useProjects();
+
+const BOOK = `type: Book
+fields:
+  title: { type: string, maxLength: 100 }
+  pages: { type: integer, default: 0 }
+`;
+const TITLED = BOOK.replace('maxLength: 100', 'maxLength: 100, required: true');
+const withField = (line: string): string => `${BOOK}  ${line}\n`;
+const SHELF = 'type: Shelf\nfields: { name: { type: string } }\n';
+const COPY =
+  'type: Copy\nfields: { place: { type: string } }\nrelations: { book: { kind: belongsTo, type: Book, onDelete: restrict } }\n';
+
+async function contents({ database }: Project): Promise<string> {
+  const watch = await watchDatabase(database);
+  const text = await watch.contents();
+  await watch.close();
+  return text;
+}
+
+const starts = (project: Project): Promise<unknown> => project.serving(async () => undefined);
+
+const keptIn = async (project: Project): Promise<readonly string[]> =>
+  (JSON.parse((await project.run('plan', '--json')).out).steps as readonly { id: string; state: string }[])
+    .filter(({ state }) => state === 'kept')
+    .map(({ id }) => id);
+
+/** A database that these versions were applied to, one after the other; the last one made a record of each path. */
+async function appliedIn(versions: readonly Files[], records: readonly (readonly [string, unknown])[] = []) {
+  const [first = {}, ...later] = versions;
+  const project = await newProject(first);
+  await starts(project);
+  for (const version of later) {
+    project.write(version);
+    await starts(project);
+  }
+  await project.serving(async (url) => {
+    for (const [path, body] of records) expect((await ask(url, `POST /api/${path}`, body)).status).toBe(201);
+  });
+  return project;
+}
+
+describe('descriptors that the database has left behind', () => {
+  const FORWARD: readonly (readonly [what: string, before: Files, after: Files])[] = [
+    ['a type', { 'book.yaml': BOOK }, { 'shelf.yaml': SHELF }],
+    ['a field', { 'book.yaml': BOOK }, { 'book.yaml': withField('isbn: { type: string }') }],
+    ['a filled field', { 'book.yaml': BOOK }, { 'book.yaml': withField('isbn: { type: string, default: none }') }],
+    ['an index', { 'book.yaml': BOOK }, { 'book.yaml': BOOK.replace('maxLength', 'index: true, maxLength') }],
+    ['a wider field', { 'book.yaml': BOOK }, { 'book.yaml': BOOK.replace('100', '200') }],
+    ['a field that may be null', { 'book.yaml': TITLED }, { 'book.yaml': BOOK }],
+    [
+      'a relation',
+      { 'book.yaml': BOOK, 'shelf.yaml': SHELF },
+      { 'book.yaml': `${BOOK}relations: { shelf: { kind: belongsTo, type: Shelf } }\n` },
+    ],
+    [
+      'a set',
+      { 'book.yaml': BOOK, 'shelf.yaml': SHELF },
+      { 'book.yaml': `${BOOK}relations: { shelves: { kind: manyToMany, type: Shelf } }\n` },
+    ],
+    ['a type that refers to it', { 'book.yaml': BOOK }, { 'copy.yaml': COPY }],
+  ];
+
+  test.each(FORWARD)(
+    '%s is newer: the older version starts again, changes nothing, and serves',
+    async (_, before, after) => {
+      const added = Object.fromEntries(Object.keys(after).map((name) => [name, before[name] ?? null]));
+      for (const isFilled of [false, true]) {
+        const project = await appliedIn([before, after], isFilled ? [['books', { title: 'A', pages: 7 }]] : []);
+        const untouched = await contents(project);
+        project.write(added);
+        await starts(project);
+        expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('its own view') });
+        expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining('--back') });
+        expect(await contents(project)).toBe(untouched);
+        await project.serving(async (url) => {
+          if (isFilled) expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 7 });
+          const { status, body } = await ask(url, 'POST /api/books', { title: 'B' });
+          expect([status, body]).toEqual([201, expect.objectContaining({ title: 'B', pages: 0 })]);
+          const { id } = body as { id: number };
+          expect((await ask(url, `PATCH /api/books/${id}`, { pages: 8 })).status).toBe(200);
+          expect((await ask(url, `DELETE /api/books/${id}`)).status).toBe(200);
+          const { text } = await exchange(url, 'GET /health/ready');
+          expect(text).toBe('ready\nThe database has model 2, this instance serves model 1\n');
+        });
+        project.write(after);
+        await project.serving(async (url) => {
+          const { text } = await exchange(url, 'GET /health/ready');
+          expect(text).toBe('ready\nThe database has model 2, this instance serves model 2\n');
+        });
+      }
+    },
+  );
+
+  test('several steps behind, and each one in turn', async () => {
+    const versions = ['', '  a: { type: string }\n', '  a: { type: string }\n  b: { type: integer, default: 1 }\n'].map(
+      (more) => ({ 'book.yaml': BOOK + more }),
+    );
+    const project = await appliedIn([...versions, { 'shelf.yaml': SHELF }], [['books', { title: 'A', a: 'x', b: 5 }]]);
+    const untouched = await contents(project);
+    project.write({ 'shelf.yaml': null });
+    for (const [index, version] of versions.entries()) {
+      project.write(version);
+      await project.serving(async (url) => {
+        const { text } = await exchange(url, 'GET /health/ready');
+        expect(text).toContain(`has model 4, this instance serves model ${index + 1}\n`);
+        expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ id: 1, title: 'A' });
+        expect((await ask(url, 'PUT /api/books/1', { pages: 0 })).status).toBe(200);
+      });
+    }
+    expect(await contents(project)).toBe(untouched);
+  });
+
+  test('what they do not know of a record stays as it is', async () => {
+    const newer = { 'book.yaml': withField('isbn: { type: string, default: none }') };
+    const project = await appliedIn([{ 'book.yaml': BOOK }, newer], [['books', { title: 'A', isbn: '1-2-3' }]]);
+    project.write({ 'book.yaml': BOOK });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'PUT /api/books/1', { title: 'B', pages: 2 })).status).toBe(200);
+      expect((await ask(url, 'POST /api/books', { title: 'C' })).status).toBe(201);
+      const unknown = await ask(url, 'PATCH /api/books/1', { isbn: 'x' });
+      expect([unknown.status, unknown.body]).toEqual([422, expect.anything()]);
+    });
+    project.write(newer);
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/books')).body).toEqual([
+        { id: 1, title: 'B', pages: 2, isbn: '1-2-3' },
+        { id: 2, title: 'C', pages: 0, isbn: 'none' },
+      ]);
+    });
+  });
+
+  const faultsOf = ({ status, body }: Answer): unknown => [
+    status,
+    (body as { errors?: readonly { pointer?: string; code: string }[] }).errors?.map(
+      ({ pointer, code }) => `${pointer} ${code}`,
+    ),
+  ];
+
+  /** Rules of the newer descriptors, and what the older version says to who breaks them. */
+  const RULES: readonly (readonly [rule: string, newer: Files, body: unknown, answer: unknown])[] = [
+    [
+      'unique',
+      { 'book.yaml': BOOK.replace('maxLength', 'unique: true, maxLength') },
+      { title: 'A' },
+      [409, ['/title unique']],
+    ],
+    ['enum', { 'book.yaml': BOOK.replace('maxLength: 100', 'enum: [A, B]') }, { title: 'C' }, [422, ['/title enum']]],
+    ['a shorter text', { 'book.yaml': BOOK.replace('100', '2') }, { title: 'ABC' }, [422, ['/title max-length']]],
+    ['required', { 'book.yaml': TITLED }, { pages: 1 }, [422, ['/title required']]],
+    ['not null', { 'book.yaml': TITLED }, { title: null }, [422, ['/title null']]],
+    [
+      'unique together with what it does not know',
+      { 'book.yaml': `${withField('place: { type: string, default: here }')}unique: [[title, place]]\n` },
+      { title: 'A' },
+      [409, undefined],
+    ],
+  ];
+
+  test.each(RULES)('the rules of the tables hold: %s', async (_, newer, body, answer) => {
+    const project = await appliedIn([{ 'book.yaml': BOOK }], [['books', { title: 'A' }]]);
+    project.write(newer);
+    const plan = JSON.parse((await project.run('plan', '--json')).out).steps as readonly {
+      id: string;
+      state: string;
+    }[];
+    await project.run('apply', ...plan.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]));
+    await starts(project);
+    project.write({ 'book.yaml': BOOK });
+    await project.serving(async (url) => {
+      expect(faultsOf(await ask(url, 'POST /api/books', body))).toEqual(answer);
+      expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 0 });
+    });
+  });
+
+  test('a record that only newer ones refer to is not deleted', async () => {
+    const project = await appliedIn(
+      [{ 'book.yaml': BOOK }, { 'copy.yaml': COPY }],
+      [
+        ['books', { title: 'A' }],
+        ['copies', { book: { id: 1 } }],
+      ],
+    );
+    project.write({ 'copy.yaml': null });
+    await project.serving(async (url) => {
+      const { status, body } = await ask(url, 'DELETE /api/books/1');
+      expect([status, body]).toEqual([
+        409,
+        expect.objectContaining({ type: 'urn:problem:restrict-conflict', detail: expect.stringContaining('newer') }),
+      ]);
+    });
+  });
+
+  test('keys of an open type that are fields by now are one and the same', async () => {
+    const open = 'type: Thing\nopen: true\nfields:\n  code: { type: string }\n';
+    const project = await appliedIn([{ 'thing.yaml': open }], [['things', { code: 'a', size: 3 }]]);
+    project.write({ 'thing.yaml': `${open}  size: { type: integer }\n` });
+    await starts(project);
+    project.write({ 'thing.yaml': open });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/things/1')).body).toEqual({ id: 1, code: 'a', size: 3 });
+      expect((await ask(url, 'PATCH /api/things/1', { size: 4 })).status).toBe(200);
+      expect((await ask(url, 'POST /api/things', { code: 'b', size: 5, other: 1 })).status).toBe(201);
+    });
+    project.write({ 'thing.yaml': `${open}  size: { type: integer }\n` });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/things')).body).toEqual([
+        { id: 1, code: 'a', size: 4 },
+        { id: 2, code: 'b', size: 5, other: 1 },
+      ]);
+    });
+  });
+
+  test.each([
+    ['every new record needs a value of "isbn"', withField('isbn: { type: string, required: true }'), []],
+    [
+      'its column "title" is gone',
+      BOOK.replace('title: { type: string', 'heading: { renamedFrom: title, type: string'),
+      [],
+    ],
+    [
+      '"pages" is of type string now',
+      BOOK.replace('pages: { type: integer, default: 0 }', 'pages: { type: string }'),
+      ['convert-field:Book.pages'],
+    ],
+  ])('are refused by name where they cannot be served: %s', async (message, newer) => {
+    const project = await appliedIn([{ 'book.yaml': BOOK }, { 'book.yaml': newer }]);
+    const untouched = await contents(project);
+    project.write({ 'book.yaml': BOOK });
+    await expect(starts(project)).rejects.toThrow(message);
+    expect(await project.run('plan')).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    expect(await contents(project)).toBe(untouched);
+  });
+
+  test('are applied again on purpose, and still lose nothing', async () => {
+    const newer = { 'book.yaml': withField('isbn: { type: string }'), 'shelf.yaml': SHELF };
+    const project = await appliedIn([{ 'book.yaml': BOOK }, newer], [['books', { title: 'A', isbn: '1' }]]);
+    project.write({ 'book.yaml': BOOK, 'shelf.yaml': null });
+    expect(await project.run('apply', '--back')).toMatchObject({ code: 0, err: '' });
+    expect(await keptIn(project)).toEqual(['drop-type:Shelf', 'drop-field:Book.isbn']);
+    const { out } = await project.run('apply', '--allow', 'drop-field:Book.isbn');
+    expect(out).toContain('Drop field "isbn" of Book');
+    expect(await keptIn(project)).toEqual(['drop-type:Shelf']);
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 0 });
+    });
+  });
+});
+
+describe('descriptors that the database has never seen', () => {
+  test('two branches: each adds its own, and takes nothing of the other', async () => {
+    const one = { 'book.yaml': withField('isbn: { type: string, unique: true }'), 'shelf.yaml': SHELF };
+    const project = await appliedIn([{ 'book.yaml': BOOK }, one], [['books', { title: 'A', isbn: '1' }]]);
+    const other = {
+      'book.yaml': withField('weight: { type: integer, index: true }'),
+      'shelf.yaml': null,
+      'copy.yaml': COPY,
+    };
+    project.write(other);
+    await project.serving(async (url) => {
+      expect((await ask(url, 'POST /api/books', { title: 'B', weight: 15 })).status).toBe(201);
+    });
+    expect(await keptIn(project)).toEqual(['drop-type:Shelf', 'drop-field:Book.isbn']);
+    project.write({ ...one, 'copy.yaml': null });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/books')).body).toEqual([
+        { id: 1, title: 'A', pages: 0, isbn: '1' },
+        { id: 2, title: 'B', pages: 0, isbn: null },
+      ]);
+      expect((await ask(url, 'POST /api/books', { title: 'C', isbn: '1' })).status).toBe(409);
+      expect((await ask(url, 'POST /api/shelves', { name: 'S' })).status).toBe(201);
+    });
+    project.write(other);
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/books/2')).body).toEqual({ id: 2, title: 'B', pages: 0, weight: 15 });
+    });
+  });
+
+  test('what nobody could fill in is refused by name', async () => {
+    const project = await appliedIn([{ 'book.yaml': TITLED }], [['books', { title: 'A' }]]);
+    project.write({ 'book.yaml': BOOK.replace(/  title.*\n/, '') });
+    await expect(starts(project)).rejects.toThrow('--allow drop-field:Book.title');
+  });
+
+  test('empty things stay too, until their drop is allowed', async () => {
+    const project = await appliedIn([
+      { 'book.yaml': BOOK.replace('maxLength', 'index: true, maxLength'), 'shelf.yaml': SHELF },
+    ]);
+    project.write({ 'book.yaml': BOOK.replace(/  pages.*\n/, ''), 'shelf.yaml': null });
+    await starts(project);
+    const kept = ['drop-type:Shelf', 'drop-index:Book.title', 'drop-field:Book.pages'];
+    expect(await keptIn(project)).toEqual(kept);
+    await project.run('apply', ...kept.flatMap((id) => ['--allow', id]));
+    expect(await keptIn(project)).toEqual([]);
+    expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
+  });
+});
+
+/** Rounds of the deployment below, each with a database of its own. */
+const TRIALS = 12;
+
+describe('a rolling deployment', () => {
+  const newer = {
+    'book.yaml': withField('isbn: { type: string, index: true }'),
+    'note.yaml': 'type: Note\nfields: { text: { type: string } }\n',
+  };
+
+  /** Writes to what only the newer version knows, until the work is done; answers what was acknowledged. */
+  async function writing(url: string, work: () => Promise<unknown>): Promise<readonly string[]> {
+    const acknowledged: string[] = [];
+    const over = new AbortController();
+    const client = async (name: string): Promise<void> => {
+      for (let count = 0; !over.signal.aborted; count += 1) {
+        const text = `${name} ${count}`;
+        const note = await ask(url, 'POST /api/notes', { text });
+        const book = await ask(url, 'POST /api/books', { title: text, isbn: text });
+        expect([note.status, book.status]).toEqual([201, 201]);
+        acknowledged.push(text);
+      }
+    };
+    const clients = ['a', 'b', 'c'].map(client);
+    try {
+      await work();
+    } finally {
+      over.abort();
+    }
+    await Promise.all(clients);
+    return acknowledged;
+  }
+
+  test('an instance of the old version that starts again loses nothing that the new one acknowledged', async () => {
+    const older = await newProject({ 'book.yaml': BOOK });
+    for (let trial = 0; trial < TRIALS; trial += 1) {
+      const project = await appliedIn([{ 'book.yaml': BOOK }]);
+      const old = { ...older.environment, DATABASE_URL: project.database.url };
+      const restart = async (): Promise<void> => {
+        const { url, close } = await serve(readSettings(old));
+        expect((await ask(url, 'POST /api/books', { title: 'old' })).status).toBe(201);
+        await close();
+      };
+      project.write(newer);
+      await project.serving(async (url) => {
+        const acknowledged = await writing(url, async () => {
+          await restart();
+          await restart();
+        });
+        const notes = (await ask(url, 'GET /api/notes')).body as readonly { text: string }[];
+        const books = (await ask(url, 'GET /api/books?_cnd[isbn][null]=false')).body as readonly { isbn: string }[];
+        expect(notes.map(({ text }) => text).toSorted()).toEqual(acknowledged.toSorted());
+        expect(books.map(({ isbn }) => isbn).toSorted()).toEqual(acknowledged.toSorted());
+      });
+    }
+  });
+});
+
+describe('what apply drops', () => {
+  test('is counted again under the lock: records that came in the meantime stay, and it says so', async () => {
+    const project = await appliedIn([{ 'book.yaml': BOOK, 'shelf.yaml': SHELF }]);
+    project.write({ 'shelf.yaml': null });
+    const model = readModel(project.directory);
+    const driver = await databaseAt(project.database.url).open();
+    const allowed = new Set(['drop-type:Shelf']);
+    const plan = await planFor(model, driver, allowed);
+    const insert = { sql: `insert into ${driver.dialect.quote('shelves')} (name) values ('late')` };
+    const migrate: typeof driver.migrate = async (migration) => {
+      await driver.write((writer) => writer.run(insert, []));
+      return driver.migrate(migration);
+    };
+    await expect(applyPlan(plan, { ...driver, migrate }, allowed)).rejects.toThrow(
+      'records were written in the meantime',
+    );
+    expect(await driver.value({ sql: 'select name from shelves' }, [])).toBe('late');
+    await applyPlan(await planFor(model, driver, allowed), driver, allowed);
+    expect(await driver.existing()).not.toContain('shelves');
+    await driver.close();
+  });
+});
+
+describe('databases of other versions of the engine', () => {
+  async function execute({ database }: Project, ...statements: readonly string[]): Promise<void> {
+    if (databaseKind === 'sqlite') {
+      const file = new Database(fileOf(database));
+      for (const sql of statements) file.exec(sql);
+      return void file.close();
+    }
+    const client = await connectTo(database.url);
+    for (const sql of statements) await client.query(sql);
+    return client.end();
+  }
+
+  test('a newer format is refused by name, and nothing is changed', async () => {
+    const project = await appliedIn([{ 'book.yaml': BOOK }]);
+    await execute(project, `update _records_model set applied = replace(applied, '"format":3', '"format":4')`);
+    const untouched = await contents(project);
+    await expect(starts(project)).rejects.toThrow(
+      'A newer version of the engine made the tables of this database (format 4; this version reads up to 3)',
+    );
+    for (const command of ['plan', 'apply'] as const)
+      expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining('format 4') });
+    expect(await contents(project)).toBe(untouched);
+  });
+
+  test('one without a history is taken over in silence', async () => {
+    const project = await appliedIn([{ 'book.yaml': BOOK }], [['books', { title: 'A' }]]);
+    await execute(
+      project,
+      `update _records_model set applied = replace(applied, '"format":3', '"format":2')`,
+      'drop table _records_history',
+    );
+    expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringMatching(/^Nothing to do/) });
+    await project.serving(async (url) => {
+      expect((await exchange(url, 'GET /health/ready')).text).toContain('has model 1, this instance serves model 1\n');
+    });
+    project.write({ 'book.yaml': withField('isbn: { type: string }') });
+    await project.serving(async (url) => {
+      expect((await exchange(url, 'GET /health/ready')).text).toContain('has model 2, this instance serves model 2\n');
+    });
+    project.write({ 'book.yaml': BOOK });
+    await project.serving(async (url) => {
+      expect((await exchange(url, 'GET /health/ready')).text).toContain('has model 2, this instance serves model 1\n');
+      expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 0 });
+    });
+  });
+});
