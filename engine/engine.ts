@@ -60,7 +60,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export type EngineSettings = Omit<Settings, 'host' | 'port' | 'shutdownTimeout'>;
+export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'>;
 
 /**
  * Throws a StartError if the descriptors or the database prevent the start. `isTidy`: while descriptors are being written,

@@ -2,6 +2,7 @@
 import { destination, pino } from 'pino';
 import type { Settings } from './settings.ts';
 import { printable } from './terminal.ts';
+import { workerNumber } from './worker.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,7 +20,7 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
   return pino(
     {
       level: logLevel,
-      base: null,
+      base: workerNumber === undefined ? null : { worker: workerNumber },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },

@@ -1,7 +1,8 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DatabaseUsage, OnWait } from './storage/driver.ts';
 import type { Label, Observed } from './http/request.ts';
+import { workerNumber } from './worker.ts';
 
 export interface Metrics {
   observe(observed: Observed): void;
@@ -59,7 +60,7 @@ export function createMetrics(): Metrics {
       watchConnections(register, usage);
     },
     contentType: register.contentType,
-    text: () => register.metrics(),
+    text: workerNumber === undefined ? () => register.metrics() : textOfAll(register),
   };
 }
 
@@ -86,4 +87,74 @@ function watchConnections(register: Registry, usage: () => DatabaseUsage | undef
       for (const [work, count] of Object.entries(usage()?.waiting ?? {})) waiting.set({ work }, count);
     },
   });
+}
+
+// Workers: whichever is asked for metrics asks the first process for those of all.
+
+type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+/** What workers and the first process send each other; numbers tell which answer belongs to which question. */
+type Message =
+  | { readonly metrics: 'wanted'; readonly id: number }
+  | { readonly metrics: 'collect'; readonly id: number }
+  | { readonly metrics: 'own'; readonly id: number; readonly figures: Figures }
+  | { readonly metrics: 'all'; readonly id: number; readonly text: string };
+
+const isMessage = (message: unknown): message is Message =>
+  typeof message === 'object' && message !== null && 'metrics' in message;
+
+function textOfAll(register: Registry): () => Promise<string> {
+  const asked = new Map<number, (text: string) => void>();
+  const answer = async (message: unknown): Promise<void> => {
+    if (!isMessage(message)) return;
+    const { id } = message;
+    if (message.metrics === 'collect')
+      process.send?.({ metrics: 'own', id, figures: await register.getMetricsAsJSON() } satisfies Message);
+    if (message.metrics === 'all') asked.get(id)?.(message.text);
+  };
+  process.on('message', (message) => void answer(message));
+  let last = 0;
+  return async () => {
+    const id = (last += 1);
+    const text = new Promise<string>((resolve) => asked.set(id, resolve));
+    process.send?.({ metrics: 'wanted', id } satisfies Message);
+    return text.finally(() => asked.delete(id));
+  };
+}
+
+/** The part of a worker of node:cluster that is used. */
+interface Peer {
+  send(message: Message, done: (error: Error | null) => void): void;
+}
+
+/** Milliseconds for a worker to answer; one that hangs is left out. */
+const PATIENCE = 1000;
+
+/** In the first process: takes what workers send, and answers with the sum of them all. */
+export function createCollector(workers: () => readonly Peer[]): (from: Peer, message: unknown) => void {
+  const open = new Map<number, (figures: Figures) => void>();
+  const ignore = (): void => undefined;
+  let last = 0;
+  const own = (worker: Peer): Promise<Figures> =>
+    new Promise((resolve) => {
+      const id = (last += 1);
+      const timer = setTimeout(resolve, PATIENCE, []);
+      const end = (figures: Figures): void => {
+        clearTimeout(timer);
+        open.delete(id);
+        resolve(figures);
+      };
+      open.set(id, end);
+      worker.send({ metrics: 'collect', id }, (error) => error && end([]));
+    });
+  const answer = async (from: Peer, id: number): Promise<void> => {
+    const all = await Promise.all(workers().map(own));
+    const text = await AggregatorRegistry.aggregate(all).metrics();
+    from.send({ metrics: 'all', id, text }, ignore);
+  };
+  return (from, message) => {
+    if (!isMessage(message)) return;
+    if (message.metrics === 'wanted') void answer(from, message.id);
+    if (message.metrics === 'own') open.get(message.id)?.(message.figures);
+  };
 }

@@ -45,6 +45,13 @@ export const settingsTable = {
     description: 'Port to listen on; 0 picks a free port.',
     ...wholeNumber(0, 65_535),
   }),
+  workers: setting<number>({
+    name: 'WORKERS',
+    default: '1',
+    description: 'Processes that serve the port together, on PostgreSQL; auto: one for each core.',
+    expected: 'auto, or an integer from 1 to 256',
+    parse: (text) => (text === 'auto' ? AUTO_WORKERS : wholeNumber(1, 256).parse(text)),
+  }),
   databaseUrl: setting<string>({
     name: 'DATABASE_URL',
     default: 'sqlite:data/records.db',
@@ -276,6 +283,9 @@ const RATES: ReadonlyMap<string, number> = new Map([
   ['auto', AUTO_RATE],
   ['off', Infinity],
 ]);
+
+/** `auto` is resolved once the size of the pool is known. */
+export const AUTO_WORKERS = 0;
 
 const HOST_NAME = /^(\*|[\p{L}\p{N}_.-]+)$/u;
 

@@ -28,6 +28,7 @@ const RANKS: readonly (readonly string[])[] = [
     'node-version.ts',
     'caller.ts',
     'settled.ts',
+    'worker.ts',
   ],
   ['patterns'],
   ['field-types'],

@@ -1,8 +1,9 @@
 /** `start`: serves the records until a signal stops it. */
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { serve } from '../server/serve.ts';
-import { readSettings } from '../settings.ts';
+import { readSettings, type Settings } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
+import { workerNumber } from '../worker.ts';
 import { type Command, readOptions, stopSignal } from './command.ts';
 
 /** Milliseconds after which the process exits, even if handles are still open. */
@@ -14,15 +15,58 @@ export const start: Command = {
   usage: USAGE,
   run: async (options) => {
     readOptions(options, {}, 0, USAGE);
-    const serving = await serve(readSettings(process.env));
-    const { warnings } = serving.engine;
-    if (warnings.length > 0) printError(formatDiagnostics(warnings));
-    print(`Serving records at ${serving.url}/api/`);
-    await stopSignal();
-    const inTime = await serving.close();
-    if (!inTime) printError('Requests still open after SHUTDOWN_TIMEOUT were cut off');
-    // A connection to an unresponsive database server may keep the process alive.
-    setTimeout(() => process.exit(0), EXIT_DELAY).unref();
-    return 0;
+    const settings = readSettings(process.env);
+    if (workerNumber !== undefined) return work(settings);
+    return settings.workers === 1 ? alone(settings) : together(settings);
   },
 };
+
+async function alone(settings: Settings): Promise<number> {
+  const serving = await serve(settings);
+  const { warnings } = serving.engine;
+  if (warnings.length > 0) printError(formatDiagnostics(warnings));
+  print(servingAt(serving.url));
+  await stopSignal();
+  return stop(serving.close);
+}
+
+/** Loaded only if it is needed: it brings the driver of PostgreSQL. */
+const loadWorkers = () => import('../server/workers.ts');
+
+async function together(settings: Settings): Promise<number> {
+  const { countWorkers, serveByWorkers } = await loadWorkers();
+  const workers = countWorkers(settings);
+  if (workers === 1) return alone(settings);
+  const serving = await serveByWorkers(settings, workers);
+  if (serving === undefined) return 1;
+  print(`${servingAt(serving.url)}, by ${workers} workers`);
+  await stopSignal();
+  return stop(serving.close);
+}
+
+/** One of them: the first one speaks for all. */
+async function work(settings: Settings): Promise<number> {
+  const serving = await serve(settings).catch((error: unknown) => {
+    // Its channel to the first process would keep it alive, once the error is printed.
+    setImmediate(() => process.exit(1));
+    throw error;
+  });
+  const { warnings } = serving.engine;
+  if (warnings.length > 0 && workerNumber === 1) printError(formatDiagnostics(warnings));
+  const { stopMessage, tellReady } = await loadWorkers();
+  tellReady(serving.url);
+  await stopMessage();
+  const code = await stop(serving.close);
+  if (process.connected) process.disconnect();
+  return code;
+}
+
+const servingAt = (url: string): string => `Serving records at ${url}/api/`;
+
+async function stop(close: () => Promise<boolean>): Promise<number> {
+  const inTime = await close();
+  if (!inTime) printError('Requests still open after SHUTDOWN_TIMEOUT were cut off');
+  // A connection to an unresponsive database server may keep the process alive.
+  setTimeout(() => process.exit(0), EXIT_DELAY).unref();
+  return 0;
+}

@@ -1,7 +1,8 @@
 /** How many requests a client may send in a minute (draft-ietf-httpapi-ratelimit-headers). */
 import type { IncomingMessage } from 'node:http';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem } from '../problem.ts';
+import { workerNumber } from '../worker.ts';
 
 /** Returns the headers that say how many requests are left. Throws a Problem, `rate-limited`. */
 export type RateLimit = (request: IncomingMessage) => Promise<readonly string[]>;
@@ -10,7 +11,7 @@ const SECONDS = 60;
 
 /** `clientOf` names the client; each client has its own limit. */
 export function createRateLimit(perMinute: number, clientOf: (request: IncomingMessage) => string): RateLimit {
-  const limiter = new RateLimiterMemory({ points: perMinute, duration: SECONDS });
+  const limiter = createLimiter({ points: perMinute, duration: SECONDS });
   const policy = ['RateLimit-Policy', `"minute";q=${perMinute};w=${SECONDS}`];
   const stateOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes): string[] => [
     ...policy,
@@ -21,11 +22,23 @@ export function createRateLimit(perMinute: number, clientOf: (request: IncomingM
     try {
       return stateOf(await limiter.consume(clientOf(request)));
     } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused;
+      if (!(refused instanceof RateLimiterRes)) throw uncounted(refused);
       throw tooMany(perMinute, stateOf(refused), refused.msBeforeNext);
     }
   };
 }
+
+/** Workers count together, in the process that started them. */
+const createLimiter = (options: { readonly points: number; readonly duration: number }) =>
+  workerNumber === undefined
+    ? new RateLimiterMemory(options)
+    : new RateLimiterCluster({ ...options, keyPrefix: 'records', timeoutMs: COUNT_TIMEOUT });
+
+/** Milliseconds for that process to answer. */
+const COUNT_TIMEOUT = 5000;
+
+const uncounted = (cause: unknown): Problem =>
+  new Problem('overloaded', 'The requests of this client could not be counted; try again in a second', { cause });
 
 function tooMany(perMinute: number, lines: readonly string[], milliseconds: number): Problem {
   const state = Object.fromEntries(lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? '']] : [])));

@@ -81,6 +81,14 @@ export function parsePlace(text: string, setting = 'DATABASE_URL'): PostgresPlac
   return { urls: urls.map(({ href }) => href), pool, prepared, lockTimeout, shown };
 }
 
+/** The URL for each of several processes that share the connections of one. */
+export function shareOf(text: string, processes: number): string {
+  const [place = '', query] = text.split(/\?(.*)/s);
+  const shared = new URLSearchParams(query);
+  shared.set('pool', String(Math.floor(parsePlace(text).pool / processes)));
+  return `${place}?${shared}`;
+}
+
 function unknown(name: string, setting: string): string {
   const instead = INSTEAD.get(name);
   if (instead !== undefined) return `${setting} has ${name}; use ${instead}`;
