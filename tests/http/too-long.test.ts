@@ -21,7 +21,7 @@ test.each([
   ['a text that V8 does not hold', tooLong()],
   [
     'a value that SQLite does not hold',
-    ofSqlite(Object.assign(new Error('string or blob too big'), { code: 'SQLITE_TOOBIG' })),
+    ofSqlite(Object.assign(new Error('string or blob too big'), { code: 'SQLITE_TOOBIG' }), 'no-file'),
   ],
   ['a value that PostgreSQL does not hold', ofPostgres(Object.assign(new Error('out of range'), { code: '54000' }))],
 ])('%s is no fault of the service: less can be asked for', (_, error) => {

@@ -264,7 +264,7 @@ test.each([
   ['SQLITE_IOERR_WRITE', 'storage-full'],
   ['SQLITE_CORRUPT_INDEX', undefined],
 ])('%s of SQLite is %s', (code, problem) => {
-  const translated = translate(Object.assign(new Error('said'), { code }));
+  const translated = translate(Object.assign(new Error('said'), { code }), 'no-file');
   expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
 });
 

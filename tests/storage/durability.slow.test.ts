@@ -9,7 +9,7 @@ import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { startTestServer } from '../support/server.ts';
-import { mountSmall } from '../support/small-disk.ts';
+import { mountFailing, mountSmall } from '../support/small-disk.ts';
 import { type Assembly, WriteLoad } from '../support/write-load.ts';
 
 /** `npm run test:durability` asks for a hundred. */
@@ -125,3 +125,48 @@ const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
     expect(faultsOf(file)).toEqual([]);
   },
 );
+
+const failing = mountFailing(32);
+afterAll(() => failing?.remove());
+
+if (failing === undefined) test.skip('a disk that fails: needs the right to mount an image', () => undefined);
+else
+  test('a disk that becomes read-only: writes are refused with 503, reads go on, and nothing is lost', async () => {
+    const file = join(failing.directory, 'records.db');
+    const start = (): Running =>
+      compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` });
+    const body = JSON.stringify({ stamp: 1, filling: 'x'.repeat(20_000), parts: [{ stamp: 1 }] });
+    const service = start();
+    const url = await urlOf(service);
+    const write = (to = url) => exchange(to, 'POST /api/assemblies?fields=id', { headers: JSON_BODY, body });
+    const told = async (): Promise<string> => {
+      const { status, headers, text } = await write();
+      return status === 201 ? '201' : `${status} ${headers['retry-after']} ${JSON.parse(text).detail}`;
+    };
+    const together = (): Promise<readonly string[]> => Promise.all(Array.from({ length: CLIENTS }, told));
+    const made = [...(await together()), ...(await together())].length;
+    // Not while a write waits for its fsync: ext4 may lose it then and say that it is on the disk.
+    failing.fail();
+    const answers = [...(await together()), ...(await together())];
+    const answer = '503 1 The database takes no writes at the moment: it, or its disk, is read-only; try again';
+    expect(new Set(answers)).toEqual(new Set([answer]));
+    const reads = [
+      '/api/assemblies/1',
+      '/api/assemblies?_cnd[limit]=0&_cnd[limit]=5',
+      '/api/assemblies?_cnd[filling][like]=*xy*',
+      '/api/assemblies?fields=id',
+      '/health/live',
+    ].map(async (path) => (await exchange(url, `GET ${path}`)).status);
+    expect(await Promise.all(reads)).toEqual([200, 200, 200, 200, 200]);
+    service.child.kill();
+    expect(await service.ended).toBe(0);
+    failing.repair();
+    expect(faultsOf(file)).toEqual([]);
+    const again = start();
+    const next = await urlOf(again);
+    const kept = await exchange(next, 'GET /api/assemblies?fields=id&_cnd[limit]=0&_cnd[limit]=1');
+    expect(kept.headers['x-total-count']).toBe(String(made));
+    expect((await write(next)).status).toBe(201);
+    again.child.kill();
+    await again.ended;
+  });

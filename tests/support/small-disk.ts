@@ -1,6 +1,6 @@
-/** A disk that can be filled: a file system of its own, in memory. */
+/** Disks that can be filled, or fail: file systems of their own. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -38,4 +38,43 @@ function isMounted(directory: string, megabytes: number): boolean {
     rmSync(directory, { recursive: true });
     return false;
   }
+}
+
+export interface FailingDisk {
+  readonly directory: string;
+  /** From now on it is read-only, as after an error of the device. */
+  fail(): void;
+  /** As after a repair. Nothing may have files open there. */
+  repair(): void;
+  remove(): void;
+}
+
+/** undefined where this user, or this system, may not mount one. */
+export function mountFailing(megabytes: number): FailingDisk | undefined {
+  const place = mkdtempSync(join(tmpdir(), 'failing-'));
+  const [image, directory] = [join(place, 'image'), join(place, 'disk')];
+  mkdirSync(directory);
+  const mount = (): unknown => execFileSync('mount', ['-o', 'loop', image, directory], { stdio: 'ignore' });
+  const umount = (): unknown => execFileSync('umount', [directory]);
+  try {
+    writeFileSync(image, '');
+    truncateSync(image, megabytes << 20);
+    execFileSync('mkfs.ext4', ['-q', image], { stdio: 'ignore' });
+    mount();
+  } catch {
+    rmSync(place, { recursive: true });
+    return undefined;
+  }
+  return {
+    directory,
+    fail: () => void execFileSync('mount', ['-o', 'remount,abort', directory]),
+    repair: () => {
+      umount();
+      mount();
+    },
+    remove: () => {
+      umount();
+      rmSync(place, { recursive: true });
+    },
+  };
 }

@@ -1,4 +1,5 @@
 /** One connection to an SQLite file: prepares each statement once and runs it. */
+import { statSync, utimesSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
@@ -30,6 +31,7 @@ export interface SqliteConnection extends Writer {
 export function connect(file: string, readonly: boolean): SqliteConnection {
   const database = new Database(file, { readonly, timeout: 0 });
   database.function(LIKE, { deterministic: true, directOnly: true }, isLike);
+  const translated = translatedFor(file);
   const prepared: Readonly<Record<Answering, WeakMap<Statement, Prepared>>> = {
     row: new WeakMap(),
     value: new WeakMap(),
@@ -87,10 +89,9 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['SQLITE_BUSY_SNAPSHOT', busy],
   ['SQLITE_BUSY_RECOVERY', busy],
   ['SQLITE_LOCKED', busy],
-  ['SQLITE_IOERR', busy],
+  ['SQLITE_IOERR', (cause) => unavailable('broken', cause)],
   // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this.
   ['SQLITE_IOERR_WRITE', (cause) => diskFull(cause, CANNOT_GROW)],
-  ['SQLITE_IOERR_FSYNC', busy],
   ['SQLITE_READONLY', (cause) => unavailable('readOnly', cause)],
   ['SQLITE_CANTOPEN', busy],
   ['SQLITE_FULL', (cause) => diskFull(cause)],
@@ -100,20 +101,36 @@ const translations = new Map<string, (cause: unknown) => Error>([
 /** Of `SQLITE_IOERR_READ`, `SQLITE_IOERR`. */
 const primaryOf = (code: string): string => code.split('_', 2).join('_');
 
+const codeOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+
 /** The error that callers of the driver see. */
-export function translate(error: unknown): unknown {
+export function translate(error: unknown, file: string): unknown {
   // By its code, not its class: the native module keeps the first class it was loaded with.
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
+  if (primaryOf(code) === 'SQLITE_IOERR' && isReadOnly(file)) return unavailable('readOnly', error);
   const known = translations.get(code) ?? translations.get(primaryOf(code));
   return known?.(error) ?? error;
 }
 
-export function translated<A extends readonly unknown[], T>(work: (...args: A) => T): (...args: A) => T {
-  return (...args) => {
+/** Whether its file system has become read-only, as after an error of its disk. SQLite does not tell why it cannot write. */
+function isReadOnly(file: string): boolean {
+  try {
+    const { atime, mtime } = statSync(file);
+    utimesSync(file, atime, mtime);
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'EROFS';
+  }
+}
+
+const translatedFor =
+  (file: string) =>
+  <A extends readonly unknown[], T>(work: (...args: A) => T): ((...args: A) => T) =>
+  (...args) => {
     try {
       return work(...args);
     } catch (error) {
-      throw translate(error);
+      throw translate(error, file);
     }
   };
-}

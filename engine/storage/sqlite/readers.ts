@@ -134,7 +134,8 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
     clearTimeout(asker?.timer);
     waiting.delete(reply.id);
     if (waiting.size === 0) hold(child, false);
-    if ('failure' in reply) asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure)));
+    if ('failure' in reply)
+      asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), options.file));
     else asker?.resolve(reply.result);
   }
 
