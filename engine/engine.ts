@@ -81,8 +81,14 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     [model, openedBy] = [served, undefined];
   };
   const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait };
-  const { store, prepared } = await openStorage(model, settings.databaseUrl, { ...settings, isTidy }, observers);
+  const { store, prepared, foreign } = await openStorage(
+    model,
+    settings.databaseUrl,
+    { ...settings, isTidy },
+    observers,
+  );
   reportStanding(log, prepared);
+  reportForeign(log, foreign);
   metrics?.watch(() => store.usage());
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
@@ -173,6 +179,14 @@ function reportStanding(log: Log, { standing: { state, last, own }, kept }: Prep
     );
   if (kept.length > 0)
     log.warn({ kept }, 'the database keeps what the descriptors do not name; "records plan" shows how to drop it');
+}
+
+function reportForeign(log: Log, names: string | undefined): void {
+  if (names === undefined) return;
+  log.warn(
+    { names },
+    'the database file holds what this engine did not make; triggers run with each write: drop them unless you know them',
+  );
 }
 
 /** Without tokens, every client has all routes. */

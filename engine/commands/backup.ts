@@ -1,7 +1,7 @@
 /** `backup FILE`: the database as it is now, in one file, while the service goes on writing. */
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { backUp } from '../storage/sqlite/backup.ts';
+import { backUp, listed } from '../storage/sqlite/backup.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';
 
@@ -18,7 +18,7 @@ export const backup: Command = {
     const { rows, tables, foreign } = await backUp(file, to, values.force ?? false);
     print(`${to}: ${rows} rows in ${tables} tables, verified`);
     if (foreign.length > 0)
-      printError(`Not made by this engine, and refused by "records restore" without --force: ${foreign.join(', ')}`);
+      printError(`Not made by this engine, and refused by "records restore" without --force: ${listed(foreign)}`);
     return 0;
   },
 };

@@ -6,7 +6,7 @@ import { databaseAt } from '../storage/database.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { blockers, formatSteps } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
-import { restore } from '../storage/sqlite/backup.ts';
+import { listed, restore } from '../storage/sqlite/backup.ts';
 import { print } from '../terminal.ts';
 import { sqliteFile } from './backup.ts';
 import { type Command, readModel, readOptions } from './command.ts';
@@ -32,16 +32,11 @@ export const restoreBackup: Command = {
   },
 };
 
-/** Names that are told; a hostile file may have very many. */
-const MAX_NAMED = 20;
-
-function refuseForeign(from: string, foreign: readonly string[]): string {
-  const more = foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '';
-  return [
-    `${from} holds what this engine did not make: ${foreign.slice(0, MAX_NAMED).join(', ')}${more}.`,
+const refuseForeign = (from: string, foreign: readonly string[]): string =>
+  [
+    `${from} holds what this engine did not make: ${listed(foreign)}.`,
     'Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.',
   ].join('\n');
-}
 
 /** A service must be able to start with it: throws a StartError where somebody would have to decide something first. */
 async function fits(from: string, copy: string): Promise<void> {

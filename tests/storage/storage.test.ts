@@ -340,6 +340,28 @@ describe('group commit, which SQLite alone needs', () => {
 });
 
 describe('a start', () => {
+  it('tells what the file of a database holds that the engine did not make', async () => {
+    const told: string[] = [];
+    const start = async (): Promise<void> => {
+      const { store, foreign } = await openStorage(model, `sqlite:${file('foreign.db')}`);
+      if (foreign !== undefined) told.push(foreign);
+      await store.close();
+    };
+    await start();
+    await start();
+    expect(told).toEqual([]);
+    const other = new Database(file('foreign.db'));
+    other.exec('create trigger t after insert on books begin delete from books; end; create view v as select 1');
+    other.close();
+    await start();
+    expect(told).toEqual(['trigger "t" of "books", view "v"']);
+    const more = new Database(file('foreign.db'));
+    for (let made = 0; made < 25; made += 1) more.exec(`create table mine_${made} (a)`);
+    more.close();
+    await start();
+    expect(told[1]).toMatch(/^(table "mine_\d+"(, )?){20} and 7 more$/);
+  });
+
   const url = (): string => `sqlite:${file()}`;
 
   it('makes the tables once, and finds them again', async () => {

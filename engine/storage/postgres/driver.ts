@@ -83,6 +83,8 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),
     expectSmallSets: (links) => expectSmallSets(connections, links),
+    // Here they are what the administrator of the server has made: nobody brings them along in a file.
+    foreign: () => undefined,
     existing: () => alone(connections).column(EXISTING, []),
     ping: async () => void (await alone(connections).value(PING, [])),
     snapshot: (caller = PATIENT) => openSnapshot(shares.stream, caller),

@@ -163,8 +163,15 @@ interface SchemaRow {
   readonly sql: string | null;
 }
 
+/** Names that are told; a hostile file may have very many. */
+const MAX_NAMED = 20;
+
+export const listed = (foreign: readonly string[]): string =>
+  foreign.slice(0, MAX_NAMED).join(', ') +
+  (foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '');
+
 /** For people: `trigger "x" of "things"`. In a file without a model, everything is foreign. */
-function foreignObjects(database: Database.Database): readonly string[] {
+export function foreignObjects(database: Database.Database): readonly string[] {
   const own = ownNames(database);
   // SQLite itself makes only tables and indexes with such names.
   const isOwn = ({ type, name, sql }: SchemaRow): boolean =>

@@ -5,6 +5,7 @@ import { PATIENT } from '../../caller.ts';
 import { makeOwnerOnly } from '../../files.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
+import { foreignObjects, listed } from './backup.ts';
 import { connect } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -67,6 +68,10 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     exclusively: async (work) => work(),
     // SQLite assumes so by itself.
     expectSmallSets: () => undefined,
+    foreign: () => {
+      const foreign = foreignObjects(readings.database);
+      return foreign.length > 0 ? listed(foreign) : undefined;
+    },
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     drift: (tables) => findDrift(readings.database, tables),
