@@ -16,6 +16,8 @@ export interface PostgresConnection {
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
+  /** What is asked meanwhile is sent in one piece. */
+  atOnce<T>(ask: () => T): T;
   /** Throws if the transaction had been given up because a statement failed. */
   commit(): Promise<void>;
   /** It is not used again. */
@@ -111,6 +113,15 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
         }),
       );
       return { rows: result.rows, changes: result.rowCount ?? 0 };
+    },
+    atOnce: (ask) => {
+      const { stream } = client.connection;
+      stream.cork();
+      try {
+        return ask();
+      } finally {
+        stream.uncork();
+      }
     },
     execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
     commit: async () => {

@@ -10,6 +10,7 @@ import { postgresReasonOf, translate } from './errors.ts';
 import { parsePlace, type PostgresPlace } from './place.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
+import { shareReads } from './shared-reads.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeIn } from './transaction.ts';
 import { define, expectSmallSets, findDrift, migrate } from './migrate.ts';
@@ -62,9 +63,12 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     await close();
     throw error;
   }
+  const reader = alone(shares.read);
   return {
     dialect: postgresDialect,
-    ...alone(shares.read),
+    ...reader,
+    // Behind a pooler, each statement may get another connection anyway.
+    value: place.prepared ? shareReads(shares.read, reader.value) : reader.value,
     read: (work, caller, single) => readIn(shares.read, work, caller, single && place.prepared),
     scan: async (work, caller, single) => {
       const leave = await searches.take(caller);

@@ -1,0 +1,89 @@
+/** Reads of one turn share a connection, and nothing else: neither errors, nor deadlines, nor the loss of it. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Client } from 'pg';
+import type { Driver, Statement } from '../../engine/storage/driver.ts';
+import { openPostgres } from '../../engine/storage/postgres/driver.ts';
+import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
+
+let database: TestDatabase;
+let driver: Driver;
+let client: Client;
+
+beforeAll(async () => {
+  database = await createDatabase('postgres');
+  driver = await openPostgres(database.url, { statementTimeout: 2000 });
+  client = await connectTo(database.url);
+});
+afterAll(async () => {
+  await driver.close();
+  await client.end();
+  await database.remove();
+});
+
+/** Which backend answers, and what the value makes of it. */
+const BACKEND: Statement = { sql: `select pg_backend_pid() || ' ' || 12 / $1::int` };
+const SLEEP: Statement = { sql: `select pg_sleep($1::float8)::text || 'slept'` };
+
+const outcomes = async (statement: Statement, values: readonly number[]): Promise<readonly string[]> =>
+  (await Promise.allSettled(values.map((value) => driver.value(statement, [value])))).map((settled) =>
+    settled.status === 'fulfilled' ? String(settled.value) : String(settled.reason.message),
+  );
+
+const backends = (answers: readonly string[]): number => new Set(answers.map((text) => text.split(' ')[0])).size;
+
+describe('reads of one turn', () => {
+  it('share a connection, as many as it may take', async () => {
+    const eight = await outcomes(BACKEND, [1, 2, 3, 4, 6, 12, 1, 2]);
+    expect(eight.map((text) => text.split(' ')[1])).toEqual(['12', '6', '4', '3', '2', '1', '12', '6']);
+    expect(backends(eight)).toBe(1);
+    const many = await outcomes(
+      BACKEND,
+      Array.from({ length: 24 }, () => 1),
+    );
+    expect(backends(many)).toBe(3);
+  });
+
+  it('an error is told to the one that caused it', async () => {
+    const answers = await outcomes(BACKEND, [1, 0, 3, 0, 12]);
+    expect(answers.map((text) => text.replace(/^\d+ /, ''))).toEqual([
+      '12',
+      'division by zero',
+      '4',
+      'division by zero',
+      '1',
+    ]);
+    // The connection is still good.
+    expect(backends([...answers, ...(await outcomes(BACKEND, [1, 2]))].filter((text) => /^\d+ /.test(text)))).toBe(1);
+  });
+
+  it('the deadline is that of each statement', async () => {
+    const answers = await outcomes(SLEEP, [0, 10, 0]);
+    expect(answers).toEqual(['slept', expect.stringContaining('did not finish within 2 seconds'), 'slept']);
+  });
+
+  it('a connection that is lost is lost to none of them', async () => {
+    const asked = outcomes(SLEEP, [0, 1, 0]);
+    await ended(`query like 'select pg_sleep%' and pid <> pg_backend_pid()`);
+    expect(await asked).toEqual(['slept', 'slept', 'slept']);
+  });
+
+  it('a table that was changed is asked again', async () => {
+    await client.query(
+      'create table changing (id int primary key, value int); insert into changing values (1, 1), (2, 2)',
+    );
+    const row: Statement = { sql: 'select value from changing where id = $1' };
+    expect(await outcomes(row, [1, 2])).toEqual(['1', '2']);
+    await client.query(`alter table changing alter value type text using 'text ' || value`);
+    expect(await outcomes(row, [1, 2, 1])).toEqual(['text 1', 'text 2', 'text 1']);
+  });
+});
+
+/** Ends the backends that the condition names, as soon as there is one. */
+async function ended(condition: string): Promise<void> {
+  for (;;) {
+    const { rowCount } = await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where state = 'active' and ${condition}`,
+    );
+    if (rowCount) return;
+  }
+}
