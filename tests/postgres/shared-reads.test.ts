@@ -1,21 +1,29 @@
 /** Reads of one turn share a connection, and nothing else: neither errors, nor deadlines, nor the loss of it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
-import type { Driver, Statement } from '../../engine/storage/driver.ts';
-import { openPostgres } from '../../engine/storage/postgres/driver.ts';
+import type { Reader, Statement } from '../../engine/storage/driver.ts';
+import { parsePlace } from '../../engine/storage/postgres/place.ts';
+import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
+import { shareReads } from '../../engine/storage/postgres/shared-reads.ts';
+import { alone } from '../../engine/storage/postgres/transaction.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 
 let database: TestDatabase;
-let driver: Driver;
+let connections: Connections;
+let read: Reader['value'];
+/** Milliseconds that a clock of the test goes on at each look. */
+let tick = 0;
 let client: Client;
 
 beforeAll(async () => {
   database = await createDatabase('postgres');
-  driver = await openPostgres(database.url, { statementTimeout: 2000 });
+  connections = createConnections(parsePlace(database.url), { statement: 2000, idle: 2000 });
+  let time = 0;
+  read = shareReads(connections, alone(connections).value, () => (time += tick));
   client = await connectTo(database.url);
 });
 afterAll(async () => {
-  await driver.close();
+  await connections.close();
   await client.end();
   await database.remove();
 });
@@ -25,14 +33,22 @@ const BACKEND: Statement = { sql: `select pg_backend_pid() || ' ' || 12 / $1::in
 const SLEEP: Statement = { sql: `select pg_sleep($1::float8)::text || 'slept'` };
 
 const outcomes = async (statement: Statement, values: readonly number[]): Promise<readonly string[]> =>
-  (await Promise.allSettled(values.map((value) => driver.value(statement, [value])))).map((settled) =>
+  (await Promise.allSettled(values.map((value) => read(statement, [value])))).map((settled) =>
     settled.status === 'fulfilled' ? String(settled.value) : String(settled.reason.message),
   );
 
 const backends = (answers: readonly string[]): number => new Set(answers.map((text) => text.split(' ')[0])).size;
 
+/** From then on it is known to be fast. */
+const warm = (statement: Statement, value: number): Promise<unknown> => outcomes(statement, [value]);
+
 describe('reads of one turn', () => {
+  it('have a connection of their own until they are known to be fast', async () => {
+    expect(backends(await outcomes(BACKEND, [1, 2, 3]))).toBe(3);
+  });
+
   it('share a connection, as many as it may take', async () => {
+    await warm(BACKEND, 1);
     const eight = await outcomes(BACKEND, [1, 2, 3, 4, 6, 12, 1, 2]);
     expect(eight.map((text) => text.split(' ')[1])).toEqual(['12', '6', '4', '3', '2', '1', '12', '6']);
     expect(backends(eight)).toBe(1);
@@ -41,6 +57,13 @@ describe('reads of one turn', () => {
       Array.from({ length: 24 }, () => 1),
     );
     expect(backends(many)).toBe(3);
+  });
+
+  it('are run side by side where they take long', async () => {
+    tick = 1;
+    await warm(BACKEND, 1);
+    tick = 0;
+    expect(backends(await outcomes(BACKEND, [1, 2, 3, 4, 6, 12]))).toBe(2);
   });
 
   it('an error is told to the one that caused it', async () => {
@@ -57,11 +80,13 @@ describe('reads of one turn', () => {
   });
 
   it('the deadline is that of each statement', async () => {
+    await warm(SLEEP, 0);
     const answers = await outcomes(SLEEP, [0, 10, 0]);
     expect(answers).toEqual(['slept', expect.stringContaining('did not finish within 2 seconds'), 'slept']);
   });
 
   it('a connection that is lost is lost to none of them', async () => {
+    await warm(SLEEP, 0);
     const asked = outcomes(SLEEP, [0, 1, 0]);
     await ended(`query like 'select pg_sleep%' and pid <> pg_backend_pid()`);
     expect(await asked).toEqual(['slept', 'slept', 'slept']);

@@ -13,6 +13,8 @@ import { taken } from './transaction.ts';
 
 /** Statements that one connection gets at once: the server runs them one after the other. */
 const MOST = 8;
+/** Milliseconds that they should take together. Slower ones are better run side by side. */
+const TOGETHER = 4;
 
 interface SharedRead {
   readonly values: Values;
@@ -20,28 +22,32 @@ interface SharedRead {
   readonly reject: (error: unknown) => void;
 }
 
-/** `alone` reads what nothing else is asked with, and again what a connection lost. */
-export function shareReads(connections: Connections, alone: Reader['value']): Reader['value'] {
+/** `alone` reads again what a connection lost. `now` tells the time in milliseconds. */
+export function shareReads(
+  connections: Connections,
+  alone: Reader['value'],
+  now = (): number => performance.now(),
+): Reader['value'] {
   let gathered = new Map<Statement, SharedRead[]>();
+  /** Milliseconds that each took, the last time. */
+  const paces = new WeakMap<Statement, number>();
 
   function send(): void {
     const all = gathered;
     gathered = new Map();
-    for (const [statement, asked] of all)
-      for (let at = 0; at < asked.length; at += MOST) sendSome(statement, asked.slice(at, at + MOST));
+    for (const [statement, asked] of all) {
+      const size = Math.max(1, Math.min(MOST, Math.floor(TOGETHER / (paces.get(statement) ?? TOGETHER))));
+      for (let at = 0; at < asked.length; at += size) void sendSome(statement, asked.slice(at, at + size));
+    }
   }
 
-  function sendSome(statement: Statement, asked: readonly SharedRead[]): void {
-    const [first, second] = asked;
-    if (first && !second) first.resolve(alone(statement, first.values));
-    else void sendTogether(statement, asked);
-  }
-
-  async function sendTogether(statement: Statement, asked: readonly SharedRead[]): Promise<void> {
+  async function sendSome(statement: Statement, asked: readonly SharedRead[]): Promise<void> {
     try {
       const connection = await taken(connections, PATIENT);
+      const began = now();
       const answered = connection.atOnce(() => asked.map((one) => ask(connection, statement, one)));
       await Promise.all(answered);
+      paces.set(statement, (now() - began) / asked.length);
       connection.release();
     } catch (error) {
       for (const { reject } of asked) reject(error);
