@@ -38,7 +38,7 @@ function onTerminal(): { write(line: string): void } {
 }
 
 /** Messages that may contain values: those of PostgreSQL have an SQLSTATE, those of JSON.parse quote the text. */
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+const SQLSTATE = /^(?!EPIPE$)[0-9A-Z]{5}$/;
 const messageOf = ({ name, message, code }: Error & { readonly code?: unknown }): string => {
   if (typeof code === 'string' && SQLSTATE.test(code)) return 'the database rejected a statement';
   return name === 'SyntaxError' ? 'a text has an unexpected format' : message;

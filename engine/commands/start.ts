@@ -25,8 +25,10 @@ async function alone(settings: Settings): Promise<number> {
   const serving = await serve(settings);
   const { warnings } = serving.engine;
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
+  // Heard before anybody can know that it serves.
+  const stopped = stopSignal();
   print(servingAt(serving.url));
-  await stopSignal();
+  await stopped;
   return stop(serving.close);
 }
 
@@ -39,13 +41,17 @@ async function together(settings: Settings): Promise<number> {
   if (workers === 1) return alone(settings);
   const serving = await serveByWorkers(settings, workers);
   if (serving === undefined) return 1;
+  const stopped = stopSignal();
   print(`${servingAt(serving.url)}, by ${workers} workers`);
-  await stopSignal();
+  await stopped;
   return stop(serving.close);
 }
 
 /** One of them: the first one speaks for all. */
 async function work(settings: Settings): Promise<number> {
+  const { stopMessage, tellReady } = await loadWorkers();
+  // It may be told before it serves.
+  const told = stopMessage();
   const serving = await serve(settings).catch((error: unknown) => {
     // Its channel to the first process would keep it alive, once the error is printed.
     setImmediate(() => process.exit(1));
@@ -53,9 +59,8 @@ async function work(settings: Settings): Promise<number> {
   });
   const { warnings } = serving.engine;
   if (warnings.length > 0 && workerNumber === 1) printError(formatDiagnostics(warnings));
-  const { stopMessage, tellReady } = await loadWorkers();
   tellReady(serving.url);
-  await stopMessage();
+  await told;
   const code = await stop(serving.close);
   if (process.connected) process.disconnect();
   return code;
