@@ -1,6 +1,6 @@
 /** The table of Idempotency-Keys: found by an index, cleared in small steps, and given its index where an older version made it. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Driver, Row } from '../../engine/storage/driver.ts';
+import type { Awaitable, Driver, Row, Statement, Values, Writer } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
 import { createEngineTables } from '../../engine/storage/migrate/apply.ts';
 import { createOnce, forgetStatement } from '../../engine/storage/write/locks.ts';
@@ -9,6 +9,9 @@ import { createDatabase, databaseKinds, type TestDatabase } from '../support/dat
 const KEYS = 20_000;
 const TABLE = '_records_idempotency';
 const at = (day: number): Date => new Date(Date.UTC(2026, 0, day));
+/** How the plans of the databases name what reads a whole table, or sorts. */
+const SCANS = /SCAN _records|Seq Scan on _records|TEMP B-TREE/;
+const EXPLAIN = { sqlite: 'explain query plan ', postgres: 'explain ' };
 const KEPT = { status: 201, headers: {}, body: '{}' };
 
 describe.each(databaseKinds)('on %s', (kind) => {
@@ -25,16 +28,39 @@ describe.each(databaseKinds)('on %s', (kind) => {
   });
 
   /** Keys `k1`, `k2`… of one day. */
-  const fill = (day: number, count: number): Promise<void> =>
+  const fill = (day: number, count: number, name = 'k'): Promise<void> =>
     driver.define([
       `insert into ${TABLE} (key, hash, created, status, headers, body)
           with recursive n (i) as (select 1 union all select i + 1 from n where i < ${count})
-          select 'k' || i, 'h', '${at(day).toISOString()}', 201, '{}', '{}' from n`,
+          select '${name}' || i, 'h', '${at(day).toISOString()}', 201, '{}', '{}' from n`,
     ]);
 
-  const once = (key: string, day: number, done: string[] = []): Promise<unknown> =>
+  async function planOf(writer: Writer, { sql }: Statement, values: Values): Promise<string> {
+    const rows = await writer.all({ sql: EXPLAIN[kind] + sql }, values);
+    return rows.map((row: Row) => row.join(' ')).join('\n');
+  }
+
+  /** Explains each statement before it runs. */
+  const explaining =
+    (plans: Map<string, string>) =>
+    (writer: Writer): Writer => {
+      const explained =
+        <T>(ask: (statement: Statement, values: Values) => Awaitable<T>) =>
+        async (statement: Statement, values: Values): Promise<T> => {
+          plans.set(statement.sql, await planOf(writer, statement, values));
+          return ask(statement, values);
+        };
+      return { ...writer, get: explained(writer.get), run: explained(writer.run) };
+    };
+
+  const once = (
+    key: string,
+    day: number,
+    done: string[] = [],
+    wrap = (writer: Writer): Writer => writer,
+  ): Promise<unknown> =>
     driver.write((writer) =>
-      createOnce(driver.dialect)(writer, { key, hash: 'h', now: at(day), keptSince: at(day - 1) }, async () => {
+      createOnce(driver.dialect)(wrap(writer), { key, hash: 'h', now: at(day), keptSince: at(day - 1) }, async () => {
         done.push(key);
         return KEPT;
       }),
@@ -50,12 +76,24 @@ describe.each(databaseKinds)('on %s', (kind) => {
 
   it('expired keys are found by the index', async () => {
     await fill(9, KEYS);
-    const explain = kind === 'sqlite' ? 'explain query plan ' : 'explain ';
-    const { sql } = forgetStatement(driver.dialect);
-    const rows = await driver.write((writer) => writer.all({ sql: explain + sql }, [at(8).toISOString(), 100]));
-    const plan = rows.map((row: Row) => row.join(' ')).join('\n');
+    const values = [at(8).toISOString(), 100];
+    const plan = await driver.write((writer) => planOf(writer, forgetStatement(driver.dialect), values));
     expect(plan).toContain(`${TABLE}_created`);
-    expect(plan).not.toMatch(/SCAN _records|Seq Scan|TEMP B-TREE/);
+    expect(plan).not.toMatch(SCANS);
+  });
+
+  it('no statement of a keyed request reads all keys, be the key new, kept or expired', async () => {
+    await fill(9, KEYS);
+    await fill(3, 150, 'old ');
+    const plans = new Map<string, string>();
+    for (const [key, day] of [
+      ['new', 9],
+      ['k7', 9],
+      ['old 7', 9],
+    ] as const)
+      await once(key, day, [], explaining(plans));
+    expect(plans.size).toBe(4);
+    for (const [sql, plan] of plans) expect([sql, plan]).not.toEqual([sql, expect.stringMatching(SCANS)]);
   });
 
   it('a request removes at most a hundred of them, oldest first', async () => {
