@@ -11,6 +11,8 @@ import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createScanner } from './scanner.ts';
 import { createTurnReader, type TurnReader } from './turn-reader.ts';
+import { createLogFile, LONG_LOG } from './log-file.ts';
+import { startCopier } from './readers.ts';
 import { createListCost } from './list-cost.ts';
 import { define, findDrift, migrate } from './migrate.ts';
 
@@ -34,14 +36,15 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   makeOwnerOnly(file);
   const writer = connect(file, false);
   writer.execute(
-    'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on',
+    `pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma journal_size_limit = ${LONG_LOG}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
   );
   const inode = inodeOf(file);
   const readings = connect(file, true);
   const reader = createTurnReader(readings);
   const longest = statementTimeout === Infinity ? Number.MAX_SAFE_INTEGER : MAX_ANSWER;
   const scanner = createScanner({ file, longest, patience: statementTimeout });
-  const commits = createGroupCommit(writer, reader.refresh);
+  const log = createLogFile(file, writer, () => startCopier(file));
+  const commits = createGroupCommit(writer, { refresh: reader.refresh, onCommit: log.look });
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
     reader.refresh();
@@ -91,6 +94,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),
     close: async () => {
       scanner.close();
+      log.close();
       await commits.drained();
       reader.close();
       writer.close();

@@ -40,8 +40,13 @@ interface GroupCommit {
   drained(): Promise<void>;
 }
 
-/** `refresh` ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
-export function createGroupCommit(connection: SqliteConnection, refresh: () => void): GroupCommit {
+interface CommitOptions {
+  /** Ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
+  refresh(): void;
+  onCommit(): void;
+}
+
+export function createGroupCommit(connection: SqliteConnection, { refresh, onCommit }: CommitOptions): GroupCommit {
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
@@ -96,6 +101,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
       return;
     }
+    onCommit();
     for (const job of group) {
       if (job.failed) job.reject(job.error);
       else job.resolve();

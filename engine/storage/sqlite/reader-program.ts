@@ -2,6 +2,7 @@
  * The program of a reader process: reads of many rows run here, on read-only connections. SQLite cannot be interrupted
  * from JavaScript; a process can be killed at any time.
  */
+import Database from 'better-sqlite3';
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createBoundedCache } from '../../memo.ts';
@@ -10,6 +11,7 @@ import { connect, type SqliteConnection } from './connection.ts';
 import { type RememberedCounts, rememberingCounts } from './counts.ts';
 import {
   LIFELINE,
+  type LogState,
   type Question,
   type ReaderFailure,
   type ReaderOptions,
@@ -39,7 +41,7 @@ const options = JSON.parse(process.argv[2] ?? '{}') as ReaderOptions;
 
 type RunVerb = (session: ReaderSession, statement: Statement, values: Values) => unknown;
 
-const reads: Readonly<Record<Exclude<Verb, 'end' | 'close'>, RunVerb>> = {
+const reads: Readonly<Record<Exclude<Verb, 'end' | 'close' | 'checkpoint'>, RunVerb>> = {
   get: ({ connection }, statement, values) => connection.get(statement, values),
   all: ({ connection }, statement, values) => bounded(connection.rows(statement, values), rowLength),
   value: ({ connection }, statement, values) => connection.value(statement, values),
@@ -101,6 +103,7 @@ function statementOf(sql: string): Statement {
 }
 
 function result({ session: id, verb, sql, values }: Question): unknown {
+  if (verb === 'checkpoint') return checkpoint();
   if (verb === 'end' || verb === 'close') return endSession(id, verb === 'close');
   const session = sessionOf(id);
   if (!session.connection.database.inTransaction) {
@@ -109,6 +112,40 @@ function result({ session: id, verb, sql, values }: Question): unknown {
     session.connection.command(BEGIN);
   }
   return reads[verb](session, statementOf(sql), values);
+}
+
+/** Pages that may be copied while writes wait. */
+const MAX_BEHIND = 1000;
+/** Milliseconds that writes may wait until no reader uses the log, so that it can be cut. */
+const CUT_TIMEOUT = 20;
+
+/** Copies beside the writes. To cut the file keeps writes waiting, but only for what was written meanwhile. */
+function checkpoint(): LogState {
+  const database = new Database(options.file, { timeout: CUT_TIMEOUT });
+  try {
+    const behind = copyBeside(database);
+    const [busy] = behind > MAX_BEHIND ? [1] : checkpointed(database, 'truncate');
+    return { behind, isCut: busy === 0 };
+  } finally {
+    database.close();
+  }
+}
+
+/** Again, as long as less is left each time. A reader keeps the rest of the log, or writes are faster. */
+function copyBeside(database: Database.Database): number {
+  for (let before = Infinity; ;) {
+    const [, length, copied] = checkpointed(database, 'passive');
+    const behind = length - copied;
+    if (behind <= MAX_BEHIND || behind >= before) return behind;
+    before = behind;
+  }
+}
+
+type Checkpointed = readonly [busy: number, length: number, copied: number];
+
+function checkpointed(database: Database.Database, mode: 'passive' | 'truncate'): Checkpointed {
+  const [row] = database.prepare<[], Checkpointed>(`pragma wal_checkpoint(${mode})`).raw().all();
+  return row ?? [1, 0, 0];
 }
 
 function endSession(id: number, closing: boolean): void {

@@ -3,9 +3,10 @@ import type { Values } from '../driver.ts';
 
 /**
  * A session is one connection with one snapshot, which begins with its first question after `end`. `open` begins a
- * list, `next` reads some of its texts: undefined if there are no more.
+ * list, `next` reads some of its texts: undefined if there are no more. `checkpoint` copies the log into the database; its
+ * answer is a LogState.
  */
-export type Verb = 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'end' | 'close';
+export type Verb = 'get' | 'all' | 'value' | 'column' | 'count' | 'open' | 'next' | 'end' | 'close' | 'checkpoint';
 
 export interface Question {
   readonly id: number;
@@ -14,6 +15,14 @@ export interface Question {
   /** Empty for verbs that need none. */
   readonly sql: string;
   readonly values: Values;
+}
+
+/** How far the log (`-wal`) is copied into the database. */
+export interface LogState {
+  /** Pages that are not copied yet. */
+  readonly behind: number;
+  /** Whether the file is empty now. */
+  readonly isCut: boolean;
 }
 
 /** Errors lose their class when they are sent; SQLite's errors are recognized by their code. */
