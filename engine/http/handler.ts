@@ -5,13 +5,12 @@ import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
-import { createEnvelopes, type EnvelopeOptions, requestIdOf } from './envelope.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, type Route, type Routes } from './routes.ts';
-import { type Delivery, send, type SendOptions } from './send.ts';
+import { createEnvelopes, type Delivery, type EnvelopeOptions, requestIdOf, send, type SendOptions } from './send.ts';
 
 /** What Express calls middleware, and `http.createServer` a listener. Without `next`, paths outside of the interface are 404. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;

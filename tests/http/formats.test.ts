@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { csvHead, csvLine } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/budget.ts';
 import { createSlowReaders } from '../../engine/http/slow-readers.ts';
-import { createEnvelopes } from '../../engine/http/envelope.ts';
+import { createEnvelopes } from '../../engine/http/send.ts';
 import { send } from '../../engine/http/send.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -8,7 +8,7 @@ import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
 import { countRows, type Released, runReleased, settleReleased } from './release.ts';
-import { type Asked, findDisagreements } from './own-children.ts';
+import { type Asked, findDisagreements } from './members.ts';
 import { openKeysOf } from './record.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 

@@ -14,8 +14,8 @@ import {
   pairedWith,
   pairKey,
   unpair,
+  noteOwnChild,
 } from './members.ts';
-import { noteOwnChild } from './own-children.ts';
 import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
 
 /** The most records that an answer names because they cannot be left out. */
