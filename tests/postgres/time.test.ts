@@ -1,7 +1,6 @@
 /** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
@@ -114,8 +113,7 @@ onServer('a server that is frozen', () => {
     const ended = once(service, 'exit');
     const [line] = (await once(service.stdout, 'data')) as [Buffer];
     const url = /http:\/\/[\d.:]+/.exec(String(line))?.[0] ?? '';
-    const pids = await pidsOf(cluster.url);
-    for (const pid of pids) signal(pid, 'SIGSTOP');
+    cluster.freeze();
     try {
       const titles = ['GET /api/tmp-vars/1', 'GET /api/tmp-vars', 'GET /api/tmp-vars?_cnd[limit]=5&_cnd[name]=x'];
       const waiting = [
@@ -128,28 +126,7 @@ onServer('a server that is frozen', () => {
       await Promise.all(waiting);
     } finally {
       service.kill('SIGKILL');
-      for (const pid of pids) signal(pid, 'SIGCONT');
+      cluster.thaw();
     }
   });
 });
-
-/** A backend may have ended since it was found. */
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-/** The server and its backends. */
-async function pidsOf(url: string): Promise<readonly number[]> {
-  const client = await connectTo(url);
-  const { rows } = await client.query<{ file: string }>("select current_setting('data_directory') as file");
-  await client.end();
-  const [first = ''] = readFileSync(`${rows[0]?.file}/postmaster.pid`, 'utf8').split('\n');
-  const children = readdirSync(`/proc/${first}/task`).flatMap((task) =>
-    readFileSync(`/proc/${first}/task/${task}/children`, 'utf8').trim().split(' '),
-  );
-  return [first, ...children].filter((pid) => pid !== '').map(Number);
-}

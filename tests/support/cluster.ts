@@ -1,6 +1,6 @@
 /** A PostgreSQL server of a test's own, which may be stopped and started again. */
 import { execFile, type ExecFileException } from 'node:child_process';
-import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -12,6 +12,13 @@ export interface Cluster {
   pool(): Promise<string>;
   /** Ends PgBouncer in the middle of whatever it does. */
   unpool(): Promise<void>;
+  /** A copy that follows it. */
+  standby(): Promise<Cluster>;
+  /** Makes a standby the primary. */
+  promote(): Promise<void>;
+  /** Stops its processes where they are, and lets them go on. */
+  freeze(): void;
+  thaw(): void;
   remove(): Promise<void>;
 }
 
@@ -28,17 +35,54 @@ const control = (...words: readonly string[]): Promise<string> =>
 export async function startCluster(within = tmpdir()): Promise<Cluster> {
   const directory = mkdtempSync(join(within, 'cluster-'));
   chmodSync(directory, 0o755);
-  const url = await control('start', directory);
+  return clusterIn(directory, await control('start', directory));
+}
+
+function clusterIn(directory: string, url: string): Cluster {
+  let frozen: readonly number[] = [];
   return {
     url,
+    standby: async () => {
+      const own = mkdtempSync(join(tmpdir(), 'standby-'));
+      chmodSync(own, 0o755);
+      return clusterIn(own, await control('standby', own, directory));
+    },
+    promote: async () => void (await control('promote', directory)),
+    freeze: () => {
+      frozen = processesOf(directory);
+      for (const pid of frozen) signal(pid, 'SIGSTOP');
+    },
+    thaw: () => {
+      for (const pid of frozen) signal(pid, 'SIGCONT');
+      frozen = [];
+    },
     stop: async (mode) => void (await control('stop', directory, mode)),
     again: async () => void (await control('again', directory)),
     pool: () => control('pool', directory),
     unpool: async () => void (await control('unpool', directory)),
     remove: async () => {
+      for (const pid of frozen) signal(pid, 'SIGCONT');
       await control('unpool', directory).catch(() => '');
       await control('stop', directory, 'immediate').catch(() => '');
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The server and its backends. */
+function processesOf(directory: string): readonly number[] {
+  const [first = ''] = readFileSync(join(directory, 'data', 'postmaster.pid'), 'utf8').split('\n');
+  const children = readdirSync(`/proc/${first}/task`).flatMap((task) =>
+    readFileSync(`/proc/${first}/task/${task}/children`, 'utf8').trim().split(' '),
+  );
+  return [first, ...children].filter((pid) => pid !== '').map(Number);
+}
+
+/** A backend may have ended since it was found. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }

@@ -7,6 +7,7 @@ import { createPlaces } from '../places.ts';
 import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { postgresReasonOf, translate } from './errors.ts';
+import { createHosts } from './hosts.ts';
 import { parsePlace, type PostgresPlace } from './place.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
@@ -35,12 +36,14 @@ const PAGE_AT_ONCE = 1024 * 1024;
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const place = parsePlace(url);
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
-  const connections = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_IDLE });
+  const hosts = createHosts(place);
+  const connections = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_IDLE }, hosts);
   const { maxStreams: given = Infinity } = options;
   const maxStreams = given === Infinity ? place.pool : given;
   const streams = createConnections(
     { ...place, pool: maxStreams },
     { statement, idle: statement === 0 ? 0 : MAX_SLOW },
+    hosts,
   );
   const shares = createShares({
     requests: connections,
@@ -54,6 +57,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   const begin = `begin isolation level read committed; set local lock_timeout = ${place.lockTimeout}`;
   const close = async (): Promise<void> => {
     shares.close();
+    hosts.close();
     await Promise.all([connections.close(), streams.close()]);
   };
   try {

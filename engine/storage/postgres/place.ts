@@ -5,6 +5,8 @@ import { StartError } from '../../start-error.ts';
 export interface PostgresPlace {
   /** One for each host, in the order of the URL. */
   readonly urls: readonly string[];
+  /** What the server that connections lead to must be. */
+  readonly attributes: SessionAttributes;
   /** Connections for requests. */
   readonly pool: number;
   /** Off behind a pooler that gives each transaction another connection. */
@@ -14,6 +16,10 @@ export interface PostgresPlace {
   /** For messages: without the password. */
   readonly shown: string;
 }
+
+/** As libpq has them. */
+const ATTRIBUTES = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
+export type SessionAttributes = (typeof ATTRIBUTES)[number];
 
 interface UrlParameter<T> {
   readonly default: string;
@@ -35,6 +41,11 @@ const parameters = {
     parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
   },
   lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
+  target_session_attrs: {
+    default: 'any',
+    expected: `one of ${ATTRIBUTES.join(', ')}`,
+    parse: (text: string): SessionAttributes | undefined => ATTRIBUTES.find((one) => one === text),
+  },
 } as const satisfies Record<string, UrlParameter<unknown>>;
 
 /** Those that the client understands. */
@@ -76,9 +87,10 @@ export function parsePlace(text: string, setting = 'DATABASE_URL'): PostgresPlac
   const pool = take('pool', parameters.pool);
   const prepared = take('prepared', parameters.prepared);
   const lockTimeout = take('lock_timeout', parameters.lock_timeout);
+  const attributes = take('target_session_attrs', parameters.target_session_attrs);
   for (const one of urls) for (const name of Object.keys(parameters)) one.searchParams.delete(name);
   const shown = `${urls.map(({ host }) => host).join()}${url.pathname}`;
-  return { urls: urls.map(({ href }) => href), pool, prepared, lockTimeout, shown };
+  return { urls: urls.map(({ href }) => href), attributes, pool, prepared, lockTimeout, shown };
 }
 
 /** The URL for each of several processes that share the connections of one. */

@@ -4,6 +4,7 @@ import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
 import type { PoolUsage } from '../driver.ts';
+import type { Hosts } from './hosts.ts';
 import type { PostgresPlace } from './place.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 
@@ -20,7 +21,7 @@ const look = (isLocal: boolean): string =>
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
   /** Connections that are open are not taken again: they may lead to a server that takes no writes any more. */
-  renew(): void;
+  renew(): Promise<void>;
   /** BEGIN, with the limits of the transaction where the connection does not keep them. */
   opening(begin: string): string;
   /** Connections that are taken meanwhile have no limits. */
@@ -39,22 +40,24 @@ interface TimeLimits {
 const NO_LIMITS: TimeLimits = { statement: 0, idle: 0 };
 
 export function createConnections(
-  { urls: [url = ''], pool: max, prepared }: PostgresPlace,
+  { pool: max, prepared }: Pick<PostgresPlace, 'pool' | 'prepared'>,
   limits: TimeLimits,
+  hosts: Hosts,
 ): Connections {
-  const open = new Set<Client>();
+  const open = new Set<KnownClient>();
   const outdated = new WeakSet<Client>();
   /** Registered before it is connected. */
   class KnownClient extends Client {
+    readonly url = hosts.url;
+
     constructor(config?: ClientConfig) {
-      super(config);
+      super({ ...config, connectionString: hosts.url });
       open.add(this);
       this.once('end', () => open.delete(this)).on('error', () => undefined);
     }
   }
   const pool = new Pool({
     Client: KnownClient,
-    connectionString: url,
     max,
     types,
     pipeline: true,
@@ -70,6 +73,14 @@ export function createConnections(
   /** As the server was told last. */
   const told = new WeakMap<PoolClient, TimeLimits>();
   let unlimited = 0;
+  hosts.onLeft((url, isLost) => {
+    for (const client of open) {
+      if (client.url !== url) continue;
+      outdated.add(client);
+      // What waits for its answer goes on elsewhere.
+      if (isLost) client.connection.stream.destroy();
+    }
+  });
   const now = (): TimeLimits => (unlimited > 0 ? NO_LIMITS : limits);
 
   function namesOf(client: PoolClient): Set<string> | undefined {
@@ -81,6 +92,7 @@ export function createConnections(
 
   async function upToDate(caller: Caller): Promise<PoolClient> {
     for (;;) {
+      await hosts.ready();
       const client = await unlessGone(pool.connect(), caller);
       if (!outdated.has(client)) return client;
       client.release(true);
@@ -103,8 +115,9 @@ export function createConnections(
       tell(client, wanted);
       return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller });
     },
-    renew: () => {
+    renew: async () => {
       for (const client of open) outdated.add(client);
+      await hosts.look();
     },
     opening: (begin) => {
       if (prepared) return begin;

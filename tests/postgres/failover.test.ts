@@ -1,0 +1,92 @@
+/** Several servers in one URL: connections lead to the one that target_session_attrs asks for, and follow it. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Serving } from '../../engine/server/serve.ts';
+import { StartError } from '../../engine/start-error.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { until } from '../support/leaving.ts';
+import { atLeast, expectKept, loadWhile } from '../support/load.ts';
+import { administer, onServer, startInstance, withParameters } from '../support/postgres.ts';
+
+const hostOf = ({ url }: Cluster): string => new URL(url).host;
+
+onServer('a primary and a standby', () => {
+  let primary: Cluster;
+  let standby: Cluster;
+  let instance: Serving | undefined;
+  const url = (attributes: string, ...clusters: readonly Cluster[]): string =>
+    withParameters(primary.url, { target_session_attrs: attributes }).replace(
+      hostOf(primary),
+      clusters.map(hostOf).join(),
+    );
+  const start = async (databaseUrl: string): Promise<Serving> => (instance = await startInstance(databaseUrl));
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(instance?.url ?? '', title, body);
+
+  beforeEach(async () => {
+    primary = await startCluster();
+    standby = await primary.standby();
+    // What is acknowledged has reached both.
+    await administer(
+      primary.url,
+      `alter system set synchronous_standby_names = '*'`,
+      () => administer(primary.url, 'select pg_reload_conf()', async () => undefined, 'select 1'),
+      'select 1',
+    );
+  });
+  afterEach(async () => {
+    primary.thaw();
+    await instance?.close();
+    await standby?.remove();
+    await primary?.remove();
+  });
+
+  it('lead to the primary, in whatever order they are named', async () => {
+    for (const clusters of [
+      [standby, primary],
+      [primary, standby],
+    ]) {
+      const { close } = await start(url('read-write', ...clusters));
+      expect((await send('POST /api/tax-classes', {})).status).toBe(201);
+      await close();
+    }
+    instance = undefined;
+  });
+
+  it('of which none will do: the start says what each of them is', async () => {
+    await standby.stop('fast');
+    const started = startInstance(url('standby', primary, standby));
+    await expect(started).rejects.toBeInstanceOf(StartError);
+    await expect(started).rejects.toThrow(
+      `none of the servers is standby (target_session_attrs): ${hostOf(primary)} is the primary, ${hostOf(standby)} does not answer`,
+    );
+  });
+
+  it.each(['frozen', 'stopped'] as const)(
+    'of which the primary is %s and the standby promoted: writes go on there, and none is lost',
+    async (how) => {
+      await start(url('read-write', primary, standby));
+      const load = await loadWhile(send, how, async ({ acknowledged }) => {
+        await atLeast(acknowledged, 50);
+        if (how === 'frozen') primary.freeze();
+        else await primary.stop('immediate');
+        await standby.promote();
+        await atLeast(acknowledged, acknowledged.length + 50);
+      });
+      await expectKept(send, how, load);
+      expect([...load.refused].filter((answer) => answer !== '504 null' && answer !== '503 1')).toEqual([]);
+      // The old primary comes back, and nobody writes to it.
+      if (how === 'frozen') primary.thaw();
+      else await primary.again();
+      expect((await send('POST /api/tax-classes', { position: 4711 })).status).toBe(201);
+      expect((await send('GET /api/tax-classes?_cnd[position]=4711')).body).toHaveLength(1);
+    },
+  );
+
+  it('that both serve reads: a lost one is not noticed', async () => {
+    await (await start(primary.url)).close();
+    await start(url('prefer-standby', primary, standby).replace('prefer-standby', 'any'));
+    expect((await send('GET /api/tax-classes/1')).status).toBe(404);
+    primary.freeze();
+    await until(async () => (await send('GET /api/tax-classes/1')).status === 404);
+  });
+});
