@@ -7,6 +7,10 @@ export interface Caller {
   readonly most: number;
   /** Reserves memory from the budget for the caller; throws `overloaded` if not enough is left. */
   take(bytes: number): void;
+  /** The position in the log of the database that the client has seen; undefined asks for nothing. */
+  readonly position?: string | undefined;
+  /** Told the position of what was written for the client. */
+  wrote?(position: string): void;
   /** Calls the listener when the client disconnects, at once if it already has. Returns a function to stop listening. */
   onGone(listener: () => void): () => void;
 }

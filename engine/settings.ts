@@ -60,6 +60,14 @@ export const settingsTable = {
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     parse: (text) => (/^(sqlite:(?!:memory:)|postgres(ql)?:\/\/).+$/.test(text) ? text : undefined),
   }),
+  readUrl: setting<string>({
+    name: 'READ_URL',
+    default: 'none',
+    description:
+      'Replicas of a PostgreSQL database that answer reads: postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE.',
+    expected: 'none, or postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE',
+    parse: (text) => (text === 'none' ? '' : /^postgres(ql)?:\/\/.+$/.test(text) ? text : undefined),
+  }),
   schemaDirectory: setting<string>({
     name: 'SCHEMA_DIR',
     default: 'schema',

@@ -51,7 +51,11 @@ async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, o
   try {
     const { rateLimit } = options;
     if (rateLimit) withHeaders(delivery, await rateLimit(delivery.request));
-    await andThen(answer(routesOf, delivery, target, options), (found) => send(delivery, found, options));
+    await andThen(answer(routesOf, delivery, target, options), (found) => {
+      const position = delivery.caller?.written;
+      if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
+      return send(delivery, found, options);
+    });
   } catch (error) {
     if (error instanceof CallerGone) return;
     const { request, envelope } = delivery;

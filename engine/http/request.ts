@@ -141,6 +141,19 @@ export class HttpCaller implements Caller {
     this.#share?.release();
   }
 
+  /** `X-Position`, as an answer to a write had it. */
+  get position(): string | undefined {
+    const position = this.#request.headers['x-position'];
+    return position === undefined ? undefined : String(position);
+  }
+
+  /** Where the log of the database stands since the write, for the answer. */
+  written: string | undefined;
+
+  wrote(position: string): void {
+    this.written = position;
+  }
+
   get isGone(): boolean {
     return this.#request.socket.destroyed;
   }

@@ -228,6 +228,7 @@ const EXPOSED = [
   'RateLimit-Policy',
   'WWW-Authenticate',
   'X-Request-Id',
+  'X-Position',
 ];
 const ALLOWED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const ALLOWED_HEADERS = [
@@ -238,6 +239,7 @@ const ALLOWED_HEADERS = [
   'Idempotency-Key',
   'Prefer',
   'X-Request-Id',
+  'X-Position',
 ];
 /** Seconds after which browsers ask again; some allow no longer time. */
 const MAX_AGE = 7200;

@@ -173,12 +173,21 @@ export interface DriverOptions {
   readonly statementTimeout: number;
   /** Whole lists that may be read at the same time; Infinity leaves it to the driver. */
   readonly maxStreams?: number | undefined;
+  /** Whether callers are told the position of what they wrote. */
+  readonly positions?: boolean;
   /** Told how long each piece of work has waited for a connection. */
   readonly onWait?: OnWait | undefined;
 }
 
 export type Purpose = 'read' | 'scan' | 'write' | 'stream';
 export type OnWait = (purpose: Purpose, milliseconds: number) => void;
+
+/** A server that follows another one. */
+export interface Replica {
+  readonly driver: Driver;
+  /** Whether it answers, and has everything up to this position of the log; undefined asks for nothing. */
+  readonly covers: (position: string | undefined) => boolean;
+}
 
 export interface PoolUsage {
   /** Connections that there may be. */

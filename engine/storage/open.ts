@@ -2,10 +2,11 @@
 import type { Model } from '../model/model.ts';
 import { databaseAt } from './database.ts';
 import { linksOf } from './define.ts';
-import type { DriverOptions, OnWait } from './driver.ts';
+import type { Driver, DriverOptions, OnWait } from './driver.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';
 import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
+import { createReplicaReads } from './replicas.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import type { Store, Stream } from './store.ts';
@@ -17,6 +18,8 @@ type StorageOptions = DriverOptions &
   Pick<WriteOptions, 'writeRows'> & {
     /** What `prepare` takes. */
     readonly isTidy?: boolean;
+    /** Replicas that answer reads; the empty text if there are none. */
+    readonly readUrl?: string;
   };
 
 interface Observers extends FitObserver {
@@ -38,8 +41,10 @@ export async function openStorage(
   options?: StorageOptions,
   { onStatement, onWait, ...observer }: Observers = {},
 ): Promise<Storage> {
-  const opened = await databaseAt(url).open(options && { ...options, onWait });
-  const driver = fittingDriver(onStatement ? timedDriver(opened, onStatement) : opened, observer);
+  const readUrl = options?.readUrl ?? '';
+  const opened = await databaseAt(url).open(options && { ...options, onWait, positions: readUrl !== '' });
+  const observed = (one: Driver): Driver => (onStatement ? timedDriver(one, onStatement) : one);
+  const driver = fittingDriver(observed(opened), observer);
   try {
     const reads = createReads(driver);
     const { joinTables } = model;
@@ -54,10 +59,19 @@ export async function openStorage(
     observer.onServed?.(prepared.model);
     await driver.hold(model, prepared.model);
     const serves = prepared.standing.own?.number ?? 0;
+    const replicas =
+      options && readUrl !== ''
+        ? createReplicaReads(reads, {
+            replicas: await databaseAt(readUrl).replicas(options),
+            models: [model, prepared.model],
+            observed,
+          })
+        : undefined;
+    const { get, page, stream } = replicas ?? reads;
     const store: Store = {
-      get: reads.get,
-      page: reads.page,
-      stream: reads.stream,
+      get,
+      page,
+      stream,
       count: reads.count,
       create: writes.create,
       createOnce: writes.createOnce,
@@ -69,7 +83,7 @@ export async function openStorage(
         return { database: await currentNumber(driver), serves };
       },
       usage: () => driver.usage?.(),
-      close: () => driver.close(),
+      close: async () => void (await Promise.all([driver.close(), replicas?.close()])),
     };
     const { maxStreams = Infinity } = options ?? {};
     const most = options && maxStreams === Infinity ? driver.maxStreams : maxStreams;

@@ -44,7 +44,7 @@ const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
 
 /** What scripts of other origins may see of answers, and send, besides what the Fetch standard lets them. */
 const EXPOSED =
-  'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
+  'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position';
 const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer';
 
 /** In characters: the service compresses answers that are at least this long. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import type { Reader, Statement } from '../../engine/storage/driver.ts';
+import { createHosts } from '../../engine/storage/postgres/hosts.ts';
 import { parsePlace } from '../../engine/storage/postgres/place.ts';
 import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
 import { shareReads } from '../../engine/storage/postgres/shared-reads.ts';
@@ -17,7 +18,8 @@ let client: Client;
 
 beforeAll(async () => {
   database = await createDatabase('postgres');
-  connections = createConnections(parsePlace(database.url), { statement: 2000, idle: 2000 });
+  const place = parsePlace(database.url);
+  connections = createConnections(place, { statement: 2000, idle: 2000 }, createHosts(place));
   let time = 0;
   read = shareReads(connections, alone(connections).value, () => (time += tick));
   client = await connectTo(database.url);

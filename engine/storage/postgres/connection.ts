@@ -18,8 +18,8 @@ export interface PostgresConnection {
   execute(sql: string): Promise<void>;
   /** What is asked meanwhile is sent in one piece. */
   atOnce<T>(ask: () => T): T;
-  /** Throws if the transaction had been given up because a statement failed. */
-  commit(): Promise<void>;
+  /** Throws if the transaction had been given up because a statement failed. `wrote`: whether it was one that writes. */
+  commit(wrote?: boolean): Promise<void>;
   /** It is not used again. */
   spoil(): void;
   release(): void;
@@ -63,13 +63,15 @@ interface Leased {
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
   readonly caller: Caller;
+  /** Whether the caller is told the position of what it wrote. */
+  readonly positions: boolean;
 }
 
 /** Milliseconds after which this side gives up, too: the server does not answer at all then. */
 const GRACE = 1000;
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
-export function connectionOf({ client, names, timeout, caller }: Leased): PostgresConnection {
+export function connectionOf({ client, names, timeout, caller, positions }: Leased): PostgresConnection {
   const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
   let spoilt = false;
   let running = 0;
@@ -124,11 +126,16 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
       }
     },
     execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
-    commit: async () => {
+    commit: async (wrote = false) => {
       stop();
-      const { command } = await during(() => client.query({ text: 'commit', ...inTime }));
+      const committed = during(() => client.query({ text: 'commit', ...inTime }));
+      // Sent together with it. Without the answer, the client has no position, but its write.
+      const position = wrote && positions ? positionOf(client, inTime) : undefined;
+      const { command } = await committed;
       // Then the server answers ROLLBACK, without an error.
       if (command !== 'COMMIT') throw abortedBefore();
+      const reached = await position;
+      if (reached !== undefined) caller.wrote?.(reached);
     },
     spoil: () => void (spoilt = true),
     release: () => {
@@ -140,6 +147,18 @@ export function connectionOf({ client, names, timeout, caller }: Leased): Postgr
     },
   };
 }
+
+const POSITION = {
+  text: 'select pg_current_wal_insert_lsn()::text',
+  rowMode: 'array' as const,
+};
+
+/** Never rejects. */
+const positionOf = (client: Client, inTime: object): Promise<string | undefined> =>
+  client.query<[string]>({ ...POSITION, ...inTime }).then(
+    ({ rows }) => rows[0]?.[0],
+    () => undefined,
+  );
 
 // Asks the server to end the statement that a connection is waiting for.
 

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PATIENT } from '../../caller.ts';
 import { StartError } from '../../start-error.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Replica, type Statement, UNLIMITED } from '../driver.ts';
 import { createPlaces } from '../places.ts';
 import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { postgresReasonOf, translate } from './errors.ts';
-import { createHosts } from './hosts.ts';
+import { createHosts, createReplicaHost, type Hosts } from './hosts.ts';
 import { parsePlace, type PostgresPlace } from './place.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
@@ -35,9 +35,36 @@ const PAGE_AT_ONCE = 1024 * 1024;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const place = parsePlace(url);
+  const { driver, connections } = driverOf(place, createHosts(place), options);
+  try {
+    await probe(connections, place);
+    if (options.maxStreams !== undefined && place.prepared) await requireRoom(connections, place, driver.maxStreams);
+    return driver;
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly driver: Driver;
+  readonly connections: Connections;
+}
+
+/** Servers that follow the primary, each with connections of its own. */
+export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
+  const place = parsePlace(url, 'READ_URL');
+  return place.urls.map((one) => {
+    const host = createReplicaHost(one, place.attributes);
+    return { driver: driverOf(place, host, options).driver, covers: host.covers };
+  });
+}
+
+/** Connections are opened when they are needed. */
+function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): Opened {
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
-  const hosts = createHosts(place);
-  const connections = createConnections(place, { statement, idle: statement === 0 ? 0 : MAX_IDLE }, hosts);
+  const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE };
+  const connections = createConnections({ ...place, positions: options.positions }, limits, hosts);
   const { maxStreams: given = Infinity } = options;
   const maxStreams = given === Infinity ? place.pool : given;
   const streams = createConnections(
@@ -60,15 +87,8 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     hosts.close();
     await Promise.all([connections.close(), streams.close()]);
   };
-  try {
-    await probe(connections, place);
-    if (options.maxStreams !== undefined && place.prepared) await requireRoom(connections, place, maxStreams);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   const reader = alone(shares.read);
-  return {
+  const driver: Driver = {
     dialect: postgresDialect,
     ...reader,
     // Behind a pooler, each statement may get another connection anyway.
@@ -101,6 +121,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     usage: () => shares.usage(),
     close,
   };
+  return { driver, connections };
 }
 
 const ROOM: Statement = {

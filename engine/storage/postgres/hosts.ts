@@ -1,6 +1,7 @@
 /** Which of several servers connections lead to: the first that is what `target_session_attrs` asks for, and stays so. */
 import type { PostgresPlace, SessionAttributes } from './place.ts';
-import { type Seen, type Watch, watchServer } from './watch.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parsePosition, PATIENCE_MS, type Seen, type Watch, watchServer } from './watch.ts';
 
 export interface Hosts {
   /** The server that new connections lead to. */
@@ -27,6 +28,7 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
   const [only = ''] = urls;
   if (urls.length === 1 && attributes === 'any') return ONE(only);
   const listeners: ((url: string, isLost: boolean) => void)[] = [];
+  const waiting: (() => void)[] = [];
   let current: Watch | undefined;
 
   const isSuited = ({ seen }: Watch): boolean => seen !== undefined && suits[attributes](seen);
@@ -36,21 +38,33 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
   /** One that does not answer is kept as long as no other will do: it may only be slow. */
   function choose(): void {
     if (current && isSuited(current)) return;
-    const next = watches.find(isSuited) ?? watches.find(answering);
+    // In order: a server that is named later has to wait until those before it have had time to answer.
+    const unknown = watches.findIndex(({ isKnown }) => !isKnown);
+    const known = unknown === -1 ? watches : watches.slice(0, unknown);
+    const next = known.find(isSuited) ?? (known === watches ? watches.find(answering) : undefined);
     const left = current;
     if (next === left || (next === undefined && left?.seen === undefined)) return;
     current = next;
+    for (const resolve of waiting.splice(0)) resolve();
     if (left) for (const listener of listeners) listener(left.url, left.seen === undefined);
   }
 
-  const look = async (): Promise<void> => void (await Promise.all(watches.map((watch) => watch.look())));
+  const lookAtAll = async (): Promise<void> => void (await Promise.all(watches.map((watch) => watch.look())));
+
+  async function found(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      void lookAtAll().then(resolve);
+    });
+    requireCurrent();
+  }
 
   return {
     get url() {
       return current?.url ?? only;
     },
-    ready: () => (current ? undefined : look().then(requireCurrent)),
-    look,
+    ready: () => (current ? undefined : found()),
+    look: () => Promise.race([lookAtAll(), delay(PATIENCE_MS)]),
     onLeft: (listener) => void listeners.push(listener),
     close: () => {
       for (const watch of watches) watch.close();
@@ -60,9 +74,7 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
   function requireCurrent(): void {
     if (current) return;
     const words = watches.map(({ url, seen }) => `${new URL(url).host} ${stateOf(seen)}`).join(', ');
-    throw Object.assign(new Error(`none of the servers is ${attributes} (target_session_attrs): ${words}`), {
-      code: 'EHOSTUNREACH',
-    });
+    throw unusable(`none of the servers is ${attributes} (target_session_attrs): ${words}`);
   }
 }
 
@@ -70,6 +82,41 @@ function stateOf(seen: Seen | undefined): string {
   if (seen === undefined) return 'does not answer';
   return seen.isStandby ? 'is a standby' : `is ${seen.isReadOnly ? 'a read-only' : 'the'} primary`;
 }
+
+/** A replica: connections lead to it as long as it answers and is what it must be. */
+interface ReplicaHost extends Hosts {
+  covers(position: string | undefined): boolean;
+}
+
+export function createReplicaHost(url: string, attributes: SessionAttributes): ReplicaHost {
+  let leave: ((url: string, isLost: boolean) => void)[] = [];
+  let wasUsable = false;
+  const watch = watchServer(url, () => {
+    if (wasUsable && !isUsable()) for (const listener of leave) listener(url, true);
+    wasUsable = isUsable();
+  });
+  const isUsable = (): boolean => watch.seen !== undefined && suits[attributes](watch.seen);
+  void watch.look();
+  return {
+    url,
+    covers: (position) => {
+      if (watch.seen === undefined || !isUsable()) return false;
+      if (position === undefined) return true;
+      const wanted = parsePosition(position);
+      return wanted !== undefined && watch.seen.position >= wanted;
+    },
+    ready: () => (isUsable() ? undefined : Promise.reject(unusable(`${new URL(url).host} ${stateOf(watch.seen)}`))),
+    look: async () => void (await watch.look()),
+    onLeft: (listener) => void leave.push(listener),
+    close: () => {
+      leave = [];
+      watch.close();
+    },
+  };
+}
+
+/** As if the network said so. */
+const unusable = (message: string): Error => Object.assign(new Error(message), { code: 'EHOSTUNREACH' });
 
 const ONE = (url: string): Hosts => ({
   url,

@@ -97,7 +97,7 @@ export function parsePlace(text: string, setting = 'DATABASE_URL'): PostgresPlac
 export function shareOf(text: string, processes: number): string {
   const [place = '', query] = text.split(/\?(.*)/s);
   const shared = new URLSearchParams(query);
-  shared.set('pool', String(Math.floor(parsePlace(text).pool / processes)));
+  shared.set('pool', String(Math.max(1, Math.floor(parsePlace(text).pool / processes))));
   return `${place}?${shared}`;
 }
 

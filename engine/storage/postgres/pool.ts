@@ -39,8 +39,13 @@ interface TimeLimits {
 
 const NO_LIMITS: TimeLimits = { statement: 0, idle: 0 };
 
+interface ConnectionOptions extends Pick<PostgresPlace, 'pool' | 'prepared'> {
+  /** Whether callers are told the position of what they wrote. */
+  readonly positions?: boolean | undefined;
+}
+
 export function createConnections(
-  { pool: max, prepared }: Pick<PostgresPlace, 'pool' | 'prepared'>,
+  { pool: max, prepared, positions = false }: ConnectionOptions,
   limits: TimeLimits,
   hosts: Hosts,
 ): Connections {
@@ -92,7 +97,8 @@ export function createConnections(
 
   async function upToDate(caller: Caller): Promise<PoolClient> {
     for (;;) {
-      await hosts.ready();
+      const ready = hosts.ready();
+      if (ready) await ready;
       const client = await unlessGone(pool.connect(), caller);
       if (!outdated.has(client)) return client;
       client.release(true);
@@ -113,7 +119,7 @@ export function createConnections(
       const client = await upToDate(caller);
       const wanted = now();
       tell(client, wanted);
-      return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller });
+      return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller, positions });
     },
     renew: async () => {
       for (const client of open) outdated.add(client);

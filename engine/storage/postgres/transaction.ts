@@ -156,7 +156,7 @@ async function inTransaction<R, T>(
 
 async function commit(connection: PostgresConnection): Promise<void> {
   try {
-    await connection.commit();
+    await connection.commit(true);
   } catch (error) {
     throw isConnectionLost(error) ? new Unknown('commit', { cause: error }) : new DatabaseError(error);
   }

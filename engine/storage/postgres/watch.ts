@@ -6,6 +6,8 @@ export interface Watch {
   readonly url: string;
   /** What the server said last; undefined if it does not answer in time. */
   readonly seen: Seen | undefined;
+  /** Whether it has answered, or has had time to. */
+  readonly isKnown: boolean;
   /** Looks now. Never rejects. */
   look(): Promise<Seen | undefined>;
   close(): void;
@@ -21,20 +23,22 @@ export interface Seen {
 
 /** Together less than a second: after that, a lost server is no longer asked. */
 const LOOK_MS = 300;
-const PATIENCE_MS = 600;
+export const PATIENCE_MS = 600;
+const CONNECT_MS = 2000;
 const LOOK = `select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
   (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end)::text`;
 
 export function watchServer(url: string, onLook: () => void): Watch {
   let client: Client | undefined;
   let seen: Seen | undefined;
+  let isKnown = false;
   let looking: Promise<Seen | undefined> | undefined;
 
   async function connected(): Promise<Client> {
     if (client) return client;
     const fresh = new Client({
       connectionString: url,
-      connectionTimeoutMillis: PATIENCE_MS,
+      connectionTimeoutMillis: CONNECT_MS,
       query_timeout: PATIENCE_MS,
       application_name: 'records-watch',
     });
@@ -45,7 +49,11 @@ export function watchServer(url: string, onLook: () => void): Watch {
 
   function lose(lost: Client | undefined): void {
     lost?.connection.stream.destroy();
-    if (client === lost) client = undefined;
+    if (client !== lost) return;
+    client = undefined;
+    // A server that starts again may have less than it had.
+    seen = undefined;
+    onLook();
   }
 
   async function ask(): Promise<Seen | undefined> {
@@ -64,6 +72,7 @@ export function watchServer(url: string, onLook: () => void): Watch {
   async function look(): Promise<Seen | undefined> {
     looking ??= ask().finally(() => (looking = undefined));
     seen = await looking;
+    isKnown = true;
     onLook();
     return seen;
   }
@@ -74,10 +83,13 @@ export function watchServer(url: string, onLook: () => void): Watch {
     get seen() {
       return seen;
     },
+    get isKnown() {
+      return isKnown;
+    },
     look,
     close: () => {
       clearInterval(timer);
-      lose(client);
+      client?.connection.stream.destroy();
     },
   };
 }

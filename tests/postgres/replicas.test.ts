@@ -1,0 +1,130 @@
+/** READ_URL: replicas answer reads, and never less than the client has seen. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Serving } from '../../engine/server/serve.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
+import { administer, onServer, startInstance } from '../support/postgres.ts';
+
+const JSON_BODY = { 'content-type': 'application/json' };
+const WHOLE = 'GET /api/tmp-vars';
+const PAGE = `${WHOLE}?_cnd[limit]=0&_cnd[limit]=100`;
+
+onServer('a primary with two replicas', () => {
+  let primary: Cluster;
+  let replicas: readonly Cluster[] = [];
+  let instance: Serving;
+  const send = (title: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Exchanged> =>
+    exchange(instance.url, title, {
+      headers: body === undefined ? headers : { ...JSON_BODY, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const on = async (cluster: Cluster, sql: string): Promise<void> =>
+    administer(cluster.url, sql, async () => undefined, 'select 1');
+  const pause = (word: 'pause' | 'resume') => async (cluster: Cluster) => on(cluster, `select pg_wal_replay_${word}()`);
+  const lengthOf = ({ text }: Exchanged): number => (JSON.parse(text) as unknown[]).length;
+  /** Whether a read without a position is answered by a replica, which has fewer records while its replay is paused. */
+  const isStale = async (): Promise<boolean> => lengthOf(await send(PAGE)) < count;
+  let count = 0;
+  const create = async (): Promise<string> => {
+    const { status, headers } = await send('POST /api/tmp-vars', {});
+    expect(status).toBe(201);
+    count += 1;
+    return String(headers['x-position']);
+  };
+
+  beforeAll(async () => {
+    primary = await startCluster();
+    await (await startInstance(primary.url)).close();
+    replicas = await Promise.all([primary.standby(), primary.standby()]);
+    const hosts = replicas.map(({ url }) => new URL(url).host).join();
+    instance = await startInstance(primary.url, {
+      readUrl: primary.url.replace(new URL(primary.url).host, hosts),
+      metrics: true,
+    });
+  });
+  beforeEach(async () => {
+    // They are used, and have what the primary has.
+    await Promise.all(replicas.map(pause('pause')));
+    await create();
+    await until(isStale);
+    await Promise.all(replicas.map(pause('resume')));
+    await until(async () => !(await isStale()) && !(await isStale()));
+  });
+  afterAll(async () => {
+    await instance?.close();
+    for (const cluster of replicas) await cluster.remove();
+    await primary?.remove();
+  });
+
+  it('a write has its position, a read has none', async () => {
+    expect(await create()).toMatch(/^[0-9A-F]+\/[0-9A-F]+$/);
+    const { headers } = await send(PAGE);
+    expect(headers['x-position']).toBeUndefined();
+  });
+
+  it('a client that sends the position back sees what it wrote, wherever it is read', async () => {
+    await Promise.all(replicas.map(pause('pause')));
+    const position = { 'x-position': await create() };
+    for (let round = 0; round < 10; round += 1)
+      for (const title of [PAGE, WHOLE]) expect(lengthOf(await send(title, undefined, position))).toBe(count);
+    expect(await isStale()).toBe(true);
+    await Promise.all(replicas.map(pause('resume')));
+  });
+
+  it('of which one has what the client has seen: it is read there', async () => {
+    const [first, second] = replicas as [Cluster, Cluster];
+    await pause('pause')(second);
+    const position = { 'x-position': await create() };
+    await until(async () => lengthOf(await send(PAGE)) === count);
+    // More than the first has, and less than the primary has.
+    await pause('pause')(first);
+    await create();
+    const seen = new Set<number>();
+    await until(async () => {
+      seen.add(lengthOf(await send(PAGE, undefined, position)));
+      return seen.has(count - 1);
+    });
+    expect(Math.min(...seen)).toBe(count - 1);
+    await Promise.all(replicas.map(pause('resume')));
+  });
+
+  it('a position that is not one is read from the primary', async () => {
+    await Promise.all(replicas.map(pause('pause')));
+    await create();
+    for (const position of ['latest', '', 'FFFFFFFF/FFFFFFFF'])
+      expect(lengthOf(await send(PAGE, undefined, { 'x-position': position }))).toBe(count);
+    await Promise.all(replicas.map(pause('resume')));
+  });
+
+  it.each(['frozen', 'stopped'] as const)('a replica that is %s is left out, and comes back', async (how) => {
+    const [first, second] = replicas as [Cluster, Cluster];
+    const asked = async (): Promise<void> => {
+      const reads = Array.from({ length: 20 }, () => send(PAGE));
+      for (const { status, text } of await Promise.all(reads))
+        expect([status, JSON.parse(text).length]).toEqual([200, count]);
+    };
+    if (how === 'frozen') first.freeze();
+    else await first.stop('immediate');
+    for (let round = 0; round < 10; round += 1) await asked();
+    // The other one is used.
+    await pause('pause')(second);
+    await create();
+    await until(isStale);
+    await pause('resume')(second);
+    if (how === 'frozen') first.thaw();
+    else await first.again();
+    await until(async () => lengthOf(await send(PAGE)) === count);
+    await pause('pause')(first);
+    await create();
+    await until(isStale);
+    await pause('resume')(first);
+  });
+
+  it('both lost: the primary answers', async () => {
+    for (const cluster of replicas) cluster.freeze();
+    for (const title of [PAGE, WHOLE, 'GET /api/tmp-vars/1']) expect((await send(title)).status).toBe(200);
+    await create();
+    for (const cluster of replicas) cluster.thaw();
+  });
+});
