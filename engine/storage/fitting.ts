@@ -54,7 +54,8 @@ interface HeldModel {
 }
 
 const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot];
-const LOOK_MS = 1000;
+/** Milliseconds between two looks where not every snapshot tells. */
+export const LOOK_MS = 1000;
 
 export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver = {}): FittingDriver {
   const { sql, inEachSnapshot } = driver.dialect.revision;

@@ -2,9 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { changeKinds } from '../../engine/diff/change.ts';
 import { draw } from '../../engine/pages/diagram.ts';
-import { stepKinds } from '../../engine/storage/migrate/steps.ts';
+import { isDrop, stepKinds } from '../../engine/storage/migrate/steps.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';
@@ -49,8 +50,13 @@ describe('check', () => {
 
 describe('the manual', () => {
   test('lists the steps of plans, and marks those that have to be allowed', () => {
-    const rows = codeRows(section(manual, '### Steps')).map(({ name, cells }) => [name, cells.at(-1) === '`!`']);
-    const marked = Object.entries(stepKinds).map(([code, { risk }]) => [code, risk !== 'safe']);
+    const rows = codeRows(section(manual, '### Steps')).map(({ name, cells }) => [name, cells.at(-1)]);
+    const codes = Object.keys(stepKinds) as (keyof typeof stepKinds)[];
+    const markOf = (code: (typeof codes)[number]): string => {
+      if (isDrop({ code })) return '`-`';
+      return stepKinds[code].risk === 'safe' ? '' : '`!`';
+    };
+    const marked = codes.map((code) => [code, markOf(code)]);
     expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(marked));
   });
 
@@ -516,11 +522,23 @@ describe('dev', () => {
       await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
     }));
 
-  test('what records would lose something by is not done, but told', () =>
+  test('what holds data stays, and is told', () =>
     developing(async (project, url, running) => {
       project.write({ 'book.yaml': 'type: Book\n' });
-      await until(() => running.err().includes('--allow drop-field:Book.title'));
-      expect(await first(url)).toEqual({ id: 1, title: 'One' });
+      await until(async () => isDeepStrictEqual(await first(url), { id: 1 }));
+      expect(running.err()).toContain('"kept":["drop-field:Book.title"]');
+      project.write({ 'book.yaml': BOOK });
+      await until(async () => isDeepStrictEqual(await first(url), { id: 1, title: 'One' }));
+    }));
+
+  test('what holds nothing goes, without a word', () =>
+    developing(async (project, url, running) => {
+      project.write({ 'book.yaml': `${BOOK}  isbn: { type: string, index: true }\n` });
+      await until(async () => isDeepStrictEqual(await first(url), { id: 1, title: 'One', isbn: null }));
+      project.write({ 'book.yaml': BOOK });
+      await until(async () => isDeepStrictEqual(await first(url), { id: 1, title: 'One' }));
+      expect(running.err()).not.toContain('kept');
+      expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringMatching(/^Nothing to do.*\n$/) });
     }));
 
   test('no request is lost while schemas change', () =>

@@ -17,6 +17,7 @@ const both = [
   'migration/migration',
   'migration/random.slow',
   'migration/safety.slow',
+  'migration/versions.slow',
   'model-based.slow',
   'query/counts',
   'query/like',

@@ -2,18 +2,20 @@
  * Brings the tables to the Model. At start they only move forward, by steps that lose nothing; `apply` also makes what was
  * allowed. An instance whose descriptors were left behind changes nothing.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { engineTables } from '../engine-tables.ts';
+import { LOOK_MS } from '../fitting.ts';
 import { appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed } from './assess.ts';
 import { remember, type Standing, standingOf } from './history.ts';
 import { createPlan } from './plan.ts';
 import { blockers, formatRefusal } from './report.ts';
 import { servedModel } from './served.ts';
-import { isDrop, type Plan, stepId } from './steps.ts';
+import { isDrop, isReadOtherwise, type Plan, stepId } from './steps.ts';
 
 /** A plan, and where the descriptors that it is for stand. */
 interface StandingPlan extends Plan {
@@ -126,6 +128,8 @@ export async function applyPlan(plan: StandingPlan, driver: Driver, allowed: Rea
     },
     after: (writer) => remember(writer, plan.standing, plan.wanted),
   });
+  // Until all running instances have noticed, nothing may be written that they would read wrongly.
+  if (!driver.dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * LOOK_MS);
   return { steps, backup };
 }
 

@@ -168,6 +168,11 @@ const DROPS: ReadonlySet<StepCode> = new Set([
   'drop-index',
 ]);
 
+/** Steps after which a column may hold what statements compiled before them take for something else. */
+const READ_OTHERWISE: ReadonlySet<StepCode> = new Set(['relax-field', 'convert-field', 'replace-field']);
+
+export const isReadOtherwise = ({ code }: MigrationStep): boolean => READ_OTHERWISE.has(code);
+
 export const isDrop = ({ code }: Pick<MigrationStep, 'code'>): boolean => DROPS.has(code);
 
 /** Finds rows in the database as it is before the plan. */
