@@ -12,6 +12,7 @@ import { comparisonChart } from './report/comparison-chart.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
 import { scale } from './scale/scale.ts';
+import { shipped } from './shipped/shipped.ts';
 import { startTimes } from './start/start.ts';
 import { type CommandName, USAGE } from './usage.ts';
 
@@ -31,6 +32,7 @@ const commands: Readonly<Record<CommandName, Command>> = {
     return { ...report, text: [await describeServer(), report.text].join('\n\n') };
   },
   scale,
+  shipped,
   start: startTimes,
 };
 

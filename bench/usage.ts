@@ -52,6 +52,10 @@ export const usages = {
       chart: '',
     },
   },
+  shipped: {
+    meaning: 'the shipped record types as they are, beside Fastify by hand',
+    defaults: { connections: '16', rounds: '9', seconds: '1', rows: '10000', chart: '' },
+  },
   gate: {
     meaning: 'fails where this engine costs much more than it should, beside a server written by hand',
     defaults: { work: Object.keys(limits).join(), rounds: '5', subject: '' },

@@ -4,6 +4,7 @@ import { dialects } from '../dialects.ts';
 import { percentile } from '../statistics.ts';
 import { rowsWork } from '../scale/rows-work.ts';
 import { typesWork } from '../scale/types-work.ts';
+import { shippedWork } from '../shipped/work.ts';
 import { type Request, work } from '../work.ts';
 import { assist } from './assistant.ts';
 import type { Job, Outcome } from './job.ts';
@@ -18,7 +19,7 @@ const prepared = ({ method, path, body }: Request): Prepared =>
 
 /** The requests of each connection. */
 function shares({ dialect, work: name, world, connections, first, amount }: Job): Prepared[][] {
-  const wanted = [...work, ...rowsWork, ...typesWork].find((one) => one.name === name);
+  const wanted = [...work, ...rowsWork, ...shippedWork, ...typesWork].find((one) => one.name === name);
   if (!wanted) throw new Error(`there is no work "${name}"`);
   const share = (connection: number): Prepared[] =>
     Array.from({ length: Math.ceil((amount - connection) / connections) }, (_, index) =>

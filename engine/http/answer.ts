@@ -31,6 +31,8 @@ export function readAnswer(
   if (tag === undefined) return { status: 200, headers, body };
   if (isKnown(request, tag))
     return { status: 304, headers: { ETag: asNamed(request.headers['if-none-match'] ?? '', tag) }, body: undefined };
+  // Most reads: a literal costs a fraction of a spread.
+  if (headers === JSON_CONTENT) return { status: 200, headers: { 'Content-Type': JSON_TYPE, ETag: tag }, body };
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 

@@ -1,6 +1,6 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { andThen, type Awaitable } from '../awaitable.ts';
+import { andThen, type Awaitable, orElse } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
@@ -43,27 +43,30 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
       const { requestId } = delivery.envelope;
       watchRequest({ request, response, path: fullPath(target), requestId, labelOf: () => delivery.label }, observe);
     }
-    void respond(routesOf, delivery, target, options);
+    respond(routesOf, delivery, target, options);
   };
 }
 
-async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Promise<void> {
-  try {
-    const { rateLimit } = options;
-    if (rateLimit) withHeaders(delivery, await rateLimit(delivery.request));
-    await andThen(answer(routesOf, delivery, target, options), (found) => {
-      const position = delivery.caller?.written;
-      if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
-      return send(delivery, found, options);
-    });
-  } catch (error) {
-    if (error instanceof CallerGone) return;
-    const { request, envelope } = delivery;
-    const failed = { request, instance: fullPath(target), requestId: envelope.requestId };
-    await send(delivery, problemAnswer(error, failed, options.log), options);
-  } finally {
-    delivery.caller?.release();
-  }
+/** Where nothing has to be awaited, as with most reads on SQLite, there is no promise. */
+function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): void {
+  const sent = orElse(
+    () =>
+      andThen(answer(routesOf, delivery, target, options), (found) => {
+        const position = delivery.caller?.written;
+        if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
+        return send(delivery, found, options);
+      }),
+    (error) => sendError(error, delivery, target, options),
+  );
+  if (sent instanceof Promise) void sent.finally(() => delivery.caller?.release());
+  else delivery.caller?.release();
+}
+
+function sendError(error: unknown, delivery: Delivery, target: Target, options: HandlerOptions): Awaitable<void> {
+  if (error instanceof CallerGone) return;
+  const { request, envelope } = delivery;
+  const failed = { request, instance: fullPath(target), requestId: envelope.requestId };
+  return send(delivery, problemAnswer(error, failed, options.log), options);
 }
 
 function withHeaders(delivery: Delivery, lines: readonly string[]): void {
@@ -72,7 +75,16 @@ function withHeaders(delivery: Delivery, lines: readonly string[]): void {
 }
 
 /** Throws a Problem for anything that is wrong with the request. */
-function answer(
+function answer(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Awaitable<Answer> {
+  const { rateLimit } = options;
+  if (rateLimit === undefined) return operate(routesOf, delivery, target, options);
+  return rateLimit(delivery.request).then((lines) => {
+    withHeaders(delivery, lines);
+    return operate(routesOf, delivery, target, options);
+  });
+}
+
+function operate(
   routesOf: RoutesOf,
   delivery: Delivery,
   target: Target,

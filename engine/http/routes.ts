@@ -111,18 +111,13 @@ interface RouteMatch {
 
 /** `path` begins with API_ROOT. It is split before it is decoded: an encoded slash does not separate anything. */
 export function findRoute(routes: Routes, path: string): RouteMatch {
-  const steps = path
-    .slice(API_ROOT.length)
-    .split('/', MAX_STEPS + 1)
-    .map(decode);
-  const [name = '', identifier] = steps;
-  const pair = routes.get(name);
-  if (pair === undefined || identifier === '' || steps.length > MAX_STEPS) throw unknownPath(path, steps, routes);
-  return identifier === undefined ? { route: pair.collection, identifier: '' } : { route: pair.item, identifier };
+  const slash = path.indexOf('/', API_ROOT.length);
+  const pair = routes.get(decode(path.slice(API_ROOT.length, slash < 0 ? undefined : slash)));
+  if (pair !== undefined && slash < 0) return { route: pair.collection, identifier: '' };
+  const identifier = slash < 0 ? '' : path.slice(slash + 1);
+  if (pair === undefined || identifier === '' || identifier.includes('/')) throw unknownPath(path, routes);
+  return { route: pair.item, identifier: decode(identifier) };
 }
-
-/** The path of a type, and an identifier. */
-const MAX_STEPS = 2;
 
 function decode(text: string): string {
   if (!text.includes('%')) return text;
@@ -133,7 +128,11 @@ function decode(text: string): string {
   }
 }
 
-function unknownPath(path: string, [type = '', ...rest]: readonly string[], routes: Routes): Problem {
+/** Steps of a path that a message looks at. */
+const MAX_NAMED = 3;
+
+function unknownPath(path: string, routes: Routes): Problem {
+  const [type = '', ...rest] = path.slice(API_ROOT.length).split('/', MAX_NAMED).map(decode);
   const near = routes.has(type) ? type : nearest(type, routes.keys());
   if (near === undefined) return pathProblem(path, knownPaths(routes));
   const suggestion = rest.every((step) => step === '') ? API_ROOT + near : `${API_ROOT}${near}/{id}`;

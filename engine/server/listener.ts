@@ -156,8 +156,8 @@ interface InOrder {
 
 /** The last two answers of a connection. Only the request of the last one can be incomplete. */
 interface LastAnswers {
-  readonly last: ServerResponse;
-  readonly before: ServerResponse | undefined;
+  last: ServerResponse;
+  before: ServerResponse | undefined;
 }
 
 const isOpen = ({ writableFinished, destroyed }: ServerResponse): boolean => !writableFinished && !destroyed;
@@ -167,7 +167,9 @@ function answerInOrder(serve: RequestListener): InOrder {
   const refused = new WeakSet<Duplex>();
   return {
     noted: (request, response) => {
-      all.set(request.socket, { last: response, before: all.get(request.socket)?.last });
+      const answers = all.get(request.socket);
+      if (answers === undefined) all.set(request.socket, { last: response, before: undefined });
+      else [answers.before, answers.last] = [answers.last, response];
       serve(request, response);
     },
     onClientError: (error, socket) => {
