@@ -27,7 +27,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `list${names.many(type)}`,
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
     description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
-    shared: ['after', 'before', 'Prefer-Count', 'If-None-Match'],
+    shared: ['after', 'before', 'Prefer-Count', 'If-None-Match', 'X-Position'],
     answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
   },
   {
@@ -51,7 +51,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `get${names.one(type)}`,
     summary: (type) => `Retrieve ${oneInWords(type)} by id`,
     description: 'Returns one record, with its relations one level deep.',
-    shared: ['If-None-Match'],
+    shared: ['If-None-Match', 'X-Position'],
     answers: (type, names) => ({
       200: recordAnswer(type, names, 'The record.', ['ETag']),
       304: ref('responses', 'notModified'),

@@ -60,6 +60,11 @@ export const SHARED_PARAMETERS = {
       maxLength: 128,
     },
   ),
+  'X-Position': headerParameter(
+    'X-Position',
+    'The X-Position that the response to a write had: the read shows at least what was written. Services that read from replicas send it.',
+    { type: 'string', examples: ['0/1A2B3C8', 'latest'] },
+  ),
   'Prefer-Count': headerParameter(
     'Prefer',
     'How X-Total-Count is found out: `count=exact` counts, `count=estimated` may estimate where counting is expensive, and `count=none` omits it.',

@@ -58,7 +58,6 @@ const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'statement-timeout': ['Retry-After'],
   'storage-busy': ['Retry-After'],
   overloaded: ['Retry-After'],
-  'outcome-unknown': ['Retry-After'],
   'rate-limited': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   unauthorized: ['WWW-Authenticate'],
   forbidden: ['WWW-Authenticate'],

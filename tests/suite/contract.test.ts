@@ -138,6 +138,7 @@ describe('a kind of case that is left out is missed', () => {
     'identifiers',
     'limits',
     'media types',
+    'positions',
     'preconditions',
     'preferences',
     'rates',

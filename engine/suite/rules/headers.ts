@@ -1,4 +1,4 @@
-/** Headers: entity tags, preferences, retries, media types, compression, names of requests. */
+/** Headers: entity tags, preferences, retries, media types, compression, names of requests, positions. */
 import { type Call, endpoints, MISSING_ID, takesBody } from '../call.ts';
 import { LONG } from '../oracle.ts';
 import { fresh, fullest, isChangeable, obtain } from '../samples.ts';
@@ -240,9 +240,24 @@ const nameRules = table('request ids', [
   }),
 ]);
 
+/** No position, and one that no database has reached: both ask for what is stored now. */
+const POSITIONS = ['latest', 'FFFFFFFF/FFFFFFFF'];
+
+const positionRules = table('positions', [
+  rule({
+    when: offers('get'),
+    title: 'X-Position',
+    requests: (scene) => {
+      const id = obtain(scene);
+      for (const position of POSITIONS) send(scene, { method: 'GET', id, headers: { 'x-position': position } });
+    },
+  }),
+]);
+
 export const headerRules: readonly Rule[] = [
   ...mediaTypeRules,
   ...nameRules,
+  ...positionRules,
   ...preconditionRules,
   ...preferenceRules,
   ...compressionRules,
