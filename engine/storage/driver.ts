@@ -141,6 +141,13 @@ export interface Driver extends Reader, Migrating {
    * known before: writes of one row wait for each other, and not in the way of others.
    */
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
+  /**
+   * Runs one statement that writes, in a transaction of its own, and returns its first row. Missing if a transaction costs
+   * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last seen.
+   */
+  readonly writeAlone?:
+    | ((statement: Statement, values: Values, caller?: Caller, row?: string) => Promise<Row | undefined>)
+    | undefined;
   /** Runs the work while no other process runs work by this method. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL in one transaction. */

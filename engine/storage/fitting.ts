@@ -19,8 +19,10 @@ import {
   type Driver,
   NeedsSnapshot,
   type Reader,
+  type Row,
   type Snapshot,
   type Statement,
+  type Values,
   type Writer,
 } from './driver.ts';
 
@@ -184,6 +186,23 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     }
   }
 
+  /** Before anything is known of the tables, nothing is written in this way. */
+  async function writeAlone(
+    ask: NonNullable<Driver['writeAlone']>,
+    statement: Statement,
+    values: Values,
+    caller?: Caller,
+    row?: string,
+  ): Promise<Row | undefined> {
+    if (typeof known !== 'string') return undefined;
+    if (fit.unfit.length > 0) requireUsable(statement);
+    try {
+      return await ask(statement, [...values, known], caller, row);
+    } catch (error) {
+      return explain(error);
+    }
+  }
+
   async function snapshot(caller?: Caller, heavy?: boolean): Promise<Snapshot> {
     const opened = await driver.snapshot(caller, heavy);
     try {
@@ -233,6 +252,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     },
     isSmall: alone(driver.isSmall),
     write,
+    writeAlone: driver.writeAlone && writeAlone.bind(undefined, driver.writeAlone),
     snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),
     hold: (own, served) => {
       held = { own, served: appliedModel(served, driver.dialect), tables: undefined };

@@ -15,6 +15,7 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
     scan: (work, caller, single) => driver.scan((reader) => work(timedReads(reader, onStatement)), caller, single),
     write: (work, caller, row) =>
       driver.write((writer) => work(kept(writers, writer, () => timedWrites(writer, onStatement))), caller, row),
+    writeAlone: driver.writeAlone && timedAlone(driver.writeAlone, onStatement),
     snapshot: (caller, heavy) =>
       andThen(driver.snapshot(caller, heavy), (snapshot) => timedSnapshot(snapshot, onStatement)),
   };
@@ -40,6 +41,11 @@ function timed<T>(run: RunStatement<T>, onStatement: OnStatement): RunStatement<
     return result.finally(() => onStatement(statement.sql, performance.now() - started));
   };
 }
+
+const timedAlone =
+  (write: NonNullable<Driver['writeAlone']>, onStatement: OnStatement): Driver['writeAlone'] =>
+  async (statement, values, caller, row) =>
+    timed(() => write(statement, values, caller, row), onStatement)(statement, values);
 
 const timedReads = (reader: Reader, onStatement: OnStatement): Reader => ({
   get: timed((statement, values) => reader.get(statement, values), onStatement),

@@ -12,6 +12,9 @@ const failing = (code: string): { readonly instead: string } => ({
   instead: `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`,
 });
 
+/** Writes without a transaction around them. */
+const ALONE = /^(insert into|delete from) "\w+" as |^with old as /;
+
 onServer('a transaction', () => {
   let database: TestDatabase;
   let wire: Wire;
@@ -89,9 +92,9 @@ onServer('a transaction', () => {
     ['25P02', BUSY],
   ])('whose COMMIT fails with %s: nothing is done', async (code, always) => {
     wire.fate = (sql) => (sql === 'commit' ? failing(code) : 'pass');
-    expect(told(await send('POST /api/tmp-vars', { name: code }))).toEqual(always);
+    expect(told(await send('POST /api/shipping-markups', { zone: { zone_name: code } }))).toEqual(always);
     wire.fate = () => 'pass';
-    expect(await count(`tmp-vars?_cnd[name]=${code}`)).toBe(0);
+    expect(await count(`shipping-markups?_cnd[zone.zone_name]=${code}`)).toBe(0);
   });
 
   describe.each([
@@ -99,10 +102,16 @@ onServer('a transaction', () => {
     ['unanswered', 1],
   ] as const)('whose COMMIT is %s', (fate, done) => {
     const lost = (title: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Exchanged> => {
-      wire.fate = (sql) => (sql === 'commit' ? fate : 'pass');
+      wire.fate = (sql) => (sql === 'commit' || ALONE.test(sql) ? fate : 'pass');
       return send(title, body, headers).finally(() => (wire.fate = () => 'pass'));
     };
     const unknown = (retryAfter?: string): readonly unknown[] => [504, 'urn:problem:outcome-unknown', retryAfter];
+
+    it('is a POST of two records: 504, without Retry-After', async () => {
+      const name = `${fate}-nested`;
+      expect(told(await lost('POST /api/shipping-markups', { zone: { zone_name: name } }))).toEqual(unknown());
+      expect(await count(`shipping-markups?_cnd[zone.zone_name]=${name}`)).toBe(done);
+    });
 
     it('is a POST: 504, without Retry-After', async () => {
       const name = `${fate}-post`;

@@ -13,7 +13,7 @@ import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { shareReads } from './shared-reads.ts';
 import { openSnapshot } from './snapshot.ts';
-import { alone, readIn, writeIn } from './transaction.ts';
+import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
 import { define, expectSmallSets, findDrift, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
@@ -63,13 +63,13 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
 /** Connections are opened when they are needed. */
 function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): Opened {
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
-  const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE };
+  const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: place.lockTimeout };
   const connections = createConnections({ ...place, positions: options.positions }, limits, hosts);
   const { maxStreams: given = Infinity } = options;
   const maxStreams = given === Infinity ? place.pool : given;
   const streams = createConnections(
     { ...place, pool: maxStreams },
-    { statement, idle: statement === 0 ? 0 : MAX_SLOW },
+    { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
     hosts,
   );
   const shares = createShares({
@@ -81,7 +81,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
   const searches = createPlaces({ places: Math.max(1, Math.floor(place.pool / 2)), patience: MAX_WAIT });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
-  const begin = `begin isolation level read committed; set local lock_timeout = ${place.lockTimeout}`;
+  const begin = 'begin isolation level read committed';
   const close = async (): Promise<void> => {
     shares.close();
     hosts.close();
@@ -107,6 +107,10 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     isLarge: (tables) => tables.length > 0,
     isSmall: () => false,
     write: (work, caller, row) => writeIn(shares.write(row), begin, work, caller),
+    // Where a connection keeps no settings, only a transaction has limits.
+    writeAlone: place.prepared
+      ? (asked, values, caller, row) => writeAlone(shares.write(row), asked, values, caller)
+      : undefined,
     define: (statements) => unlimited(() => define(connections, statements)),
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     drift: (tables) => findDrift(connections, tables),

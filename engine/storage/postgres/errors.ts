@@ -60,6 +60,16 @@ export function isConnectionLost(error: unknown): boolean {
   return GONE.has(code) || code.startsWith('08') || NETWORK.test(code) || MESSAGES.test(messageOf(error));
 }
 
+/** The server closed the connection before it did the statement that it was sent, and said so. */
+const DISMISSED = new Set(['57P01', '57P05']);
+
+/** The client knew before it sent anything. */
+const UNSENT = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
+
+/** Nothing says whether a statement was done. */
+export const isUnanswered = (error: unknown): boolean =>
+  isConnectionLost(error) && !DISMISSED.has(codeOf(error)) && !UNSENT.test(messageOf(error));
+
 /** The connection is there, and nothing came back on it in time. */
 export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error));
 

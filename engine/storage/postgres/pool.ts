@@ -35,9 +35,11 @@ interface TimeLimits {
   readonly statement: number;
   /** Milliseconds that a transaction may wait for its next statement. */
   readonly idle: number;
+  /** Milliseconds that a statement may wait for a lock. */
+  readonly lock: number;
 }
 
-const NO_LIMITS: TimeLimits = { statement: 0, idle: 0 };
+const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
 interface ConnectionOptions extends Pick<PostgresPlace, 'pool' | 'prepared'> {
   /** Whether callers are told the position of what they wrote. */
@@ -110,7 +112,7 @@ export function createConnections(
     if (!prepared || told.get(client) === wanted) return;
     const ignore = (): void => undefined;
     if (!told.has(client)) client.query(look(false)).catch(ignore);
-    if (told.has(client) || wanted.statement > 0) client.query(settingsOf(wanted, 'session')).catch(ignore);
+    client.query(`${settingsOf(wanted, 'session')}; ${ISOLATION}`).catch(ignore);
     told.set(client, wanted);
   }
 
@@ -148,8 +150,11 @@ export function createConnections(
   };
 }
 
-const settingsOf = ({ statement, idle }: TimeLimits, scope: 'session' | 'local'): string =>
-  `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}`;
+const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'local'): string =>
+  `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}; set ${scope} lock_timeout = ${lock}`;
+
+/** Of statements without a transaction around them, whatever the server's default is. */
+const ISOLATION = 'set session characteristics as transaction isolation level read committed';
 
 /** A caller that leaves while it waits is rejected at once; its connection goes back to the pool. */
 function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<PoolClient> {

@@ -1,9 +1,27 @@
 /** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import { type Awaitable, ConstraintError, Overtaken, type Reader, type Writer } from '../driver.ts';
+import {
+  type Awaitable,
+  ConstraintError,
+  Overtaken,
+  type Reader,
+  type Row,
+  type Statement,
+  type Values,
+  type Writer,
+} from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
-import { isAborted, isConnectionLost, isReadOnly, isRepeatable, isSilent, isStale, translate } from './errors.ts';
+import {
+  isAborted,
+  isConnectionLost,
+  isReadOnly,
+  isRepeatable,
+  isSilent,
+  isStale,
+  isUnanswered,
+  translate,
+} from './errors.ts';
 import { outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import { readerOf, type RunQuery } from './reader.ts';
@@ -132,6 +150,23 @@ async function statementByStatement<T>(
   } finally {
     await leased.end().catch(() => undefined);
   }
+}
+
+/** The same for a statement that writes. If it gets no answer, it is not repeated: the server may have done it. */
+export function writeAlone(
+  connections: Connections,
+  statement: Statement,
+  values: Values,
+  caller: Caller = PATIENT,
+): Promise<Row | undefined> {
+  const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
+    try {
+      return (await connection.query(statement, values)).rows[0];
+    } catch (error) {
+      throw isUnanswered(error) ? new Unknown('statement', { cause: error }) : new DatabaseError(error);
+    }
+  };
+  return repeating(attempt, connections, caller);
 }
 
 /** A COMMIT got no answer: nobody knows how it ended, so it is not repeated. */

@@ -7,7 +7,19 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 
 /** The JSON text of the record that `alias` stands for. */
-export function recordJson(view: View, alias: string, dialect: Dialect): string {
+export const recordJson = (view: View, alias: string, dialect: Dialect): string =>
+  jsonOf(view, alias, dialect, (relation, related) => relatedJson(relation, related, alias, dialect));
+
+/** The same of a record that has just been made without links. */
+export const newRecordJson = (view: View, alias: string, dialect: Dialect): string =>
+  jsonOf(view, alias, dialect, ({ toMany }) => (toMany ? `'[]'` : `'null'`));
+
+function jsonOf(
+  view: View,
+  alias: string,
+  dialect: Dialect,
+  related: (relation: Relation, view: View) => string,
+): string {
   const { type } = view;
   const column = (name: string): string => `${alias}.${dialect.quote(name)}`;
   const identifier = type.identifier.inRecord ? [[type.identifier.name, column(type.identifier.column)] as const] : [];
@@ -16,7 +28,7 @@ export function recordJson(view: View, alias: string, dialect: Dialect): string 
     return [field.name, field.nullable ? dialect.nullable(json) : json] as const;
   });
   const relations = view.relations.map(
-    ({ relation, view: related }) => [relation.name, relatedJson(relation, related, alias, dialect)] as const,
+    ({ relation, view: shown }) => [relation.name, related(relation, shown)] as const,
   );
   return dialect.object([...identifier, ...fields, ...relations], view.openKeys ? column(OPEN_COLUMN) : undefined);
 }

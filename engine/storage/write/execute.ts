@@ -205,15 +205,19 @@ async function update(session: WriteSession, node: Node, changes: readonly Colum
 async function insert(session: WriteSession, node: Node): Promise<void> {
   const given = node.identifier;
   const { statement, columns } = given === undefined ? node.table.insert : node.table.insertGiven;
-  const values = columns.map((name): SqlValue => {
-    if (name === node.type.identifier.column) return given ?? null;
+  const values = newValues(node, columns);
+  const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
+  node.identifier = identifier;
+}
+
+/** What a new record holds in these columns. */
+export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
+  columns.map((name): SqlValue => {
+    if (name === node.type.identifier.column) return node.identifier ?? null;
     if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
     const assigned = node.assigned.get(name);
     return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
   });
-  const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
-  node.identifier = identifier;
-}
 
 async function remove(session: WriteSession, node: Node, pointer: string): Promise<void> {
   try {

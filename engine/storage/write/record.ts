@@ -52,7 +52,7 @@ function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[
 const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
   raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
 
-const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
+export const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
   value === null ? null : memberOf(raw, key, value).text;
 
 function resolveField(session: WriteSession, node: Node, field: Field, value: JsonValue, place: BodyPlace): void {

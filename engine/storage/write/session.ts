@@ -112,6 +112,21 @@ export interface WriteSession {
   readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
 }
 
+function unasked(): never {
+  throw new Error('A record without links is worked out without the database');
+}
+
+/** Of a session that needs no database. */
+export const NO_WRITER: Writer = {
+  get: unasked,
+  all: unasked,
+  value: unasked,
+  count: unasked,
+  page: unasked,
+  column: unasked,
+  run: unasked,
+};
+
 /** Seeds and imports come from operators. */
 const UNLIMITED_ROWS = 1_000_000_000;
 

@@ -1,16 +1,18 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
 import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
-import { identifierIn, type JoinTable } from '../../model/model.ts';
+import type { JsonObject } from '../../json.ts';
+import { identifierIn, type JoinTable, type RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { CreateRequest, Store, WriteRequest, Written } from '../store.ts';
-import { checkBody, execute } from './execute.ts';
+import { checkBody, execute, newValues } from './execute.ts';
+import { createFlatWrites, rowOf } from './flat.ts';
 import { resolveBody } from './record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
-import { createSession, make, type Node, type Rules, touch, type WriteSession } from './session.ts';
+import { createSession, make, NO_WRITER, type Node, type Rules, touch, type WriteSession } from './session.ts';
 import { requireFewRows } from './release.ts';
 import { createTables } from './tables.ts';
 
@@ -35,6 +37,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   const tables = createTables(driver.dialect, joinTables);
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
+  const flat = createFlatWrites(driver, (type) => tables.joinsOf(type).length > 0);
 
   async function insert(
     writer: Writer,
@@ -61,6 +64,25 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     return written(reads, writer, request.view, identifier, request.caller);
   }
 
+  /** A new record without links is worked out without the database. */
+  async function createFlat(request: CreateRequest): Promise<Written | undefined> {
+    const { type, body, raw, faults = [], disagreements, precondition, mergePatch } = request;
+    const isFlat = flat && faults.length === 0 && identifierIn(body, type) === undefined && !hasRelations(body, type);
+    if (!isFlat) return undefined;
+    const session = createSession(NO_WRITER, tables, dialect, { mergePatch, readOnlyToo: false }, { body, raw });
+    const node = make(session, type, undefined, '');
+    await resolveBody(session, node);
+    await checkBody(session, { type, identifier: undefined, disagreements });
+    precondition?.();
+    return flat.create(
+      request,
+      newValues(
+        node,
+        node.table.columns.map(({ name }) => name),
+      ),
+    );
+  }
+
   /** The record as it is now. Throws if there is none, or if it is not what the client expects. */
   async function current(
     writer: Writer,
@@ -83,10 +105,12 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
 
   return {
     insert,
-    create: (request) => driver.write((writer) => create(writer, request), request.caller),
+    create: async (request) =>
+      (await createFlat(request)) ?? driver.write((writer) => create(writer, request), request.caller),
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
-    update: (request) =>
+    update: async (request) =>
+      (await flat?.update(request)) ??
       driver.write(
         async (writer) => {
           const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller } =
@@ -103,9 +127,10 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
           return written(reads, writer, view, identifier, caller);
         },
         request.caller,
-        rowOf(request),
+        rowOf(request.view, request.identifier),
       ),
-    delete: (request) =>
+    delete: async (request) =>
+      (await flat?.delete(request)) ??
       driver.write(
         async (writer) => {
           const { view, identifier } = request;
@@ -122,13 +147,13 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
           return { identifier, body };
         },
         request.caller,
-        rowOf(request),
+        rowOf(request.view, request.identifier),
       ),
   };
 }
 
-const rowOf = ({ view: { type }, identifier }: { readonly view: View; readonly identifier: number }): string =>
-  `${type.table} ${identifier}`;
+const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
+  relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
 
 function made({ identifier }: Node): number {
   if (identifier === undefined) throw new Error('the record was not made');

@@ -1,0 +1,217 @@
+/**
+ * Writes of one record that neither name nor show others, each as one statement without a transaction around it. One that
+ * does not find what it expects does nothing: the transaction that every other write takes then does it, or says why not.
+ */
+import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { createShapeCache, memoized } from '../../memo.ts';
+import type { View } from '../../query/list-query.ts';
+import { type Column, columnsOf, columnType, encode } from '../columns.ts';
+import { columnSql } from '../define.ts';
+import { ConstraintError, type Dialect, type Driver, type Row, type Statement, type Values } from '../driver.ts';
+import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
+import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
+import { textOf } from './record.ts';
+
+type UpdateRequest = Parameters<Store['update']>[0];
+type DeleteRequest = Parameters<Store['delete']>[0];
+
+/** Each returns undefined where nothing was done. */
+export interface FlatWrites {
+  /** `values`: of all columns but the identifier, in their order. */
+  create(request: CreateRequest, values: Values): Promise<Written | undefined>;
+  update(request: UpdateRequest): Promise<Written | undefined>;
+  delete(request: DeleteRequest): Promise<Written | undefined>;
+}
+
+/** Characters of all values that one statement writes; longer ones are compared first, since to write them again costs more. */
+const MOST_GIVEN = 4096;
+/** Bytes of a stored record that is answered without a look at the budget of memory. */
+const MOST_STORED = 16 * 1024;
+/** Characters of a field that is never looked at. */
+const SHORT_FIELD = 1000;
+
+/** Undefined where a transaction costs nothing more. `joined`: whether rows of join tables belong to a type's records. */
+export function createFlatWrites(driver: Driver, joined: (type: RecordType) => boolean): FlatWrites | undefined {
+  const { writeAlone, dialect } = driver;
+  if (!writeAlone) return undefined;
+  const reads = createShapeCache((view: View) => readStatement(view, dialect));
+  const creates = createShapeCache(({ view }: { readonly view: View }) => insertStatement(view, dialect));
+  const updates = createShapeCache((update: Update) => updateStatement(update, dialect));
+  const deletes = createShapeCache((removal: Removal) => deleteStatement(removal, dialect));
+  const columns = memoized((type: RecordType) => new Map(columnsOf(type, dialect.name).map((one) => [one.name, one])));
+
+  /** A constraint that broke is explained by the transaction. */
+  const run = (
+    statement: Statement,
+    values: Values,
+    { caller, view, identifier }: Pick<WriteRequest, 'caller' | 'view'> & { readonly identifier?: number },
+  ) =>
+    writeAlone(statement, values, caller, identifier === undefined ? undefined : rowOf(view, identifier)).catch(
+      (error: unknown): Row | undefined => {
+        if (error instanceof ConstraintError) return undefined;
+        throw error;
+      },
+    );
+
+  /** The text that the precondition accepts: it must still be there when the statement runs. */
+  async function accepted(view: View, identifier: number, precondition: Precondition): Promise<string | undefined> {
+    const statement = reads(view.key, view);
+    const text = await driver.value(statement, [identifier]);
+    if (typeof text !== 'string') return undefined;
+    precondition(text);
+    return text.length > MOST_STORED ? undefined : text;
+  }
+
+  return {
+    create: async (request, values) => {
+      if (values.length === 0 || lengthOf(values) > MOST_GIVEN) return undefined;
+      const { view } = request;
+      const row = await run(creates(view.key, { view }), values, request);
+      return row && { identifier: Number(row[0]), body: String(row[1]) };
+    },
+    update: async (request) => {
+      const { type, view, identifier, precondition } = request;
+      if (view.relations.length > 0) return undefined;
+      const given = valuesIn(request, dialect);
+      if (!given || lengthOf(given.values) > MOST_GIVEN) return undefined;
+      const expected = precondition && (await accepted(view, identifier, precondition));
+      if (precondition && expected === undefined) return undefined;
+      const all = columns(type);
+      const update = {
+        view,
+        columns: given.columns.flatMap((name) => all.get(name) ?? []),
+        compared: expected !== undefined,
+      };
+      const statement = updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
+      const values = [identifier, ...given.values, ...(expected === undefined ? [] : [expected])];
+      const row = await run(statement, values, request);
+      return row && { identifier, body: String(row[0]) };
+    },
+    delete: async (request) => {
+      const { view, identifier, precondition } = request;
+      if (view.relations.length > 0 || !isAlone(view.type) || joined(view.type)) return undefined;
+      const expected = precondition && (await accepted(view, identifier, precondition));
+      if (precondition && expected === undefined) return undefined;
+      const removal = { view, compared: expected !== undefined };
+      const statement = deletes(`${view.key}|${removal.compared}`, removal);
+      const row = await run(statement, [identifier, ...(expected === undefined ? [] : [expected])], request);
+      return row && { identifier, body: String(row[0]) };
+    },
+  };
+}
+
+/** What writes of one record wait for. */
+export const rowOf = ({ type }: View, identifier: number): string => `${type.table} ${identifier}`;
+
+/** Whether nothing is deleted or unlinked together with a record. */
+const isAlone = ({ referrers }: RecordType): boolean =>
+  referrers.every(({ reference }) => reference.onDelete === 'restrict');
+
+const lengthOf = (values: Values): number =>
+  values.reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
+
+interface GivenValues {
+  readonly columns: readonly string[];
+  readonly values: Values;
+}
+
+/** What a body writes, in the order of the descriptor; undefined where that takes more than the body. */
+function valuesIn({ type, body, raw, faults, mergePatch }: UpdateRequest, { name }: Dialect): GivenValues | undefined {
+  if (faults && faults.length > 0) return undefined;
+  const members = raw?.get(body);
+  const columns: string[] = [];
+  const values: SqlValue[] = [];
+  let keys = type.identifier.inRecord && Object.hasOwn(body, type.identifier.name) ? 1 : 0;
+  for (const [key, field] of type.fields) {
+    if (!Object.hasOwn(body, key)) continue;
+    const { keepsText } = field.type;
+    if (field.readOnly || (keepsText && mergePatch)) return undefined;
+    keys += 1;
+    columns.push(field.column);
+    const value = body[key] ?? null;
+    values.push(keepsText ? textOf(members, key, value) : encode(field, name, value));
+  }
+  return columns.length > 0 && keys === Object.keys(body).length ? { columns, values } : undefined;
+}
+
+interface Removal {
+  readonly view: View;
+  /** Whether the record must have the text that is bound after the other values. */
+  readonly compared: boolean;
+}
+
+interface Update extends Removal {
+  readonly columns: readonly Column[];
+}
+
+// Statements. The value that is bound last is always the revision of the tables: where they changed, none does anything.
+
+const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
+
+function readStatement(view: View, dialect: Dialect): Statement {
+  const { table, identifier } = view.type;
+  const found = `${columnOf(identifier.column, dialect)} = $1::bigint`;
+  return { sql: `select ${recordJson(view, ROOT_ALIAS, dialect)} from ${tableOf(table, dialect)} where ${found}` };
+}
+
+function insertStatement(view: View, dialect: Dialect): Statement {
+  const { type } = view;
+  const columns = columnsOf(type, dialect.name);
+  const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
+  const values = columns.map((column, index) => bound(column, index + 1, dialect)).join(', ');
+  const json = newRecordJson(view, ROOT_ALIAS, dialect);
+  return {
+    sql:
+      `insert into ${tableOf(type.table, dialect)} (${names}) select ${values} ` +
+      `where ${isCurrent(dialect, columns.length + 1)} returning ${columnOf(type.identifier.column, dialect)}, ${json}`,
+  };
+}
+
+/** What is not different is not written. */
+function updateStatement({ columns, ...found }: Update, dialect: Dialect): Statement {
+  const { type } = found.view;
+  const table = tableOf(type.table, dialect);
+  const values = columns.map((column, index) => bound(column, index + 2, dialect));
+  const set = columns.map(({ name }, index) => `${dialect.quote(name)} = ${values[index] ?? ''}`).join(', ');
+  const before = columns.map(({ name }) => `${columnOf(name, dialect)}::text`).join(', ');
+  const after = values.map((value) => `${value}::text`).join(', ');
+  const identifier = dialect.quote(type.identifier.column);
+  const json = recordJson(found.view, ROOT_ALIAS, dialect);
+  return {
+    sql: [
+      `with old as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, columns.length + 2, dialect)} for update),`,
+      `new as (update ${table} set ${set} from old where ${ROOT_ALIAS}.${identifier} = old.${identifier}`,
+      `and (${before}) is distinct from (${after}) returning ${json} as json)`,
+      `select json from new union all select ${json} from old as ${ROOT_ALIAS} where not exists (select from new)`,
+    ].join(' '),
+  };
+}
+
+const deleteStatement = (removal: Removal, dialect: Dialect): Statement => ({
+  sql:
+    `delete from ${tableOf(removal.view.type.table, dialect)} where ${isFound(removal, 2, dialect)} ` +
+    `returning ${recordJson(removal.view, ROOT_ALIAS, dialect)}`,
+});
+
+const tableOf = (table: string, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;
+const columnOf = (column: string, { quote }: Dialect): string => `${ROOT_ALIAS}.${quote(column)}`;
+
+const bound = (column: Column, place: number, dialect: Dialect): string => `($${place}::${columnSql(column, dialect)})`;
+
+/** The record, as it was compared and not too long. */
+function isFound({ view, compared }: Removal, place: number, dialect: Dialect): string {
+  const long = view.fields.filter((field) => field.type.longest(field) > SHORT_FIELD);
+  const lengths = [
+    ...long.map((field) => dialect.bytes(columnOf(field.column, dialect), columnType(field, dialect.name).sqlType)),
+    ...(view.openKeys ? [dialect.bytes(columnOf(OPEN_COLUMN, dialect), dialect.openKeys)] : []),
+  ];
+  return [
+    `${columnOf(view.type.identifier.column, dialect)} = $1::bigint`,
+    ...(compared ? [`${recordJson(view, ROOT_ALIAS, dialect)} = $${place}::text`] : []),
+    isCurrent(dialect, compared ? place + 1 : place),
+    ...(lengths.length > 0
+      ? [`${lengths.map((length) => `coalesce(${length}, 0)`).join(' + ')} <= ${MOST_STORED}`]
+      : []),
+  ].join(' and ');
+}
