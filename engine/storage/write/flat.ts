@@ -35,10 +35,13 @@ const SHORT_FIELD = 1000;
 export function createFlatWrites(driver: Driver, joined: (type: RecordType) => boolean): FlatWrites | undefined {
   const { writeAlone, dialect } = driver;
   if (!writeAlone) return undefined;
-  const reads = createShapeCache((view: View) => readStatement(view, dialect));
-  const creates = createShapeCache(({ view }: { readonly view: View }) => insertStatement(view, dialect));
-  const updates = createShapeCache((update: Update) => updateStatement(update, dialect));
-  const deletes = createShapeCache((removal: Removal) => deleteStatement(removal, dialect));
+  // By type, not by its name: tokens and changed tables make others of the same name.
+  const statements = memoized<RecordType, [], FlatStatements>(() => ({
+    reads: createShapeCache((view: View) => readStatement(view, dialect)),
+    creates: createShapeCache((view: View) => insertStatement(view, dialect)),
+    updates: createShapeCache((update: Update) => updateStatement(update, dialect)),
+    deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
+  }));
   const columns = memoized((type: RecordType) => new Map(columnsOf(type, dialect.name).map((one) => [one.name, one])));
 
   /** A constraint that broke is explained by the transaction. */
@@ -56,7 +59,7 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
 
   /** The text that the precondition accepts: it must still be there when the statement runs. */
   async function accepted(view: View, identifier: number, precondition: Precondition): Promise<string | undefined> {
-    const statement = reads(view.key, view);
+    const statement = statements(view.type).reads(view.key, view);
     const text = await driver.value(statement, [identifier]);
     if (typeof text !== 'string') return undefined;
     precondition(text);
@@ -67,7 +70,7 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
     create: async (request, values) => {
       if (values.length === 0 || lengthOf(values) > MOST_GIVEN) return undefined;
       const { view } = request;
-      const row = await run(creates(view.key, { view }), values, request);
+      const row = await run(statements(view.type).creates(view.key, view), values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
     update: async (request) => {
@@ -83,7 +86,7 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
         columns: given.columns.flatMap((name) => all.get(name) ?? []),
         compared: expected !== undefined,
       };
-      const statement = updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
+      const statement = statements(view.type).updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
       const values = [identifier, ...given.values, ...(expected === undefined ? [] : [expected])];
       const row = await run(statement, values, request);
       return row && { identifier, body: String(row[0]) };
@@ -94,7 +97,7 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
       const expected = precondition && (await accepted(view, identifier, precondition));
       if (precondition && expected === undefined) return undefined;
       const removal = { view, compared: expected !== undefined };
-      const statement = deletes(`${view.key}|${removal.compared}`, removal);
+      const statement = statements(view.type).deletes(`${view.key}|${removal.compared}`, removal);
       const row = await run(statement, [identifier, ...(expected === undefined ? [] : [expected])], request);
       return row && { identifier, body: String(row[0]) };
     },
@@ -143,6 +146,15 @@ interface Removal {
 
 interface Update extends Removal {
   readonly columns: readonly Column[];
+}
+
+type Compiled<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
+
+interface FlatStatements {
+  readonly reads: Compiled<View>;
+  readonly creates: Compiled<View>;
+  readonly updates: Compiled<Update>;
+  readonly deletes: Compiled<Removal>;
 }
 
 // Statements. The value that is bound last is always the revision of the tables: where they changed, none does anything.
