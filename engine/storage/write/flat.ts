@@ -32,12 +32,15 @@ const MOST_STORED = 16 * 1024;
 const SHORT_FIELD = 1000;
 
 /** Undefined where a transaction costs nothing more. `joined`: whether rows of join tables belong to a type's records. */
-export function createFlatWrites(driver: Driver, joined: (type: RecordType) => boolean): FlatWrites | undefined {
+export function createFlatWrites(
+  driver: Driver,
+  { get }: Pick<Store, 'get'>,
+  joined: (type: RecordType) => boolean,
+): FlatWrites | undefined {
   const { writeAlone, dialect } = driver;
   if (!writeAlone) return undefined;
   // By type, not by its name: tokens and changed tables make others of the same name.
   const statements = memoized<RecordType, [], FlatStatements>(() => ({
-    reads: createShapeCache((view: View) => readStatement(view, dialect)),
     creates: createShapeCache((view: View) => insertStatement(view, dialect)),
     updates: createShapeCache((update: Update) => updateStatement(update, dialect)),
     deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
@@ -58,10 +61,12 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
     );
 
   /** The text that the precondition accepts: it must still be there when the statement runs. */
-  async function accepted(view: View, identifier: number, precondition: Precondition): Promise<string | undefined> {
-    const statement = statements(view.type).reads(view.key, view);
-    const text = await driver.value(statement, [identifier]);
-    if (typeof text !== 'string') return undefined;
+  async function accepted(
+    { view, identifier, caller }: DeleteRequest,
+    precondition: Precondition,
+  ): Promise<string | undefined> {
+    const text = await get(view, identifier, caller);
+    if (text === undefined) return undefined;
     precondition(text);
     return text.length > MOST_STORED ? undefined : text;
   }
@@ -78,7 +83,7 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
       if (view.relations.length > 0) return undefined;
       const given = valuesIn(request, dialect);
       if (!given || lengthOf(given.values) > MOST_GIVEN) return undefined;
-      const expected = precondition && (await accepted(view, identifier, precondition));
+      const expected = precondition && (await accepted(request, precondition));
       if (precondition && expected === undefined) return undefined;
       const all = columns(type);
       const update = {
@@ -94,7 +99,7 @@ export function createFlatWrites(driver: Driver, joined: (type: RecordType) => b
     delete: async (request) => {
       const { view, identifier, precondition } = request;
       if (view.relations.length > 0 || !isAlone(view.type) || joined(view.type)) return undefined;
-      const expected = precondition && (await accepted(view, identifier, precondition));
+      const expected = precondition && (await accepted(request, precondition));
       if (precondition && expected === undefined) return undefined;
       const removal = { view, compared: expected !== undefined };
       const statement = statements(view.type).deletes(`${view.key}|${removal.compared}`, removal);
@@ -151,7 +156,6 @@ interface Update extends Removal {
 type Compiled<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
 
 interface FlatStatements {
-  readonly reads: Compiled<View>;
   readonly creates: Compiled<View>;
   readonly updates: Compiled<Update>;
   readonly deletes: Compiled<Removal>;
@@ -160,12 +164,6 @@ interface FlatStatements {
 // Statements. The value that is bound last is always the revision of the tables: where they changed, none does anything.
 
 const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
-
-function readStatement(view: View, dialect: Dialect): Statement {
-  const { table, identifier } = view.type;
-  const found = `${columnOf(identifier.column, dialect)} = $1::bigint`;
-  return { sql: `select ${recordJson(view, ROOT_ALIAS, dialect)} from ${tableOf(table, dialect)} where ${found}` };
-}
 
 function insertStatement(view: View, dialect: Dialect): Statement {
   const { type } = view;

@@ -37,7 +37,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   const tables = createTables(driver.dialect, joinTables);
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
-  const flat = createFlatWrites(driver, (type) => tables.joinsOf(type).length > 0);
+  const flat = createFlatWrites(driver, reads, (type) => tables.joinsOf(type).length > 0);
 
   async function insert(
     writer: Writer,
