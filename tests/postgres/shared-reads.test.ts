@@ -19,7 +19,7 @@ let client: Client;
 beforeAll(async () => {
   database = await createDatabase('postgres');
   const place = parsePlace(database.url);
-  connections = createConnections(place, { statement: 2000, idle: 2000 }, createHosts(place));
+  connections = createConnections(place, { statement: 2000, idle: 2000, lock: 0 }, createHosts(place));
   let time = 0;
   read = shareReads(connections, alone(connections).value, () => (time += tick));
   client = await connectTo(database.url);

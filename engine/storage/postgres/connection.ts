@@ -14,6 +14,8 @@ export interface Answered {
 export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
+  /** The same for a statement that writes, without a transaction around it. */
+  write(statement: Statement, values: Values): Promise<Answered>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
   /** What is asked meanwhile is sent in one piece. */
@@ -99,22 +101,38 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     }
   }
 
+  const query: PostgresConnection['query'] = async (statement, values, named = true) => {
+    if (caller.isGone) throw new CallerGone();
+    const { text, name } = compile(statement);
+    const remembered = named && names !== undefined;
+    if (remembered) names.add(name);
+    const result = await during(() =>
+      client.query<SqlValue[]>({
+        text,
+        values: [...values],
+        rowMode: 'array',
+        ...(remembered ? { name } : {}),
+        ...inTime,
+      }),
+    );
+    return { rows: result.rows, changes: result.rowCount ?? 0 };
+  };
+
+  /** Sent together with what writes. Without the answer, the client has no position, but its write. */
+  const positionAfter = async (): Promise<string | undefined> => (positions ? positionOf(client, inTime) : undefined);
+
+  const tell = (reached: string | undefined): void => {
+    if (reached !== undefined) caller.wrote?.(reached);
+  };
+
   return {
-    query: async (statement, values, named = true) => {
-      if (caller.isGone) throw new CallerGone();
-      const { text, name } = compile(statement);
-      const remembered = named && names !== undefined;
-      if (remembered) names.add(name);
-      const result = await during(() =>
-        client.query<SqlValue[]>({
-          text,
-          values: [...values],
-          rowMode: 'array',
-          ...(remembered ? { name } : {}),
-          ...inTime,
-        }),
-      );
-      return { rows: result.rows, changes: result.rowCount ?? 0 };
+    query,
+    write: async (statement, values) => {
+      const asked = query(statement, values);
+      const position = positionAfter();
+      const answered = await asked;
+      tell(await position);
+      return answered;
     },
     atOnce: (ask) => {
       const { stream } = client.connection;
@@ -129,13 +147,11 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     commit: async (wrote = false) => {
       stop();
       const committed = during(() => client.query({ text: 'commit', ...inTime }));
-      // Sent together with it. Without the answer, the client has no position, but its write.
-      const position = wrote && positions ? positionOf(client, inTime) : undefined;
+      const position = wrote ? positionAfter() : undefined;
       const { command } = await committed;
       // Then the server answers ROLLBACK, without an error.
       if (command !== 'COMMIT') throw abortedBefore();
-      const reached = await position;
-      if (reached !== undefined) caller.wrote?.(reached);
+      tell(await position);
     },
     spoil: () => void (spoilt = true),
     release: () => {

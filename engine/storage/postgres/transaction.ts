@@ -161,7 +161,7 @@ export function writeAlone(
 ): Promise<Row | undefined> {
   const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
     try {
-      return (await connection.query(statement, values)).rows[0];
+      return (await connection.write(statement, values)).rows[0];
     } catch (error) {
       throw isUnanswered(error) ? new Unknown('statement', { cause: error }) : new DatabaseError(error);
     }
