@@ -17,7 +17,7 @@ type UpdateRequest = Parameters<Store['update']>[0];
 type DeleteRequest = Parameters<Store['delete']>[0];
 
 /** Each returns undefined where nothing was done. */
-export interface FlatWrites {
+interface FlatWrites {
   /** `values`: of all columns but the identifier, in their order. */
   create(request: CreateRequest, values: Values): Promise<Written | undefined>;
   update(request: UpdateRequest): Promise<Written | undefined>;
@@ -153,12 +153,12 @@ interface Update extends Removal {
   readonly columns: readonly Column[];
 }
 
-type Compiled<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
+type ByShape<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
 
 interface FlatStatements {
-  readonly creates: Compiled<View>;
-  readonly updates: Compiled<Update>;
-  readonly deletes: Compiled<Removal>;
+  readonly creates: ByShape<View>;
+  readonly updates: ByShape<Update>;
+  readonly deletes: ByShape<Removal>;
 }
 
 // Statements. The value that is bound last is always the revision of the tables: where they changed, none does anything.
