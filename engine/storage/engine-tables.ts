@@ -9,8 +9,11 @@ export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}idempotency`;
 /** Finds the keys that are to be forgotten without reading the others. */
 const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}idempotency_created`;
 
+/** How far a migration has come that does not run in one transaction. */
+export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
+
 /** By name, each with its DDL; indexes after their tables. */
-export function engineTables({ quote, tableOptions, integer }: Dialect): ReadonlyMap<string, string> {
+export function engineTables({ quote, tableOptions, integer, locks }: Dialect): ReadonlyMap<string, string> {
   const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
     [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
     [HISTORY_TABLE]: [
@@ -22,6 +25,14 @@ export function engineTables({ quote, tableOptions, integer }: Dialect): Readonl
       'key text not null primary key, hash text not null, created text not null, status integer, headers text, body text',
       false,
     ],
+    ...(locks
+      ? {
+          [MIGRATION_TABLE]: [
+            `key text not null, done integer not null, position ${integer} not null, rest text`,
+            false,
+          ],
+        }
+      : {}),
   };
   const ddl = Object.entries(columns).map(([name, [parts, keyed]]): [string, string] => [
     name,

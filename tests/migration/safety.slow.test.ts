@@ -332,15 +332,15 @@ const die = () => process.kill(process.pid, 'SIGKILL');
   const model = readModel(process.env.SCHEMA_DIR);
   const driver = await databaseAt(process.env.DATABASE_URL).open();
   const plan = await planFor(model, driver, new Set(allowed));
-  const dying = function* (statements) {
+  const dying = function* (tasks) {
     let count = 0;
-    for (const sql of statements) {
+    for (const task of tasks) {
       if (String(count++) === at) die();
-      yield sql;
+      yield task;
     }
     if (String(count) === at) die();
   };
-  const migrate = (migration) => driver.migrate({ ...migration, statements: dying(migration.statements) });
+  const migrate = (migration) => driver.migrate({ ...migration, tasks: dying(migration.tasks) });
   await applyPlan(plan, { ...driver, migrate }, new Set(allowed));
   die();
 })();

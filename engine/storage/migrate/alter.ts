@@ -1,28 +1,43 @@
-/** Changes of one table as data, for a dialect to put into statements; and those that every database words alike. */
+/** Changes of one table as data, for a dialect to put into statements. */
+import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
-import type { Dialect } from '../driver.ts';
+import type { Task } from './tasks.ts';
 
 export type Edit =
   | { readonly kind: 'renameTable'; readonly from: string }
   | { readonly kind: 'renameIdentifier'; readonly from: string; readonly to: string }
   | { readonly kind: 'renameColumn'; readonly from: string; readonly to: string }
   | { readonly kind: 'addColumn'; readonly column: Column }
-  /** Another type, default, foreign key, limits, or whether it may be null. `value`: SQL of the new value over the old row. */
-  | {
-      readonly kind: 'changeColumn';
-      readonly column: Column;
-      readonly value: string;
-      /** Whether there are limits to it, or were. */
-      readonly isLimited: boolean;
-    }
+  /** Another type, default, foreign key, limits, or whether it may be null. */
+  | { readonly kind: 'changeColumn'; readonly column: Column; readonly was: ColumnBefore }
   | { readonly kind: 'dropColumn'; readonly name: string; readonly isReference: boolean }
   /** New values for a column that is there, in the rows that `where` chooses. */
   | { readonly kind: 'setColumn'; readonly name: string; readonly value: string; readonly where: string }
-  | { readonly kind: 'dropIndex'; readonly name: string }
+  | { readonly kind: 'dropIndex'; readonly name: string; readonly unique: boolean }
   | { readonly kind: 'createIndex'; readonly name: string; readonly sql: string };
+
+interface ColumnBefore {
+  readonly nullable: boolean;
+  /** The limits that the database keeps, as SQL without the column's name. */
+  readonly limits: string | undefined;
+  /** Of a foreign key. */
+  readonly onDelete: OnDelete | undefined;
+}
+
+/** A column afterwards, and where its values come from. */
+export interface ColumnSource {
+  readonly column: Column;
+  /** SQL over the row before. */
+  readonly value: string;
+  /** The column that it was. */
+  readonly from: string | undefined;
+  /** Whether its type in the database is another one. */
+  readonly isRetyped: boolean;
+}
 
 /** In the order of the edits; names in `value` and `where` are those before. */
 export interface TableAlteration {
+  readonly before: { readonly table: string; readonly identifier: string };
   /** The table's name afterwards. */
   readonly table: string;
   /** The identifier's column afterwards. */
@@ -30,46 +45,16 @@ export interface TableAlteration {
   readonly edits: readonly Edit[];
   /** Without the identifier. */
   readonly columnsBefore: readonly string[];
-  /** All columns afterwards, each with SQL of its value over the row before. */
-  readonly values: readonly { readonly column: string; readonly value: string }[];
+  /** All columns afterwards but the identifier, in the order of the table. */
+  readonly columns: readonly ColumnSource[];
   /** CREATE TABLE of the table afterwards, under any name. */
   readonly create: (name: string) => string;
   readonly indexes: readonly string[];
 }
 
 export interface Altered {
-  /** The statements of each edit; empty where `together` does it. */
-  readonly each: readonly (readonly string[])[];
+  /** The tasks of each edit; empty where `together` does it, or an edit before it. */
+  readonly each: readonly (readonly Task[])[];
   /** What only all of them together can be done with: one pass over the rows. */
-  readonly together: readonly string[];
+  readonly together: readonly Task[];
 }
-
-/** `table`: its name afterwards. */
-type Alter<K extends Edit['kind'], Result = readonly string[]> = (
-  edit: Extract<Edit, { kind: K }>,
-  table: string,
-  dialect: Dialect,
-) => Result;
-
-/** One entry for each kind of edit. */
-export type Alters<Result = readonly string[]> = { readonly [K in Edit['kind']]: Alter<K, Result> };
-
-/** The entry of a kind takes the edits of that kind. */
-export const alterBy = <Result>(alters: Alters<Result>, edit: Edit, table: string, dialect: Dialect): Result =>
-  (alters[edit.kind] as (edit: Edit, table: string, dialect: Dialect) => Result)(edit, table, dialect);
-
-const renamed = ({ from, to }: { from: string; to: string }, table: string, { quote }: Dialect): readonly string[] => [
-  `alter table ${quote(table)} rename column ${quote(from)} to ${quote(to)}`,
-];
-
-export const commonAlters: Omit<Alters, 'addColumn' | 'changeColumn'> = {
-  renameTable: ({ from }, table, { quote }) => [`alter table ${quote(from)} rename to ${quote(table)}`],
-  renameIdentifier: renamed,
-  renameColumn: renamed,
-  dropColumn: ({ name }, table, { quote }) => [`alter table ${quote(table)} drop column ${quote(name)}`],
-  setColumn: ({ name, value, where }, table, { quote }) => [
-    `update ${quote(table)} set ${quote(name)} = ${value} where ${where}`,
-  ],
-  dropIndex: ({ name }, _table, { quote }) => [`drop index ${quote(name)}`],
-  createIndex: ({ sql }) => [sql],
-};

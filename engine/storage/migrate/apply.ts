@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
-import type { Driver, Reader } from '../driver.ts';
+import type { Dialect, Driver, Reader } from '../driver.ts';
 import { engineTables } from '../engine-tables.ts';
 import { LOOK_MS } from '../fitting.ts';
 import { appliedModel, readAppliedModel } from './applied.ts';
@@ -15,7 +15,8 @@ import { remember, type Standing, standingOf } from './history.ts';
 import { createPlan } from './plan.ts';
 import { blockers, formatRefusal } from './report.ts';
 import { servedModel } from './served.ts';
-import { isDrop, isReadOtherwise, type Plan, stepId } from './steps.ts';
+import { isDrop, isReadOtherwise, type MigrationStep, type Plan, stepId } from './steps.ts';
+import { UNWATCHED, type Follower } from './driver.ts';
 
 /** A plan, and where the descriptors that it is for stand. */
 interface StandingPlan extends Plan {
@@ -40,6 +41,7 @@ export async function prepare(model: Model, driver: Driver, isTidy = false): Pro
   const standing = await standingFor(model, driver);
   if (standing.state === 'behind' && !isTidy) return { model: ownView(model, standing), standing, kept: [] };
   await createEngineTables(driver);
+  await driver.finishMigration(UNWATCHED);
   try {
     return await moveForward(model, driver, isTidy);
   } catch (error) {
@@ -104,33 +106,63 @@ export interface Applied {
 }
 
 /**
- * Holds the plan against the rows once more, and then runs all of it in one transaction. `allowed`: ids of steps that
+ * Holds the plan against the rows once more, and then runs all of it, or nothing. `allowed`: ids of steps that
  * may be made though records lose something. Throws a StartError, with the plan in its message, where a step is not
  * allowed or not possible; nothing is changed then.
  */
-export async function applyPlan(plan: StandingPlan, driver: Driver, allowed: ReadonlySet<string>): Promise<Applied> {
+export async function applyPlan(
+  plan: StandingPlan,
+  driver: Driver,
+  allowed: ReadonlySet<string>,
+  watch: Follower = UNWATCHED,
+): Promise<Applied> {
   if (plan.steps.length === 0) await rememberModel(plan, driver);
   const asFound = await refused(plan, driver, await assess(plan, driver, driver.dialect, allowed));
   if (plan.steps.length === 0) return { steps: asFound, backup: undefined };
   let steps = asFound;
+  const { dialect } = driver;
+  const tasks = plan.steps.flatMap((step) => step.tasks);
   const lossy = plan.steps.filter(({ risk }) => risk === 'destructive');
-  const locked = [...new Set(lossy.flatMap(({ rowsIn }) => rowsIn ?? []))].toSorted();
-  // Looked at from another connection, tables that this one has locked would keep both waiting.
-  const touched = driver.dialect.locks && locked.length > 0 ? {} : plan.touched;
   const backup = await driver.migrate({
-    statements: plan.steps.flatMap(({ sql }) => sql),
-    locked,
+    tasks,
+    key: JSON.stringify([plan.applied, plan.wanted, tasks.map(({ sql }) => sql)]),
+    locked: [...new Set(lossy.flatMap(({ rowsIn }) => rowsIn ?? []))].toSorted(),
     backup: asFound.some(({ step, state, isAtStake }) => state === 'ready' && step.risk === 'destructive' && isAtStake),
     before: async (reader) => {
       await refuseStale(plan, reader);
-      steps = await refused({ ...plan, touched }, driver, await assess(plan, reader, driver.dialect, allowed));
+      steps = dialect.locks
+        ? await changedSince(asFound, plan, reader, dialect, allowed)
+        : await refused(plan, driver, await assess(plan, reader, dialect, allowed));
       refuseSurprise(asFound, steps);
     },
     after: (writer) => remember(writer, plan.standing, plan.wanted),
+    watch,
   });
   // Until all running instances have noticed, nothing may be written that they would read wrongly.
   if (!driver.dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * LOOK_MS);
   return { steps, backup };
+}
+
+/**
+ * What was empty may have records now. The rest is not looked at again, since others wait meanwhile: what the rows must be
+ * like, constraints have seen to since, and what is lost was allowed.
+ */
+async function changedSince(
+  asFound: readonly Assessed[],
+  plan: Plan,
+  reader: Reader,
+  dialect: Dialect,
+  allowed: ReadonlySet<string>,
+): Promise<readonly Assessed[]> {
+  const isEmpty = ({ step, isAtStake, affected }: Assessed): boolean =>
+    !isAtStake || (step.risk === 'destructive' && affected.length === 0);
+  const empty = new Set<MigrationStep>(asFound.filter(isEmpty).map(({ step }) => step));
+  const steps = plan.steps.filter((step) => empty.has(step));
+  const now = await assess({ ...plan, steps, kept: [] }, reader, dialect, allowed);
+  const again = new Map(now.map((one) => [one.step, one]));
+  const found = asFound.map((one) => again.get(one.step) ?? one);
+  if (blockers(found).length > 0) throw new StartError(formatRefusal(found, []));
+  return found;
 }
 
 /** Differences that are not steps: what tables do not keep, and no record is held to. */

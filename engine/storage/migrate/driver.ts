@@ -1,28 +1,51 @@
 /** What a driver is given to change tables with. */
 import { isDeepStrictEqual } from 'node:util';
-import type { TableDefinition } from './applied.ts';
+import { type Caller, PATIENT } from '../../caller.ts';
 import type { Awaitable, Reader, Writer } from '../driver.ts';
+import type { TableDefinition } from './applied.ts';
+import type { Task } from './tasks.ts';
 
 export interface Migration {
-  /** In order. */
-  readonly statements: Iterable<string>;
+  /** In the order of the plan. */
+  readonly tasks: Iterable<Task>;
+  /** What it leads from and to: one that was cut off is continued by the same, and by no other. */
+  readonly key: string;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
   /** Whether a copy of the database is made first, where the database is a file. */
   readonly backup: boolean;
-  /** In the transaction, before anything is changed. What it throws ends it. */
+  /** In the transaction that changes what clients see, before anything is changed. What it throws ends it. */
   readonly before: (reader: Reader) => Awaitable<void>;
-  /** In the transaction, after all statements. */
+  /** In the same transaction, after all statements. */
   readonly after: (writer: Writer) => Awaitable<void>;
+  readonly watch: Follower;
 }
+
+/** Whoever follows a migration, and may stop it. */
+export interface Follower {
+  /** Once it has gone, the migration stops with CallerGone. The next one goes on from there. */
+  readonly caller: Caller;
+  readonly report: (event: MigrationEvent) => void;
+}
+
+/** doing: before each statement, and after each batch of a fill. waiting: others have held the table for a while. */
+type MigrationEvent =
+  | { readonly kind: 'doing'; readonly task: Task; readonly position: number; readonly last: number }
+  | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
+
+export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
 
 /** How a driver changes tables. */
 export interface Migrating {
   /**
-   * Runs it in one transaction, or not at all. Foreign keys are looked at when all is done: where one would lead
-   * nowhere, nothing is changed. Answers the name of the copy.
+   * Runs it, or refuses it as a whole: clients see the tables as they were, or as they should be. Foreign keys are looked
+   * at when all is done: where one would lead nowhere, nothing is changed. Answers the name of the copy.
    */
   migrate(migration: Migration): Promise<string | undefined>;
+  /** Clears up after a migration that was cut off when its tables were done. */
+  finishMigration(watch: Follower): Promise<void>;
+  /** Takes back what a migration has prepared that was cut off before. Answers whether there was one. */
+  abandonMigration(watch: Follower): Promise<boolean>;
   /** How tables differ from what they should be, by table. */
   drift(tables: Readonly<Record<string, TableDefinition>>): Awaitable<readonly Drift[]>;
 }

@@ -84,9 +84,9 @@ function defaulted(change: TypeChange, one: FieldChange, before: AppliedField): 
   return [createStep('change-default', change.type.name, { ...words, edits, rowsIn: change.before.table })];
 }
 
-function changed(change: TypeChange, { field, column, value }: FieldChange, before: AppliedField): readonly Edit[] {
-  const limits = [limitsOf(field.type, field, change), limitsOf(fieldTypes.get(before.type), shapeOf(before), change)];
-  return [{ kind: 'changeColumn', column, value, isLimited: limits.some((one) => one !== undefined) }];
+function changed(change: TypeChange, { column }: FieldChange, before: AppliedField): readonly Edit[] {
+  const limits = limitsOf(fieldTypes.get(before.type), shapeOf(before), change);
+  return [{ kind: 'changeColumn', column, was: { nullable: before.nullable, limits, onDelete: undefined } }];
 }
 
 /** The limits that are kept beside a column of this type, by any name. */

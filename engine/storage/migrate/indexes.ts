@@ -68,7 +68,7 @@ function droppedStep({ type, before }: TypeChange, index: OldIndex): MigrationSt
   return createStep(index.unique ? 'drop-unique' : 'drop-index', type.name, {
     name: shown(index.members),
     detail: quoted(index.members),
-    edits: [{ kind: 'dropIndex', name: index.name }],
+    edits: [{ kind: 'dropIndex', name: index.name, unique: index.unique }],
     rowsIn: before.table,
   });
 }

@@ -12,6 +12,7 @@ import { matchJoins, type TypeChange } from './match.ts';
 import { addedJoinStep, droppedJoinStep, movedJoinSteps } from './relations.ts';
 import { keptModel } from './keep.ts';
 import { createStep, isDrop, type MigrationStep, type Plan, stepId } from './steps.ts';
+import { plainTasks } from './tasks.ts';
 import { typeSteps } from './types.ts';
 import { unclearJoins, unclearTypes } from './unclear.ts';
 
@@ -47,7 +48,7 @@ function withoutDrops(
     VANISHED.every((code) => !known.has(stepId({ code, type, name })));
   const questions = all.filter((step) => step.code === 'not-renamed' && isAsked(step) && !ids.has(stepId(step)));
   const named = kept.length > 0 ? { ...wanted, kept: kept.map(stepId) } : wanted;
-  return { steps: [...questions.map((step) => ({ ...step, edits: [], sql: [] })), ...made], wanted: named, kept };
+  return { steps: [...questions.map((step) => ({ ...step, edits: [], tasks: [] })), ...made], wanted: named, kept };
 }
 
 const isSameModel = (one: AppliedModel, other: AppliedModel): boolean =>
@@ -80,14 +81,17 @@ function droppedTypeStep(
 ): readonly MigrationStep[] {
   if (!before) return [];
   const { table, identifier } = before;
-  const sql = [`drop table ${quote(table)}`, `delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`];
+  const tasks = [
+    ...plainTasks('define', [`drop table ${quote(table)}`], table),
+    ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
+  ];
   return [
-    createStep('drop-type', name, { was: table, sql, rows: rowsOf(quote(table), quote(identifier)), rowsIn: table }),
+    createStep('drop-type', name, { was: table, tasks, rows: rowsOf(quote(table), quote(identifier)), rowsIn: table }),
   ];
 }
 
 const addedTypeStep = (type: RecordType, dialect: Dialect): MigrationStep =>
-  createStep('add-type', type.name, { now: type.table, sql: defineType(type, dialect) });
+  createStep('add-type', type.name, { now: type.table, tasks: plainTasks('create', defineType(type, dialect)) });
 
 /** The names by which a type knew others. */
 function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlySet<string> {
@@ -104,7 +108,7 @@ function touchedBy(
   steps: readonly MigrationStep[],
   { types, joins }: AppliedModel,
 ): Readonly<Record<string, TableDefinition>> {
-  const touched = new Set(steps.filter(({ sql }) => sql.length > 0).map(({ rowsIn }) => rowsIn));
+  const touched = new Set(steps.filter(({ tasks }) => tasks.length > 0).map(({ rowsIn }) => rowsIn));
   const tables = [...Object.values(types), ...joins].filter(({ table }) => touched.has(table));
   return Object.fromEntries(tables.map(({ table, definition }) => [table, definition]));
 }

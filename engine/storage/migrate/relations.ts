@@ -7,6 +7,7 @@ import { rowsAlike, rowsOf, rowsWhere } from './assess.ts';
 import type { Edit } from './alter.ts';
 import { type ColumnChanges, type JoinChange, type ReferenceChange, relationAt, type TypeChange } from './match.ts';
 import { createStep, type MigrationStep } from './steps.ts';
+import { plainTasks } from './tasks.ts';
 
 /** The type and the name of the relation that people know a foreign key or a join table by, on whichever side that is. */
 export interface Owner {
@@ -21,11 +22,13 @@ export const referenceSteps = (change: TypeChange, { references }: ColumnChanges
   references.flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
 
 function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedReference): readonly MigrationStep[] {
-  const { after, column, value } = one;
+  const { after, column } = one;
   const { type, name } = referenceOwner(change.type.name, after);
   const was = change.dialect.quote(before.column);
   const rowsIn = change.before.table;
-  const edits: readonly Edit[] = [{ kind: 'changeColumn', column, value, isLimited: false }];
+  const edits: readonly Edit[] = [
+    { kind: 'changeColumn', column, was: { nullable: !before.required, limits: undefined, onDelete: before.onDelete } },
+  ];
   const steps: MigrationStep[] = [];
   if (before.column !== after.column) {
     const detail = `in column ${after.column}, not ${before.column}`;
@@ -92,7 +95,7 @@ export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep
   return createStep('add-relation', type, {
     name,
     detail: `, in table ${table.name}`,
-    sql: defineJoinTable(table, dialect),
+    tasks: plainTasks('create', defineJoinTable(table, dialect)),
   });
 }
 
@@ -100,8 +103,8 @@ export function droppedJoinStep(before: AppliedJoin, { quote }: Dialect): Migrat
   const { type, name } = joinOwnerBefore(before);
   const table = quote(before.table);
   const rows = rowsOf(table, quote(before.left.column));
-  const sql = [`drop table ${table}`];
-  return createStep('drop-relation', type, { name, detail: 'a connection', rows, sql, rowsIn: before.table });
+  const tasks = plainTasks('define', [`drop table ${table}`], before.table);
+  return createStep('drop-relation', type, { name, detail: 'a connection', rows, tasks, rowsIn: before.table });
 }
 
 export function movedJoinSteps(change: JoinChange, dialect: Dialect): readonly MigrationStep[] {
@@ -111,7 +114,8 @@ export function movedJoinSteps(change: JoinChange, dialect: Dialect): readonly M
   if (isSame && before.table === after.name) return [];
   const { type, name } = joinOwner(after);
   const now = `${after.name} (${after.left.column}, ${after.right.column})`;
-  return [createStep('move-links', type, { name, now, sql: moved(change, dialect), rowsIn: before.table })];
+  const tasks = plainTasks('create', moved(change, dialect), before.table);
+  return [createStep('move-links', type, { name, now, tasks, rowsIn: before.table })];
 }
 
 function moved({ after, before, left, right }: JoinChange, dialect: Dialect): readonly string[] {

@@ -25,7 +25,7 @@ export const formatSteps = (steps: readonly Assessed[], withSql: boolean): strin
 function formatStep({ step, state, affected }: Assessed, withSql: boolean): string {
   const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
   const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...answers];
-  const sql = withSql ? step.sql.flatMap((one) => `${one};`.split('\n')).map((line) => `    ${line}`) : [];
+  const sql = withSql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `    ${line}`) : [];
   return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
 }
 
@@ -83,7 +83,7 @@ export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], 
     state,
     description: step.description,
     records: affected,
-    ...(withSql ? { sql: step.sql } : {}),
+    ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
   })),
   drift,
 });

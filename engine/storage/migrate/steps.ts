@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../json.ts';
 import type { AppliedModel, TableDefinition } from './applied.ts';
 import type { Edit } from './alter.ts';
+import type { Task } from './tasks.ts';
 
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
@@ -197,9 +198,9 @@ export interface MigrationStep {
   /** For people. */
   readonly description: string;
   readonly checks: readonly StepCheck[];
-  /** Changes of the type's table. The dialect makes statements of all edits of one table together. */
+  /** Changes of the type's table. The dialect makes tasks of all edits of one table together. */
   readonly edits: readonly Edit[];
-  readonly sql: readonly string[];
+  readonly tasks: readonly Task[];
   /** The table, by its name before the plan, whose rows are at stake. */
   readonly rowsIn: string | undefined;
 }
@@ -214,17 +215,17 @@ export interface Plan {
   readonly touched: Readonly<Record<string, TableDefinition>>;
 }
 
-type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'sql' | 'checks'> & Omit<Subject, 'type'>> & {
+type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks'> & Omit<Subject, 'type'>> & {
   /** Those that this kind of step affects. */
   readonly rows?: RowQuery | undefined;
 };
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
-  const { rows, checks = [], edits = [], sql = [], rowsIn } = parts;
+  const { rows, checks = [], edits = [], tasks = [], rowsIn } = parts;
   const subject = { ...NO_WORDS, ...parts, type };
   const { risk, describe } = stepKinds[code];
   const own = rows ? [checkOf(code, subject, rows)] : [];
-  const step = { code, type, name: parts.name, risk, description: describe(subject), edits, sql, rowsIn };
+  const step = { code, type, name: parts.name, risk, description: describe(subject), edits, tasks, rowsIn };
   return { ...step, checks: [...own, ...checks] };
 }
 

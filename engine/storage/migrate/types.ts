@@ -1,16 +1,19 @@
 /** The steps of a type that was there before: what differs, and the SQL that changes its table. */
+import { fieldTypes } from '../../field-types/registry.ts';
 import { OPEN_COLUMN } from '../../model/model.ts';
-import { columnsOf } from '../columns.ts';
+import { columnsOf, columnType } from '../columns.ts';
 import { defineTable, indexesOf } from '../define.ts';
+import type { Dialect } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
-import type { AppliedType } from './applied.ts';
+import type { AppliedField, AppliedType } from './applied.ts';
 import { rowsWhere } from './assess.ts';
-import type { Edit } from './alter.ts';
+import type { ColumnSource, Edit } from './alter.ts';
 import { claimSteps, droppedFieldSteps, fieldSteps } from './fields.ts';
 import { duplicates, indexSteps } from './indexes.ts';
 import { type ColumnChanges, columnChanges, type FormerNames, openKeysLeft, type TypeChange } from './match.ts';
 import { droppedReferenceSteps, referenceSteps } from './relations.ts';
 import { createStep, type MigrationStep } from './steps.ts';
+import { plainTasks } from './tasks.ts';
 import { unclearFields, unclearReferences } from './unclear.ts';
 
 export function typeSteps(
@@ -34,7 +37,7 @@ export function typeSteps(
     ...droppedReferenceSteps(change, columns),
     ...indexes.added,
   ];
-  return withSql(change, columns, withIndexes(change, steps));
+  return withTasks(change, columns, withIndexes(change, steps));
 }
 
 /** The table's own name and identifier. */
@@ -43,9 +46,11 @@ function ownSteps({ type, former, before, dialect }: TypeChange): readonly Migra
   const { name, table, identifier } = type;
   const rowsIn = before.table;
   const edits: readonly Edit[] = before.table === table ? [] : [{ kind: 'renameTable', from: before.table }];
-  const sql = [`update ${quote(SEED_TABLE)} set type = ${literal(name)} where type = ${literal(former)}`];
+  const tasks = plainTasks('define', [
+    `update ${quote(SEED_TABLE)} set type = ${literal(name)} where type = ${literal(former)}`,
+  ]);
   const steps: MigrationStep[] = [];
-  if (former !== name) steps.push(createStep('rename-type', name, { was: former, edits, sql, rowsIn }));
+  if (former !== name) steps.push(createStep('rename-type', name, { was: former, edits, tasks, rowsIn }));
   else if (edits.length > 0)
     steps.push(createStep('move-table', name, { was: before.table, now: table, edits, rowsIn }));
   if (before.identifier !== identifier.column) {
@@ -90,7 +95,9 @@ function withIndexes({ type, before, dialect }: TypeChange, steps: readonly Migr
   const fresh = [...wanted].filter(([name, sql]) => (isAnew || old[name] !== sql) && !handled.has(name));
   if (outdated.length + fresh.length === 0) return steps;
   const all = steps.length > 0 ? steps : [createStep('remake-indexes', type.name, { rowsIn: before.table })];
-  const drops = outdated.map((name): Edit => ({ kind: 'dropIndex', name }));
+  const drops = outdated.map((name): Edit => {
+    return { kind: 'dropIndex', name, unique: old[name]?.startsWith('create unique ') ?? false };
+  });
   const creates = fresh.map(([name, sql]): Edit => ({ kind: 'createIndex', name, sql }));
   return all.map((step, index) => ({
     ...step,
@@ -104,29 +111,30 @@ function isReplaced(edits: readonly Edit[]): boolean {
   return edits.some((edit) => edit.kind === 'dropColumn' && fresh.has(edit.name));
 }
 
-/** Each step with the statements of its edits. */
-function withSql(
+/** Each step with the tasks of its edits. */
+function withTasks(
   change: TypeChange,
   columns: ColumnChanges,
   steps: readonly MigrationStep[],
 ): readonly MigrationStep[] {
   const { type, before, dialect } = change;
   const { each, together } = dialect.alterTable({
+    before,
     table: type.table,
     identifier: type.identifier.column,
     edits: steps.flatMap(({ edits }) => edits),
     columnsBefore: columnsBefore(before),
-    values: valuesOf(change, columns),
+    columns: sourcesOf(change, columns),
     create: (name) => defineTable(type, dialect, name),
     indexes: indexesOf(type, dialect).map(({ sql }) => sql),
   });
   let at = 0;
   const compiled = steps.map((step) => {
     const own = each.slice(at, (at += step.edits.length)).flat();
-    return { ...step, sql: [...step.sql, ...own] };
+    return { ...step, tasks: [...step.tasks, ...own] };
   });
   if (together.length === 0) return compiled;
-  const parts = { now: type.table, sql: together, rowsIn: before.table };
+  const parts = { now: type.table, tasks: together, rowsIn: before.table };
   return [...compiled, createStep('rebuild-table', type.name, parts)];
 }
 
@@ -137,11 +145,24 @@ const columnsBefore = ({ fields, references, open }: AppliedType): readonly stri
 ];
 
 /** In the order of the table's columns. */
-function valuesOf(change: TypeChange, columns: ColumnChanges) {
-  const { fields, references } = columns;
-  const values = new Map([...fields, ...references].map(({ column, value }) => [column.name, value]));
-  return columnsOf(change.type, change.dialect.name).map(({ name }) => ({
-    column: name,
-    value: values.get(name) ?? openKeysLeft(change, columns),
-  }));
+function sourcesOf(change: TypeChange, columns: ColumnChanges): readonly ColumnSource[] {
+  const { type, before, dialect } = change;
+  const sources = new Map<string, Omit<ColumnSource, 'column'>>();
+  for (const { field, column, value, before: was } of columns.fields)
+    sources.set(column.name, {
+      value,
+      from: was?.column,
+      isRetyped: was !== undefined && sqlTypeOf(was, dialect) !== columnType(field, dialect.name).sqlType,
+    });
+  for (const { column, value, before: was } of columns.references)
+    sources.set(column.name, { value, from: was?.column, isRetyped: false });
+  const openKeys = {
+    value: openKeysLeft(change, columns),
+    from: before.open ? OPEN_COLUMN : undefined,
+    isRetyped: false,
+  };
+  return columnsOf(type, dialect.name).map((column) => ({ column, ...(sources.get(column.name) ?? openKeys) }));
 }
+
+const sqlTypeOf = ({ type }: AppliedField, { name }: Dialect): string | undefined =>
+  fieldTypes.get(type)?.columns[name].sqlType;

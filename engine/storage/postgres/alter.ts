@@ -1,133 +1,305 @@
-/** Changes of tables in PostgreSQL: ALTER TABLE can do each of them, in an order of its own. */
-import { ENGINE_PREFIX } from '../../model/model.ts';
+/**
+ * Changes of tables in PostgreSQL that clients do not notice. What takes time is done beside what is there: new values go
+ * into a new column, which a trigger keeps up to date for every writer, whatever its version, while older rows are filled
+ * in batches; indexes are built concurrently; checks are added NOT VALID and validated. The switch only changes names.
+ */
+import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
+import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
-import { addForeignKey, columnSql, columnWords } from '../define.ts';
+import { addForeignKey, columnSql } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import { alterBy, type Altered, type Alters, commonAlters, type Edit, type TableAlteration } from '../migrate/alter.ts';
+import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/alter.ts';
+import type { Task } from '../migrate/tasks.ts';
 
-const alters: Alters = {
-  ...commonAlters,
-  // What is required may be filled by edits that come later.
-  addColumn: ({ column }, table, dialect) => [
-    `alter table ${dialect.quote(table)} add column ${dialect.quote(column.name)} ${columnWords({ ...column, nullable: true }, dialect)}`,
-    ...linked(column, table, dialect),
+/** What is prepared has names that begin so, until the switch. */
+export const PREPARED_PREFIX = `${ENGINE_PREFIX}new`;
+
+/** A column afterwards, and what it is called until the switch. */
+interface NewColumn extends ColumnSource {
+  readonly name: string;
+  readonly isNew: boolean;
+  /** Whether its values are worked out row by row. */
+  readonly isFilled: boolean;
+}
+
+interface AlterContext {
+  readonly alteration: TableAlteration;
+  readonly dialect: Dialect;
+  readonly placed: ReadonlyMap<string, NewColumn>;
+  /** Columns whose tasks belong to an edit before. */
+  readonly handled: Set<string>;
+  /** A name that no client knows, another one each time. */
+  readonly unknown: () => string;
+  readonly task: (kind: Task['kind'], sql: string) => Task;
+}
+
+/** In `handled`, among columns: that of the trigger. */
+const FILLED = '';
+
+type TasksOf<K extends Edit['kind']> = (edit: Extract<Edit, { kind: K }>, context: AlterContext) => readonly Task[];
+
+/** One entry for each kind of edit. */
+const tasksOfKind: { readonly [K in Edit['kind']]: TasksOf<K> } = {
+  renameTable: ({ from }, { task, alteration, dialect: { quote } }) => [
+    task('renameTable', `alter table ${quote(from)} rename to ${quote(alteration.table)}`),
   ],
-  changeColumn: (edit, table, dialect) => changed(edit, edit.column.name, table, dialect),
+  renameIdentifier: ({ from, to }, context) => [renamed('rename', from, to, context)],
+  renameColumn: ({ from, to }, context) => renamedColumn(from, to, context),
+  addColumn: ({ column }, context) => columnTasks(column.name, context),
+  changeColumn: (edit, context) => changedColumn(edit, context),
+  // Of a new column, these values are its own; of the open keys, they make it another column.
+  setColumn: ({ name }, context) => columnTasks(name, context),
+  dropColumn: ({ name }, context) => [droppedColumn(name, context)],
+  dropIndex: (edit, context) => droppedIndex(edit, context),
+  createIndex: ({ sql }, context) => indexTasks(sql, context),
 };
 
-const linked = ({ name, reference }: Column, table: string, dialect: Dialect): readonly string[] =>
-  reference ? addForeignKey(table, name, reference, dialect) : [];
+export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
+  const { edits, before } = alteration;
+  let count = 0;
+  const unknown = (): string => generatedName(PREPARED_PREFIX, String((count += 1)), before.table);
+  const task: AlterContext['task'] = (kind, sql) => ({ kind, table: before.table, sql });
+  const placed = new Map(
+    alteration.columns.map((source) => [source.column.name, placedColumn(source, unknown, dialect)]),
+  );
+  const context: AlterContext = { alteration, dialect, placed, handled: new Set(), unknown, task };
+  const tasks = (edit: Edit): readonly Task[] =>
+    (tasksOfKind[edit.kind] as (edit: Edit, context: AlterContext) => readonly Task[])(edit, context);
+  return { each: edits.map(tasks), together: [] };
+}
 
-type ColumnChange = Extract<Edit, { kind: 'changeColumn' }>;
+function placedColumn(source: ColumnSource, unknown: () => string, { quote, literal }: Dialect): NewColumn {
+  const { column, value, from, isRetyped } = source;
+  if (from !== undefined && value === quote(from) && !isRetyped)
+    return { ...source, name: from, isNew: false, isFilled: false };
+  return { ...source, name: unknown(), isNew: true, isFilled: value !== literal(column.default) };
+}
 
-/** `name`: what the column is called at that point. */
-function changed(
-  { column, value, isLimited }: ColumnChange,
-  name: string,
-  table: string,
-  dialect: Dialect,
-): readonly string[] {
-  const { quote, literal } = dialect;
-  const check = checkOf({ ...column, name }, dialect.name, quote);
-  const alter = `alter table ${quote(table)} alter column ${quote(name)}`;
+// Columns that keep their values.
+
+const renamed = (
+  kind: 'moveAway' | 'rename',
+  from: string,
+  to: string,
+  { alteration, dialect, task }: AlterContext,
+): Task => {
+  const { quote } = dialect;
+  return task(kind, `alter table ${quote(alteration.before.table)} rename column ${quote(from)} to ${quote(to)}`);
+};
+
+/** By way of another name where a column that stays, or moves too, has the new one. */
+function renamedColumn(from: string, to: string, context: AlterContext): readonly Task[] {
+  const { alteration, placed, unknown } = context;
+  // A new column comes under its name by itself.
+  if (placed.get(to)?.isNew) return [];
+  if (!alteration.columnsBefore.includes(to)) return [renamed('rename', from, to, context)];
+  const passing = unknown();
+  return [renamed('moveAway', from, passing, context), renamed('rename', passing, to, context)];
+}
+
+function changedColumn(edit: Extract<Edit, { kind: 'changeColumn' }>, context: AlterContext): readonly Task[] {
+  const { column, was } = edit;
+  const one = context.placed.get(column.name);
+  if (!one || one.isNew) return columnTasks(column.name, context);
+  if (context.handled.has(column.name)) return [];
+  context.handled.add(column.name);
+  const { dialect, alteration } = context;
+  const limits = checkOf({ ...column, name: '' }, dialect.name, (name) => name);
+  const isLimited = limits !== (was.limits === undefined ? '' : `check (${was.limits})`);
+  const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
+  const alter = `alter table ${dialect.quote(alteration.table)} alter column ${dialect.quote(column.name)}`;
   return [
-    ...(column.reference ? [unconstrained('f', name, table, dialect)] : []),
-    ...(isLimited ? [unconstrained('c', name, table, dialect)] : []),
-    `${alter} drop default`,
-    `${alter} drop not null`,
-    `${alter} type ${columnSql(column, dialect)} using ${value}`,
-    ...(column.default === null ? [] : [`${alter} set default ${literal(column.default)}`]),
-    ...(check === '' ? [] : [`alter table ${quote(table)} add ${check}`]),
-    ...linked({ ...column, name }, table, dialect),
+    ...(isLimited ? [withoutConstraints('c', one.name, context), ...checkTasks(one, context)] : []),
+    ...(isLinked ? [withoutConstraints('f', one.name, context), ...linkTasks(column, context)] : []),
+    ...(was.nullable && !column.nullable ? requiredTasks(one, context) : []),
+    ...(!was.nullable && column.nullable ? [context.task('settle', `${alter} drop not null`)] : []),
+    ...defaultTasks(column, alter, context),
   ];
 }
 
-/** Foreign keys and checks keep their names when columns and tables get others: those to drop are found by their column. */
-function unconstrained(kind: 'f' | 'c', column: string, table: string, { quote, literal }: Dialect): string {
-  const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
-  return [
-    `do $$ declare rel regclass := ${literal(quote(table))}; link name; begin`,
-    `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}' and conkey = array(${ofColumn})`,
-    `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
-  ].join(' ');
-}
-
-/** A column whose name another one gets: it goes before that. Others go last, because values may be taken from them. */
-const DROP_NAMESAKE = 'dropNamesake';
-
-/** Values use the columns' old names, so they come before renames; new columns come after. */
-const ORDER: readonly (Edit['kind'] | typeof DROP_NAMESAKE)[] = [
-  'renameTable',
-  'renameIdentifier',
-  'dropIndex',
-  'changeColumn',
-  DROP_NAMESAKE,
-  'renameColumn',
-  'addColumn',
-  'setColumn',
-  'dropColumn',
+const defaultTasks = ({ default: value }: Column, alter: string, { task, dialect }: AlterContext): readonly Task[] => [
+  task('settle', `${alter} ${value === null ? 'drop default' : `set default ${dialect.literal(value)}`}`),
 ];
 
-const isRename = (edit: Edit): boolean => edit.kind === 'renameColumn';
-
-/** If no name changes, each edit has its own statements; else all statements, in another order, belong to the last edit. */
-export function alterTable({ table, edits, columnsBefore, indexes }: TableAlteration, dialect: Dialect): Altered {
-  const before = new Set(columnsBefore);
-  const takesName = (edit: Edit): boolean => edit.kind === 'addColumn' && before.has(edit.column.name);
-  const nulls = new Map(edits.map((edit) => [edit, notNull(edit, table, dialect)]));
-  if (edits.length === 1 || !edits.some((edit) => isRename(edit) || takesName(edit))) {
-    // What is required may be filled by edits that come later.
-    const last = [...nulls.values()].flat();
-    const each = edits.map((edit, index) => [
-      ...alterBy(alters, edit, table, dialect),
-      ...(index === edits.length - 1 ? last : []),
-    ]);
-    return { each, together: [] };
-  }
-  const statements = [...inOrder(edits, table, dialect), ...[...nulls.values()].flat()];
-  // Dropping a column drops its indexes, even if a new column has its name.
-  const missing = indexes.map((sql) => sql.replace(/^create (unique )?index /, '$&if not exists '));
-  const each = edits.map((_, index) => (index === edits.length - 1 ? [...statements, ...missing] : []));
-  return { each, together: [] };
+/** Constraints keep their names when columns and tables get others: those to drop are found by their column. */
+function withoutConstraints(kind: 'f' | 'c', column: string, { alteration, dialect, task }: AlterContext): Task {
+  const { literal, quote } = dialect;
+  const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
+  const sql = [
+    `do $$ declare rel regclass := ${literal(quote(alteration.before.table))}; link name; begin`,
+    `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}'`,
+    `and conkey = array(${ofColumn}) and not starts_with(conname, '${ENGINE_PREFIX}')`,
+    `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
+  ].join(' ');
+  return task('define', sql);
 }
 
-function notNull(edit: Edit, table: string, { quote }: Dialect): readonly string[] {
-  if ((edit.kind !== 'addColumn' && edit.kind !== 'changeColumn') || edit.column.nullable) return [];
-  return [`alter table ${quote(table)} alter column ${quote(edit.column.name)} set not null`];
+/** A check that is validated while clients write lets SET NOT NULL, and the new limits, do without reading the rows. */
+function checked(condition: string, { alteration, dialect, task, unknown }: AlterContext) {
+  const name = unknown();
+  const alter = `alter table ${dialect.quote(alteration.before.table)}`;
+  const tasks = [
+    task('check', `${alter} add constraint ${dialect.quote(name)} ${condition} not valid`),
+    task('validate', `${alter} validate constraint ${dialect.quote(name)}`),
+  ];
+  return { name, tasks };
 }
 
-function inOrder(edits: readonly Edit[], table: string, dialect: Dialect): readonly string[] {
-  const former = new Map(
-    edits.flatMap((edit) => (edit.kind === 'renameColumn' ? [[edit.to, edit.from] as const] : [])),
+function requiredTasks({ name, column }: NewColumn, context: AlterContext): readonly Task[] {
+  const { alteration, dialect, task } = context;
+  const check = checked(`check (${dialect.quote(name)} is not null)`, context);
+  const alter = `alter table ${dialect.quote(alteration.table)}`;
+  return [
+    ...check.tasks,
+    task('settle', `${alter} alter column ${dialect.quote(column.name)} set not null`),
+    task('settle', `${alter} drop constraint ${dialect.quote(check.name)}`),
+  ];
+}
+
+function checkTasks({ name, column }: NewColumn, context: AlterContext): readonly Task[] {
+  const { alteration, dialect, task } = context;
+  const limits = checkOf({ ...column, name }, dialect.name, dialect.quote);
+  if (limits === '') return [];
+  const check = checked(limits, context);
+  const wanted = dialect.literal(generatedName(alteration.table, column.name, 'check'));
+  const table = dialect.literal(dialect.quote(alteration.table));
+  // Another column may have left a check of this name behind.
+  const sql = [
+    `do $$ declare wanted text := ${wanted}; begin`,
+    `while exists (select from pg_constraint where conrelid = ${table}::regclass and conname = wanted)`,
+    `loop wanted := wanted || '_'; end loop;`,
+    `execute format('alter table %s rename constraint %I to %I', ${table}, ${dialect.literal(check.name)}, wanted); end $$`,
+  ].join(' ');
+  return [...check.tasks, task('settle', sql)];
+}
+
+/** NOT VALID holds for every write from then on: no row that is there can break it, or the key before held it to the same. */
+function linkTasks({ name, reference }: Column, { alteration, dialect, task }: AlterContext): readonly Task[] {
+  if (!reference) return [];
+  const table = dialect.literal(dialect.quote(alteration.table));
+  const added = addForeignKey(alteration.table, name, reference, dialect).map((sql) =>
+    task('settle', `${sql.replace(/ add constraint "(?:[^"]|"")+" /, ' add ')} not valid`),
   );
-  const make = (edit: Edit): readonly string[] => {
-    if (edit.kind !== 'changeColumn') return alterBy(alters, edit, table, dialect);
-    return changed(edit, former.get(edit.column.name) ?? edit.column.name, table, dialect);
-  };
-  const given = new Set(
-    edits.flatMap((edit) =>
-      edit.kind === 'addColumn' ? edit.column.name : edit.kind === 'renameColumn' ? edit.to : [],
+  const sql = [
+    `do $$ declare link name; begin for link in select conname from pg_constraint`,
+    `where conrelid = ${table}::regclass and contype = 'f' and not convalidated`,
+    `loop execute format('alter table %s validate constraint %I', ${table}, link); end loop; end $$`,
+  ].join(' ');
+  return [...added, task('confirm', sql)];
+}
+
+// Columns with other values.
+
+function columnTasks(name: string, context: AlterContext): readonly Task[] {
+  const { alteration, dialect, task, placed, handled } = context;
+  const one = placed.get(name);
+  if (!one?.isNew || handled.has(name)) return [];
+  handled.add(name);
+  const { column, from } = one;
+  const { quote, literal } = dialect;
+  const [table, alter] = [
+    quote(alteration.before.table),
+    `alter table ${quote(alteration.table)} alter column ${quote(name)}`,
+  ];
+  const words = columnSql(column, dialect);
+  const isConstant = !one.isFilled && column.default !== null;
+  const start = isConstant ? ` default ${literal(column.default)}${column.nullable ? '' : ' not null'}` : '';
+  return [
+    task('column', `alter table ${table} add column ${quote(one.name)} ${words}${start}`),
+    ...(one.isFilled ? fillTasks(context) : []),
+    ...checkTasks(one, context),
+    ...(column.nullable || isConstant ? [] : requiredTasks(one, context)),
+    ...(from === undefined ? [] : [droppedColumn(from, context)]),
+    renamed('rename', one.name, name, context),
+    ...(isConstant ? [] : defaultTasks(column, alter, context)),
+    ...linkTasks(column, context),
+    ...lostIndexes(name, context).flatMap((sql) => indexTasks(sql, context)),
+  ];
+}
+
+/** All columns of a table that are filled have one trigger, and are filled together. */
+function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext): readonly Task[] {
+  if (handled.has(FILLED)) return [];
+  handled.add(FILLED);
+  const { quote } = dialect;
+  const { table, identifier } = alteration.before;
+  const filled = [...placed.values()].filter((one) => one.isFilled);
+  const sources = new Set(filled.map(({ from }) => from).filter((from) => from !== undefined));
+  const watched = alteration.columnsBefore.filter((name) => sources.has(name) || name === OPEN_COLUMN);
+  const name = quote(generatedName(`${ENGINE_PREFIX}fill`, table));
+  const values = filled.map(({ value }) => value).join(', ');
+  const targets = filled.map((one) => `new.${quote(one.name)}`).join(', ');
+  const body = `select ${values} into ${targets} from (select new.*) as row_now; return new;`;
+  const set = filled.map((one) => `${quote(one.name)} = ${one.value}`).join(', ');
+  const events = `insert or update of ${watched.map(quote).join(', ')}`;
+  return [
+    task(
+      'trigger',
+      `create function ${name}() returns trigger language plpgsql as $fill$\n#variable_conflict use_column\nbegin ${body} end $fill$`,
     ),
-  );
-  const phaseOf = (edit: Edit): (typeof ORDER)[number] =>
-    edit.kind === 'dropColumn' && given.has(edit.name) ? DROP_NAMESAKE : edit.kind;
-  return ORDER.flatMap((phase) => {
-    const same = edits.filter((edit) => phaseOf(edit) === phase);
-    return phase === 'renameColumn' ? renamedTogether(former, table, dialect) : same.flatMap(make);
-  });
+    task(
+      'trigger',
+      `create trigger ${name} before ${events} on ${quote(table)} for each row execute function ${name}()`,
+    ),
+    {
+      ...task('fill', `update ${quote(table)} set ${set} where ${quote(identifier)} > ? and ${quote(identifier)} <= ?`),
+      identifier,
+    },
+    task('define', `drop function ${name}() cascade`),
+  ];
 }
 
-/** Two columns may change their names with each other. */
-function renamedTogether(former: ReadonlyMap<string, string>, table: string, dialect: Dialect): readonly string[] {
-  const passing = (index: number): string => `${ENGINE_PREFIX}passing_${index}`;
-  const both = [...former].map(
-    ([to, from], index) =>
-      [
-        { from, to: passing(index) },
-        { from: passing(index), to },
-      ] as const,
-  );
-  return [...both.map(([away]) => away), ...both.map(([, back]) => back)].flatMap((one) =>
-    commonAlters.renameColumn({ kind: 'renameColumn', ...one }, table, dialect),
-  );
+/** Its indexes and constraints go with it. */
+const droppedColumn = (name: string, { alteration, dialect: { quote }, task }: AlterContext): Task =>
+  task('define', `alter table ${quote(alteration.before.table)} drop column ${quote(name)}`);
+
+// Indexes.
+
+/** Other instances write until the switch: what is unique for them stays so until then, and no longer. */
+function droppedIndex(
+  { name, unique }: Extract<Edit, { kind: 'dropIndex' }>,
+  { dialect, task, unknown }: AlterContext,
+): readonly Task[] {
+  const { quote } = dialect;
+  // It may have gone with a column.
+  if (unique) return [task('define', `drop index if exists ${quote(name)}`)];
+  const aside = quote(unknown());
+  return [
+    task('setAside', `alter index if exists ${quote(name)} rename to ${aside}`),
+    task('dropIndex', `drop index concurrently if exists ${aside}`),
+  ];
+}
+
+const QUOTED = '"(?:[^"]|"")+"';
+const INDEX = new RegExp(`^create (unique )?index (${QUOTED}) on (${QUOTED}) (\\(.*\\))$`, 's');
+
+function indexTasks(sql: string, { alteration, dialect, task, placed, unknown }: AlterContext): readonly Task[] {
+  const [, unique = '', name = '', , terms = ''] = INDEX.exec(sql) ?? [];
+  const { quote } = dialect;
+  const current = new Map([...placed].map(([column, one]) => [quote(column), quote(one.name)]));
+  current.set(quote(alteration.identifier), quote(alteration.before.identifier));
+  const over = terms.replace(NAMES, (piece) => current.get(piece) ?? piece);
+  const built = quote(unknown());
+  return [
+    task('index', `create ${unique}index concurrently ${built} on ${quote(alteration.before.table)} ${over}`),
+    task('renameIndex', `alter index ${built} rename to ${name}`),
+  ];
+}
+
+/** Names in SQL, and whatever else has quotes. */
+const NAMES = new RegExp(`'(?:[^']|'')*'|collate ${QUOTED}|${QUOTED}`, 'g');
+
+/** Indexes that go with a column which is replaced, though nothing about them changes; each once. */
+function lostIndexes(
+  name: string,
+  { alteration, dialect: { quote }, placed, handled }: AlterContext,
+): readonly string[] {
+  const made = new Set(alteration.edits.map((edit) => (edit.kind === 'createIndex' ? edit.sql : undefined)));
+  if (placed.get(name)?.from === undefined) return [];
+  return alteration.indexes.filter((sql) => {
+    const [, , , , terms = ''] = INDEX.exec(sql) ?? [];
+    if (made.has(sql) || handled.has(sql) || ![...(terms.match(NAMES) ?? [])].includes(quote(name))) return false;
+    handled.add(sql);
+    return true;
+  });
 }

@@ -14,7 +14,8 @@ import { createShares } from './lanes.ts';
 import { shareReads } from './shared-reads.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
-import { define, expectSmallSets, findDrift, migrate } from './migrate.ts';
+import { findDrift } from './drift.ts';
+import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -113,6 +114,8 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
       : undefined,
     define: (statements) => unlimited(() => define(connections, statements)),
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
+    finishMigration: (watch) => unlimited(() => finishMigration(connections, watch)),
+    abandonMigration: (watch) => unlimited(() => abandonMigration(connections, watch)),
     drift: (tables) => findDrift(connections, tables),
     expectSmallSets: (links) => expectSmallSets(connections, links),
     // Here they are what the administrator of the server has made: nobody brings them along in a file.
@@ -187,7 +190,8 @@ async function locked(connections: Connections): Promise<PostgresConnection> {
 
 async function tryLock(connection: PostgresConnection): Promise<boolean> {
   try {
-    await connection.execute('begin');
+    // A snapshot that is held would keep indexes from being built beside it.
+    await connection.execute('begin isolation level read committed');
     const { rows } = await connection.query(LOCK, [], false);
     const isMine = rows[0]?.[0] === 't';
     if (!isMine) await connection.execute('rollback');

@@ -87,6 +87,13 @@ export const abortedBefore = (): Error =>
 /** The server takes no writes, or took none when the connection was opened. */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
+/** Rows do not fit what was asked of them: a constraint, or a value that cannot be another type. */
+export function isRefusal(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code.startsWith('23') || code.startsWith('22')) return true;
+  return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);
+}
+
 /** Another process changed a table for which this connection has a prepared statement. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';

@@ -1,46 +1,46 @@
-/** Changes of tables in PostgreSQL, all in one transaction; and how tables differ from what they should be. */
-import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type LinkColumn, SEPARATOR } from '../define.ts';
-import type { Writer } from '../driver.ts';
+/**
+ * Changes of tables in PostgreSQL while clients use them. What is done is recorded in the transaction that does it, so
+ * that a migration that was cut off goes on where it was.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Caller, CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
-import type { TableDefinition } from '../migrate/applied.ts';
-import { compareObjects, type Drift, type Migration, type Objects } from '../migrate/driver.ts';
+import { type LinkColumn, SEPARATOR } from '../define.ts';
+import type { Writer } from '../driver.ts';
+import type { Migration, Follower } from '../migrate/driver.ts';
+import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
+import { isRefusal, stateOf, translate } from './errors.ts';
+import { BEGIN, insist, lockAll } from './locking.ts';
 import type { Connections } from './pool.ts';
-import { stateOf } from './errors.ts';
-import { writeIn } from './transaction.ts';
+import { PREPARED, PREPARED_FUNCTIONS, PREPARED_INDEXES, readProgress, record } from './progress.ts';
+import { alone, taken, writeIn } from './transaction.ts';
 
-/** A migration waits this long for a table that others use; those that come after it wait as long. */
-const BEGIN = `begin; set local lock_timeout = '10s'`;
+/** Tables that no request has used yet. */
+const DEFINE = `begin; set local lock_timeout = '10s'`;
 const EXISTS = { sql: 'select to_regclass(?) is not null' };
 
 /** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
-  await changing(connections, async (writer, note) => {
-    for (const table of migration.locked)
-      await writer.run({ sql: `lock table ${quoted(table)} in access exclusive mode` }, []);
-    await migration.before(writer);
-    await runDdl(writer, migration.statements, note);
-    await migration.after(writer);
-  });
+  let current = 'begin';
+  const report: Follower['report'] = (event) => {
+    if (event.kind === 'doing') current = event.task.sql;
+    migration.watch.report(event);
+  };
+  await telling(
+    () => carryOut(connections, { ...migration, watch: { ...migration.watch, report } }),
+    () => current,
+  );
 }
-
-export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
-  await changing(connections, (writer, note) => runDdl(writer, statements, note));
-}
-
-type NoteStatement = (sql: string) => void;
 
 /** Throws a StartError that says which statement failed, and why. */
-async function changing(
-  connections: Connections,
-  work: (writer: Writer, note: NoteStatement) => Promise<void>,
-): Promise<void> {
-  let current = 'begin';
+async function telling(work: () => Promise<void>, current: () => string): Promise<void> {
   try {
-    await writeIn(connections, BEGIN, (writer) => work(writer, (sql) => (current = sql)));
+    await work();
   } catch (error) {
-    throw error instanceof StartError ? error : new StartError(whyNot(error, current), { cause: error });
+    if (error instanceof StartError || error instanceof CallerGone) throw error;
+    throw new StartError(whyNot(error, current()), { cause: error });
   }
 }
 
@@ -50,128 +50,229 @@ function whyNot(error: unknown, sql: string): string {
   return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed`;
 }
 
-/** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
-async function runDdl(writer: Writer, definitions: Iterable<string>, note: NoteStatement): Promise<void> {
-  const run = async (sql: string): Promise<void> => {
-    note(sql);
-    await writer.run({ sql }, []);
+async function carryOut(connections: Connections, migration: Migration): Promise<void> {
+  const tasks = [...migration.tasks];
+  const [prepare, last] = [tasksOf('prepare', tasks), tasksOf('finish', tasks)];
+  const { watch } = migration;
+  const isShort = prepare.length + last.length === 0;
+  const key = createHash('sha256').update(migration.key).digest('hex');
+  const known = await readProgress(alone(connections));
+  const isSame = known?.key === key;
+  if (known && !isSame) await abandonMigration(connections, watch);
+  if (!isShort && !isSame) await writeIn(connections, BEGIN, (writer) => record.begin(writer, key));
+  const { done, position } = known && isSame ? known : { done: 0, position: 0 };
+  try {
+    for (const [index, task] of prepare.entries())
+      if (index >= done) await prepareOne(connections, task, index, index === done ? position : 0, watch);
+  } catch (error) {
+    // A record that came meanwhile stands in the way: nothing is left behind that would refuse others.
+    if (isRefusal(error)) await abandonMigration(connections, watch);
+    throw error;
+  }
+  await change(connections, migration, tasksOf('switch', tasks), async (writer) => {
+    if (last.length > 0) await record.switched(writer, last);
+    else if (!isShort) await record.end(writer);
+  });
+  await finishMigration(connections, watch);
+}
+
+export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
+  let current = 'begin';
+  const noted = function* (): Generator<string> {
+    for (const sql of statements) yield (current = sql);
   };
+  await telling(
+    () => writeIn(connections, DEFINE, (writer) => runDdl(writer, noted())),
+    () => current,
+  );
+}
+
+async function prepareOne(
+  connections: Connections,
+  task: Task,
+  index: number,
+  position: number,
+  watch: Follower,
+): Promise<void> {
+  if (task.kind === 'fill') return fill(connections, task, index, position, watch);
+  watch.report({ kind: 'doing', task, position: 0, last: 0 });
+  const { lock } = taskKinds[task.kind];
+  if (task.kind === 'index') await buildIndex(connections, task, watch);
+  const tables = task.table === undefined ? [] : [task.table];
+  await insist(connections, watch, tables, () =>
+    writeIn(
+      connections,
+      lock === 'none' ? 'begin' : BEGIN,
+      async (writer) => {
+        if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock);
+        if (task.kind !== 'index') await runDdl(writer, [task.sql]);
+        await record.done(writer, index + 1);
+      },
+      watch.caller,
+    ),
+  );
+}
+
+// Batches.
+
+/** Milliseconds that the rows of a batch stay locked, about. */
+const BATCH_TIME = 30;
+const FIRST_ROWS = 500;
+const MOST_ROWS = 10_000;
+
+async function fill(connections: Connections, task: Task, index: number, from: number, watch: Follower): Promise<void> {
+  const [table, identifier] = [quoted(task.table ?? ''), quoted(task.identifier ?? '')];
+  const ends = { sql: `select max(${identifier}) from ${table}` };
+  const batch = {
+    sql: `select max(${identifier}) from (select ${identifier} from ${table} where ${identifier} > ? order by ${identifier} limit ?) as batch`,
+  };
+  const update = { sql: task.sql };
+  const last = Number((await alone(connections).value(ends, [])) ?? 0);
+  let rows = FIRST_ROWS;
+  for (let position = from; ;) {
+    watch.report({ kind: 'doing', task, position, last });
+    const began = performance.now();
+    const next = await insist(
+      connections,
+      watch,
+      [task.table ?? ''],
+      () =>
+        writeIn(
+          connections,
+          BEGIN,
+          async (writer) => {
+            const end = await writer.value(batch, [position, rows]);
+            if (typeof end !== 'number') await record.done(writer, index + 1);
+            else {
+              await writer.run(update, [position, end]);
+              await record.filled(writer, end);
+            }
+            return end;
+          },
+          watch.caller,
+        ),
+      () => (rows = Math.max(1, Math.floor(rows / 2))),
+    );
+    if (typeof next !== 'number') return;
+    position = next;
+    const elapsed = performance.now() - began;
+    rows = Math.ceil(Math.min(2 * rows, MOST_ROWS, (rows * BATCH_TIME) / elapsed));
+    // Requests have the server to themselves for as long again.
+    await delay(elapsed);
+    if (watch.caller.isGone) throw new CallerGone();
+  }
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+// Indexes.
+
+const VALID = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
+
+/** One that was cut off is left behind invalid, and is built again. */
+async function buildIndex(connections: Connections, { sql }: Task, { caller }: Follower): Promise<void> {
+  const [, name = ''] = /^create (?:unique )?index concurrently ("(?:[^"]|"")+")/.exec(sql) ?? [];
+  const valid = await alone(connections).value(VALID, [name]);
+  if (valid === 't') return;
+  if (valid !== undefined) await outside(connections, `drop index concurrently if exists ${name}`, caller);
+  await outside(connections, sql, caller);
+}
+
+/** Runs a statement that PostgreSQL runs in no transaction. */
+async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
+  const connection = await taken(connections, caller);
+  try {
+    await connection.execute(sql);
+  } catch (error) {
+    connection.spoil();
+    throw isRefusal(error) ? error : translate(error);
+  } finally {
+    connection.release();
+  }
+}
+
+// The switch.
+
+async function change(
+  connections: Connections,
+  { before, after, watch, locked }: Migration,
+  tasks: readonly Task[],
+  recorded: (writer: Writer) => Promise<void>,
+): Promise<void> {
+  const strong = tasks.filter(({ kind }) => taskKinds[kind].lock === 'all');
+  const tables = [...new Set([...locked, ...strong.flatMap(({ table }) => table ?? [])])].toSorted();
+  const statements = function* (): Generator<string> {
+    for (const task of tasks) {
+      watch.report({ kind: 'doing', task, position: 0, last: 0 });
+      yield task.sql;
+    }
+  };
+  await insist(connections, watch, tables, () =>
+    writeIn(
+      connections,
+      BEGIN,
+      async (writer) => {
+        await lockAll(writer, tables, 'all');
+        await before(writer);
+        await runDdl(writer, statements());
+        await after(writer);
+        await recorded(writer);
+      },
+      watch.caller,
+    ),
+  );
+}
+
+/** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
+async function runDdl(writer: Writer, definitions: Iterable<string>): Promise<void> {
   const waiting: string[] = [];
   for (const definition of definitions)
     for (const sql of definition.split(SEPARATOR)) {
       const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
       if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
-      else await run(isDrop(sql) ? `${sql} cascade` : withoutName(sql));
+      else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
     }
-  for (const sql of waiting) await run(sql);
+  for (const sql of waiting) await writer.run({ sql }, []);
 }
 
 /** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
-const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
+export const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
 
 /** Foreign keys of other tables that lead to it are dropped too; their columns are steps of their own. */
 const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);
 
-// How tables differ from what PostgreSQL makes of their DDL: under another name, in a transaction that is rolled back. The
-// service may have no right to more than its own schema.
+// Afterwards.
 
-const SCRATCH = `${ENGINE_PREFIX}scratch`;
-const SCHEMA = { sql: 'select current_schema()' };
-const COLUMNS = {
-  sql: `select attname::text, concat_ws(' ', format_type(atttypid, atttypmod), attcollation, attnotnull, attidentity,
-    pg_get_expr(adbin, adrelid))
-    from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
-    where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
-};
-/** Without primary keys: they keep their names when the table is renamed. */
-const INDEXES = {
-  sql: `select relname::text, pg_get_indexdef(indexrelid) from pg_index join pg_class on pg_class.oid = indexrelid
-    where indrelid = to_regclass(?) and not indisprimary`,
-};
-
-const CHECKS = {
-  sql: `select pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and conrelid = to_regclass(?)`,
-};
-
-/** Thrown to roll the transaction back. */
-class Enough extends Error {
-  readonly found: readonly Drift[];
-
-  constructor(found: readonly Drift[]) {
-    super('enough');
-    this.found = found;
+export async function finishMigration(connections: Connections, watch: Follower): Promise<void> {
+  const { rest } = (await readProgress(alone(connections))) ?? {};
+  if (rest === undefined) return;
+  for (const { kind, sql } of rest) {
+    watch.report({ kind: 'doing', task: { kind, sql, table: undefined }, position: 0, last: 0 });
+    if (kind === 'dropIndex') await outside(connections, sql, watch.caller);
+    else await writeIn(connections, 'begin', (writer) => writer.run({ sql }, []), watch.caller);
   }
+  await writeIn(connections, 'begin', (writer) => record.end(writer));
 }
 
-export async function findDrift(
-  connections: Connections,
-  tables: Readonly<Record<string, TableDefinition>>,
-): Promise<readonly Drift[]> {
-  if (Object.keys(tables).length === 0) return [];
-  try {
-    return await writeIn(connections, 'begin', async (writer): Promise<never> => {
-      throw new Enough(await compareAll(writer, tables));
-    });
-  } catch (error) {
-    if (error instanceof Enough) return error.found;
-    throw error;
-  }
+export async function abandonMigration(connections: Connections, watch: Follower): Promise<boolean> {
+  const reader = alone(connections);
+  const known = await readProgress(reader);
+  if (known === undefined) return false;
+  for (const sql of await reader.column(PREPARED_INDEXES, [])) await outside(connections, String(sql), watch.caller);
+  const drops = (await reader.all(PREPARED, [])).map(([table, sql]) => ({ table: String(table), sql: String(sql) }));
+  for (const table of new Set(drops.map((one) => one.table)))
+    await insist(connections, watch, [table], () =>
+      writeIn(connections, BEGIN, async (writer) => {
+        await lockAll(writer, [table], 'all');
+        for (const { sql } of drops.filter((one) => one.table === table)) await writer.run({ sql }, []);
+      }),
+    );
+  await writeIn(connections, 'begin', async (writer) => {
+    for (const sql of await writer.column(PREPARED_FUNCTIONS, [])) await writer.run({ sql: String(sql) }, []);
+    await record.end(writer);
+  });
+  return true;
 }
-
-async function compareAll(
-  writer: Writer,
-  tables: Readonly<Record<string, TableDefinition>>,
-): Promise<readonly Drift[]> {
-  const schema = quoted(String(await writer.value(SCHEMA, [])));
-  const found: Drift[] = [];
-  for (const [table, definition] of Object.entries(tables)) {
-    const names = await createScratch(writer, definition);
-    const expected = await inspect(writer, `${schema}.${quoted(SCRATCH)}`, names);
-    const differences = compareObjects(expected, await inspect(writer, `${schema}.${quoted(table)}`));
-    if (differences.length > 0) found.push({ table, differences });
-    await writer.run({ sql: `drop table ${quoted(SCRATCH)}` }, []);
-  }
-  return found;
-}
-
-/** Without foreign keys. Answers which index has which name in truth. */
-async function createScratch(
-  writer: Writer,
-  { create, indexes }: TableDefinition,
-): Promise<ReadonlyMap<string, string>> {
-  const [table = ''] = create.split(SEPARATOR);
-  await writer.run(
-    { sql: withoutName(table.replace(/^create table "(?:[^"]|"")+"/, `create table "${SCRATCH}"`)) },
-    [],
-  );
-  const names = Object.keys(indexes).map((name, position) => [`${SCRATCH}_${position}`, name] as const);
-  for (const [scratch, name] of names) {
-    const sql = indexes[name]?.replace(/ "(?:[^"]|"")+" on "(?:[^"]|"")+"/, ` "${scratch}" on "${SCRATCH}"`) ?? '';
-    await writer.run({ sql }, []);
-  }
-  return new Map(names);
-}
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-/** `names`: of indexes that have other names in truth. */
-async function inspect(
-  writer: Writer,
-  table: string,
-  names: ReadonlyMap<string, string> = new Map(),
-): Promise<Objects> {
-  const columns = await writer.all(COLUMNS, [table]);
-  const indexes = await writer.all(INDEXES, [table]);
-  const checks = await writer.column(CHECKS, [table]);
-  return new Map([
-    ...columns.map(([name, text]) => [`column ${name}`, String(text)] as const),
-    ...checks.map((check) => [String(check), ''] as const),
-    ...indexes.map(([name, sql]) => [`index ${names.get(String(name)) ?? name}`, withoutNames(String(sql))] as const),
-  ]);
-}
-
-/** Of an index: whether it is unique, and what it is over. */
-const withoutNames = (sql: string): string => sql.replace(/ INDEX .+? USING /, ' ');
 
 // What PostgreSQL assumes of foreign keys: that each record is referred to by about ten rows, unless it knows of more. By
 // default it assumes as many for each as there are on average. Where nearly all rows of a table belong to one record, it

@@ -3,11 +3,25 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { columnWords, ON_DELETE } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import { alterBy, type Altered, type Alters, commonAlters, type Edit, type TableAlteration } from '../migrate/alter.ts';
+import type { Altered, Edit, TableAlteration } from '../migrate/alter.ts';
+import { plainTasks } from '../migrate/tasks.ts';
 
-/** undefined where ALTER TABLE cannot do it. */
-const alters: Alters<readonly string[] | undefined> = {
-  ...commonAlters,
+/** `table`: its name afterwards. undefined where ALTER TABLE cannot do it. */
+type Alter<K extends Edit['kind']> = (
+  edit: Extract<Edit, { kind: K }>,
+  table: string,
+  dialect: Dialect,
+) => readonly string[] | undefined;
+
+const renamed = ({ from, to }: { from: string; to: string }, table: string, { quote }: Dialect): readonly string[] => [
+  `alter table ${quote(table)} rename column ${quote(from)} to ${quote(to)}`,
+];
+
+/** One entry for each kind of edit. */
+const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
+  renameTable: ({ from }, table, { quote }) => [`alter table ${quote(from)} rename to ${quote(table)}`],
+  renameIdentifier: renamed,
+  renameColumn: renamed,
   addColumn: ({ column }, table, dialect) => {
     const { quote } = dialect;
     if (!column.nullable && column.default === null) return undefined;
@@ -16,8 +30,22 @@ const alters: Alters<readonly string[] | undefined> = {
   },
   changeColumn: () => undefined,
   // A column that is part of a FOREIGN KEY clause cannot be dropped.
-  dropColumn: (edit, table, dialect) => (edit.isReference ? undefined : commonAlters.dropColumn(edit, table, dialect)),
+  dropColumn: ({ name, isReference }, table, { quote }) =>
+    isReference ? undefined : [`alter table ${quote(table)} drop column ${quote(name)}`],
+  setColumn: ({ name, value, where }, table, { quote }) => [
+    `update ${quote(table)} set ${quote(name)} = ${value} where ${where}`,
+  ],
+  dropIndex: ({ name }, _table, { quote }) => [`drop index ${quote(name)}`],
+  createIndex: ({ sql }) => [sql],
 };
+
+/** The entry of a kind takes the edits of that kind. */
+const alterBy = (edit: Edit, table: string, dialect: Dialect): readonly string[] | undefined =>
+  (alters[edit.kind] as (edit: Edit, table: string, dialect: Dialect) => readonly string[] | undefined)(
+    edit,
+    table,
+    dialect,
+  );
 
 /** ALTER TABLE adds a foreign key only together with its column. */
 function references({ reference }: Column, { quote }: Dialect): string {
@@ -42,12 +70,12 @@ function namesCollide({ edits, columnsBefore }: TableAlteration): boolean {
 
 /** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never reused: the sequence continues. */
 function rebuild(
-  { table, identifier, values, create, indexes }: TableAlteration,
+  { table, identifier, columns: sources, create, indexes }: TableAlteration,
   { quote, literal }: Dialect,
 ): string[] {
   const fresh = `${ENGINE_PREFIX}new_${table}`;
-  const columns = [identifier, ...values.map(({ column }) => column)].map(quote).join(', ');
-  const selected = [quote(identifier), ...values.map(({ value }) => value)].join(', ');
+  const columns = [identifier, ...sources.map(({ column }) => column.name)].map(quote).join(', ');
+  const selected = [quote(identifier), ...sources.map(({ value }) => value)].join(', ');
   return [
     create(fresh),
     `insert into ${quote(fresh)} (${columns}) select ${selected} from ${quote(table)}`,
@@ -61,11 +89,10 @@ function rebuild(
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
-  const each = edits.map((edit) => alterBy(alters, edit, table, dialect));
-  const able = each.every((statements) => statements !== undefined);
-  if (able && !namesCollide(alteration)) return { each, together: [] };
-  return {
-    each: edits.map((edit, index) => (ALWAYS.has(edit.kind) ? (each[index] ?? []) : [])),
-    together: rebuild(alteration, dialect),
-  };
+  const statements = edits.map((edit) => alterBy(edit, table, dialect));
+  const able = statements.every((one) => one !== undefined) && !namesCollide(alteration);
+  const each = edits.map((edit, index) =>
+    plainTasks('define', able || ALWAYS.has(edit.kind) ? (statements[index] ?? []) : []),
+  );
+  return { each, together: able ? [] : plainTasks('define', rebuild(alteration, dialect)) };
 }

@@ -77,6 +77,8 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     },
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
+    finishMigration: async () => undefined,
+    abandonMigration: async () => false,
     drift: (tables) => findDrift(readings.database, tables),
     scan: (work, caller) => {
       const adopt = reader.watch();

@@ -3,6 +3,7 @@
  * and checked in it.
  */
 import Database from 'better-sqlite3';
+import { CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
 import type { TableDefinition } from '../migrate/applied.ts';
@@ -50,7 +51,12 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   // While this connection holds the write lock, another one reads the state that it found.
   const copy = migration.backup ? timestamped(file, 'backup') : undefined;
   if (copy !== undefined) await backUp(file, copy);
-  for (const sql of migration.statements) run(connection, sql);
+  const { caller, report } = migration.watch;
+  for (const task of migration.tasks) {
+    if (caller.isGone) throw new CallerGone();
+    report({ kind: 'doing', task, position: 0, last: 0 });
+    run(connection, task.sql);
+  }
   await migration.after(connection);
   refuseBroken(connection);
   return copy;

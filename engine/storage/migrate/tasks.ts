@@ -1,0 +1,68 @@
+/**
+ * The statements of a migration as data: when each of them runs, and what it locks. A database that changes its tables
+ * in one transaction runs them in the order of the plan. The others run them in three stages, so that clients never wait
+ * long: `prepare` builds what is new beside what is there, under names that no client knows; `switch` is one short
+ * transaction that gives it the names that the model wants, and remembers the model; `finish` checks and clears up.
+ */
+
+type Stage = 'prepare' | 'switch' | 'finish';
+
+/**
+ * What clients may wait for. none: nothing. rows: the rows of one batch, if they write them. writes: writes to the table
+ * wait for a moment. all: reads and writes wait for a moment.
+ */
+export type Lock = 'none' | 'rows' | 'writes' | 'all';
+
+interface TaskOrder {
+  readonly stage: Stage;
+  /** Microseconds that it takes for each row of the table. */
+  readonly perRow: number;
+  readonly lock: Lock;
+}
+
+/** In the order in which they run. */
+export const taskKinds = {
+  column: { stage: 'prepare', perRow: 0, lock: 'all' },
+  trigger: { stage: 'prepare', perRow: 0, lock: 'writes' },
+  fill: { stage: 'prepare', perRow: 40, lock: 'rows' },
+  check: { stage: 'prepare', perRow: 0, lock: 'all' },
+  validate: { stage: 'prepare', perRow: 0.3, lock: 'none' },
+  index: { stage: 'prepare', perRow: 3, lock: 'none' },
+  /** Takes what is no longer wanted out of the way. */
+  define: { stage: 'switch', perRow: 0, lock: 'all' },
+  setAside: { stage: 'switch', perRow: 0, lock: 'none' },
+  /** To a name that nothing else has. */
+  moveAway: { stage: 'switch', perRow: 0, lock: 'all' },
+  rename: { stage: 'switch', perRow: 0, lock: 'all' },
+  renameTable: { stage: 'switch', perRow: 0, lock: 'all' },
+  settle: { stage: 'switch', perRow: 0, lock: 'all' },
+  renameIndex: { stage: 'switch', perRow: 0, lock: 'none' },
+  create: { stage: 'switch', perRow: 0, lock: 'none' },
+  confirm: { stage: 'finish', perRow: 0.5, lock: 'none' },
+  dropIndex: { stage: 'finish', perRow: 0, lock: 'none' },
+} as const satisfies Record<string, TaskOrder>;
+
+type TaskKind = keyof typeof taskKinds;
+
+export interface Task {
+  readonly kind: TaskKind;
+  /** The table that it locks or reads, by its name before the migration. */
+  readonly table: string | undefined;
+  /** A fill binds the identifiers before the first row and of the last row of a batch. */
+  readonly sql: string;
+  /** Of a fill: the column of the identifier. */
+  readonly identifier?: string;
+}
+
+const RANKS: ReadonlyMap<string, number> = new Map(Object.keys(taskKinds).map((kind, rank) => [kind, rank]));
+const rankOf = ({ kind }: Task): number => RANKS.get(kind) ?? 0;
+
+/** The tasks of one stage, in the order in which they run. */
+export const tasksOf = (stage: Stage, tasks: Iterable<Task>): readonly Task[] =>
+  [...tasks]
+    .filter(({ kind }) => taskKinds[kind].stage === stage)
+    .toSorted((one, other) => rankOf(one) - rankOf(other));
+
+/** Statements that belong to no table that clients use. */
+export const plainTasks = (kind: TaskKind, statements: readonly string[], table?: string): readonly Task[] =>
+  statements.map((sql) => ({ kind, table, sql }));
