@@ -29,7 +29,7 @@ const LOCK_PAUSE = 50;
 /** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
 const MAX_IDLE = 10_000;
 const MAX_SLOW = 3_600_000;
-/** Milliseconds that a search may wait for its turn. */
+/** Milliseconds that a search may wait for its turn, and a write at least. */
 const MAX_WAIT = 5000;
 /** Bytes of a page that the server puts together in a few milliseconds. */
 const PAGE_AT_ONCE = 1024 * 1024;
@@ -76,7 +76,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
   const shares = createShares({
     requests: connections,
     streams,
-    patience: { scan: MAX_WAIT, write: place.lockTimeout },
+    patience: { scan: MAX_WAIT, write: Math.max(MAX_WAIT, place.lockTimeout) },
     onWait: options.onWait,
   });
   const searches = createPlaces({ places: Math.max(1, Math.floor(place.pool / 2)), patience: MAX_WAIT });
