@@ -29,7 +29,7 @@ export const apply: Command = {
         const allowed = new Set(allow);
         const plan = await planFor(model, driver, allowed);
         if (!back) refuseBehind(plan.standing);
-        refuseUnknown(allow, plan);
+        refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
         return applyPlan(plan, driver, allowed);
       });
@@ -49,8 +49,9 @@ function refuseBehind({ state, last, own }: Standing): void {
   );
 }
 
-function refuseUnknown(allow: readonly string[], plan: Plan): void {
-  const pending = [...plan.steps, ...plan.kept].map(stepId);
+/** What is allowed may make other steps needless. */
+function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
+  const pending = [...new Set(plans.flatMap(({ steps, kept }) => [...steps, ...kept].map(stepId)))];
   const unknown = allow.find((id) => !pending.includes(id));
   if (unknown === undefined) return;
   const steps = pending.length === 0 ? 'there is nothing to do' : `the steps are ${pending.join(', ')}`;

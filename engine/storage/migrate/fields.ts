@@ -160,7 +160,7 @@ export function claimSteps(
     ...fields
       .filter(({ field, former }) => former !== undefined && field.name !== former)
       .map(({ field }) => field.name),
-    ...[...type.relations.keys()].filter((name) => !knownRelations.has(name)),
+    ...[...type.relations.values()].map(({ name }) => name).filter((name) => !knownRelations.has(name)),
   ];
   return names.map((name) => {
     const rows = rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name));

@@ -133,22 +133,14 @@ function keepColumns(keeping: Keeping, change: KeptChange): void {
   for (const reference of references) keepReference(keeping, change, reference);
 }
 
-/** Whether no field, relation or column of the type has these names. */
-function isFree({ identifier, fields, relations, references }: RecordType, names: readonly (string | null)[]): boolean {
-  const columns = [...fields.values(), ...references].map(({ column }) => column);
-  const taken = folded([
-    identifier.name,
-    identifier.column,
-    OPEN_COLUMN,
-    ...fields.keys(),
-    ...relations.keys(),
-    ...columns,
-  ]);
-  return names.every((name) => name === null || !taken.has(name.toLowerCase()));
+/** Names may be those of something new: only columns must differ. */
+function isColumnFree({ identifier, fields, references }: RecordType, column: string): boolean {
+  const columns = [...fields.values(), ...references].map((one) => one.column);
+  return !folded([identifier.column, OPEN_COLUMN, ...columns]).has(column.toLowerCase());
 }
 
 function keepField(keeping: Keeping, type: Draft<RecordType>, name: string, before: AppliedField | undefined): void {
-  if (!before || (isNamed(keeping, type) && isNeeded(before)) || !isFree(type, [name, before.column])) return;
+  if (!before || (isNamed(keeping, type) && isNeeded(before)) || !isColumnFree(type, before.column)) return;
   if (keeping.stays({ code: 'drop-field', type: type.name, name })) type.fields.set(name, unnamedField(name, before));
 }
 
@@ -185,11 +177,9 @@ export function unnamedField(name: string, { type, constraints, column, nullable
 }
 
 function keepReference(keeping: Keeping, { type, former }: KeptChange, before: AppliedReference): void {
-  const { column, onDelete, required, unique, belongsTo } = before;
+  const { column, onDelete, required, unique, belongsTo, has } = before;
   const target = keeping.types.get(keeping.currents.get(before.target) ?? '');
-  if (!target || (isNamed(keeping, type) && required) || !isFree(type, [belongsTo, column])) return;
-  const has = before.has !== null && isFree(target, [before.has]) ? before.has : null;
-  if ((belongsTo ?? has) === null) return;
+  if (!target || (isNamed(keeping, type) && required) || !isColumnFree(type, column)) return;
   if (!keeping.stays({ code: 'drop-relation', ...referenceOwner(former, before) })) return;
   const reference: Draft<RecordType['references'][number]> = {
     column,
@@ -202,11 +192,16 @@ function keepReference(keeping: Keeping, { type, former }: KeptChange, before: A
   type.references.push(reference);
   if (belongsTo !== null) {
     const relation = unnamedRelation(belongsTo, type, target, { at: 'source', reference });
-    type.relations.set(belongsTo, relation as Draft<Relation>);
+    addRelation(type, relation);
     reference.relation = relation as Draft<Relation>;
   }
-  if (has !== null)
-    target.relations.set(has, unnamedRelation(has, target, type, { at: 'target', reference }) as Draft<Relation>);
+  if (has !== null) addRelation(target, unnamedRelation(has, target, type, { at: 'target', reference }));
+}
+
+/** Under its name, unless something new has that. */
+function addRelation({ relations }: Draft<RecordType>, relation: Relation): void {
+  const { name } = relation;
+  relations.set(relations.has(name) ? `${name} ${relations.size}` : name, relation as Draft<Relation>);
 }
 
 const KINDS = { source: 'belongsTo', target: 'hasMany', join: 'manyToMany' } as const;
@@ -234,7 +229,6 @@ function keepJoin(keeping: Keeping, before: AppliedJoin): void {
     keeping.types.get(keeping.currents.get(type) ?? '');
   const [left, right] = [typeOf(before.left), typeOf(before.right)];
   if (!left || !right || !isTableFree(keeping, before.table)) return;
-  if (!isFree(left, [before.left.relation]) || !isFree(right, [before.right.relation])) return;
   if (!keeping.stays({ code: 'drop-relation', ...joinOwnerBefore(before) })) return;
   const sides = {
     left: { column: before.left.column, type: left },
@@ -247,9 +241,13 @@ function keepJoin(keeping: Keeping, before: AppliedJoin): void {
     if (relation === null) continue;
     const link = { at: 'join', table, sourceColumn: column, targetColumn: before[other].column } as const;
     const { type } = sides[own];
-    type.relations.set(relation, unnamedRelation(relation, type, sides[other].type, link) as Draft<Relation>);
+    addRelation(type, unnamedRelation(relation, type, sides[other].type, link));
   }
 }
+
+/** Something new may have the name of a link that is kept: those that are kept come last. */
+const linkNamed = ({ references }: RecordType, name: string): Relation | undefined =>
+  references.findLast(({ relation }) => relation?.name === name)?.relation;
 
 function keepIndexes(keeping: Keeping, change: KeptChange): void {
   const { type } = change;
@@ -258,7 +256,7 @@ function keepIndexes(keeping: Keeping, change: KeptChange): void {
     type.indexes.push({
       name: generatedName(type.table, ...members, unique ? 'unique' : 'index'),
       unique,
-      members: members.flatMap((name) => type.fields.get(name) ?? type.relations.get(name) ?? []),
+      members: members.flatMap((name) => type.fields.get(name) ?? linkNamed(type, name) ?? []),
     } as Draft<RecordType>['indexes'][number]);
   }
 }

@@ -68,8 +68,13 @@ function serveFields(comparison: Comparison, type: RecordType, now: AppliedType)
     else if (found.type !== field.type.name) misfit(comparison, table, `"${field.name}" is of type ${found.type} now`);
     else revise(comparison, field, fieldRevision(field, found));
   }
-  const added = [...left.values()].filter(({ name }) => !type.fields.has(name) && !type.relations.has(name));
-  if (type.open) adopt(comparison, type, added);
+  const added = [...left.values()];
+  if (type.open)
+    adopt(
+      comparison,
+      type,
+      added.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)),
+    );
   else for (const { name, field } of added) if (isNeeded(field)) incomplete(comparison, type, name);
 }
 
@@ -172,11 +177,19 @@ function serveReference(
   return revise(comparison, reference, { required, unique, onDelete });
 }
 
+/** By its column: names may have another meaning now. */
+function memberNamed(name: string, type: RecordType, now: AppliedType): Field | Relation | undefined {
+  const field = now.fields[name];
+  if (field) return [...type.fields.values()].find(({ column }) => column === field.column);
+  const link = now.references.find(({ belongsTo }) => belongsTo === name);
+  return type.references.find(({ column }) => column === link?.column)?.relation;
+}
+
 /** A unique index that these descriptors do not name is reported like one that they do. */
 function serveIndexes(comparison: Comparison, type: RecordType, now: AppliedType): void {
   const membersOf = ({ members }: Pick<Index, 'members'>): readonly string[] => members.map(({ name }) => name);
   const found = Object.entries(now.indexes).flatMap(([name, { unique, members }]): Index[] => {
-    const known = members.flatMap((member) => type.fields.get(member) ?? type.relations.get(member) ?? []);
+    const known = members.flatMap((member) => memberNamed(member, type, now) ?? []);
     return known.length === members.length ? [{ name, unique, members: known }] : [];
   });
   const keysOf = (indexes: readonly Index[]): readonly string[] =>
