@@ -6,7 +6,7 @@ import { createHosts } from '../../engine/storage/postgres/hosts.ts';
 import { parsePlace } from '../../engine/storage/postgres/place.ts';
 import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
 import { shareReads } from '../../engine/storage/postgres/shared-reads.ts';
-import { alone } from '../../engine/storage/postgres/transaction.ts';
+import { shared } from '../../engine/storage/postgres/transaction.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 
 let database: TestDatabase;
@@ -21,7 +21,8 @@ beforeAll(async () => {
   const place = parsePlace(database.url);
   connections = createConnections(place, { statement: 2000, idle: 2000, lock: 0 }, createHosts(place));
   let time = 0;
-  read = shareReads(connections, alone(connections).value, () => (time += tick));
+  const share = shareReads(connections, () => (time += tick));
+  read = shared(connections, share).value;
   client = await connectTo(database.url);
 });
 afterAll(async () => {

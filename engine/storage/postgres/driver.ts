@@ -13,7 +13,7 @@ import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { shareReads } from './shared-reads.ts';
 import { openSnapshot } from './snapshot.ts';
-import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
+import { alone, readIn, shared, writeAlone, writeIn } from './transaction.ts';
 import { findDrift } from './drift.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 
@@ -88,17 +88,19 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     hosts.close();
     await Promise.all([connections.close(), streams.close()]);
   };
-  const reader = alone(shares.read);
+  // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
+  const { prepared } = place;
+  const share = shareReads(shares.read);
   const driver: Driver = {
     dialect: postgresDialect,
-    ...reader,
-    // Behind a pooler, each statement may get another connection anyway.
-    value: place.prepared ? shareReads(shares.read, reader.value) : reader.value,
-    read: (work, caller, single) => readIn(shares.read, work, caller, single && place.prepared),
+    ...(prepared ? shared(shares.read, share) : alone(shares.read)),
+    read: async (work, caller, single) =>
+      single && prepared ? work(shared(shares.read, share, caller)) : readIn(shares.read, work, caller),
     scan: async (work, caller, single) => {
       const leave = await searches.take(caller);
       try {
-        return await readIn(shares.scan, work, caller, single && place.prepared);
+        if (single && prepared) return await work(alone(shares.scan, caller));
+        return await readIn(shares.scan, work, caller);
       } finally {
         leave();
       }

@@ -1,12 +1,12 @@
 /**
- * Reads of single records. Those that one turn of the event loop asks by the same statement share a connection, and with
- * it one write to its socket and about one read: the two are most of what such a read costs. Only the same statement is
- * shared, so that a table that is locked holds up nobody but those who read it.
+ * Reads of one statement. Those that one turn of the event loop asks by the same statement share a connection, and with it
+ * one write to its socket and about one read: the two are most of what such a read costs. Only the same statement is
+ * shared, so that a table that is locked holds up nobody but those who read it; and only one that was fast the last time,
+ * since nothing that is shared is cancelled when its caller leaves.
  */
 import { PATIENT } from '../../caller.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Awaitable, Reader, Statement, Values } from '../driver.ts';
-import type { PostgresConnection } from './connection.ts';
+import type { Statement, Values } from '../driver.ts';
+import type { Answered, PostgresConnection } from './connection.ts';
 import { isConnectionLost, isRepeatable, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { taken } from './transaction.ts';
@@ -18,25 +18,37 @@ const TOGETHER = 4;
 
 interface SharedRead {
   readonly values: Values;
-  readonly resolve: (value: Awaitable<SqlValue | undefined>) => void;
+  readonly alone: () => Promise<Answered>;
+  readonly resolve: (answered: Answered | Promise<Answered>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** `alone` reads again what a connection lost. `now` tells the time in milliseconds. */
-export function shareReads(
-  connections: Connections,
-  alone: Reader['value'],
-  now = (): number => performance.now(),
-): Reader['value'] {
+/** `alone` asks on a connection of its own: what is not known to be fast, and again what a shared connection lost. */
+export type ShareRead = (statement: Statement, values: Values, alone: () => Promise<Answered>) => Promise<Answered>;
+
+/** `now` tells the time in milliseconds. */
+export function shareReads(connections: Connections, now = (): number => performance.now()): ShareRead {
   let gathered = new Map<Statement, SharedRead[]>();
   /** Milliseconds that each took, the last time. */
   const paces = new WeakMap<Statement, number>();
+
+  const sizeOf = (statement: Statement): number =>
+    Math.max(1, Math.min(MOST, Math.floor(TOGETHER / (paces.get(statement) ?? TOGETHER))));
+
+  async function measured<T>(statement: Statement, count: number, work: () => Promise<T>): Promise<T> {
+    const began = now();
+    try {
+      return await work();
+    } finally {
+      paces.set(statement, (now() - began) / count);
+    }
+  }
 
   function send(): void {
     const all = gathered;
     gathered = new Map();
     for (const [statement, asked] of all) {
-      const size = Math.max(1, Math.min(MOST, Math.floor(TOGETHER / (paces.get(statement) ?? TOGETHER))));
+      const size = sizeOf(statement);
       for (let at = 0; at < asked.length; at += size) void sendSome(statement, asked.slice(at, at + size));
     }
   }
@@ -44,10 +56,9 @@ export function shareReads(
   async function sendSome(statement: Statement, asked: readonly SharedRead[]): Promise<void> {
     try {
       const connection = await taken(connections, PATIENT);
-      const began = now();
-      const answered = connection.atOnce(() => asked.map((one) => ask(connection, statement, one)));
-      await Promise.all(answered);
-      paces.set(statement, (now() - began) / asked.length);
+      await measured(statement, asked.length, () =>
+        Promise.all(connection.atOnce(() => asked.map((one) => ask(connection, statement, one)))),
+      );
       connection.release();
     } catch (error) {
       for (const { reject } of asked) reject(error);
@@ -55,23 +66,28 @@ export function shareReads(
   }
 
   /** Each statement is a transaction of its own: that one fails means nothing to the others. */
-  async function ask(connection: PostgresConnection, statement: Statement, asked: SharedRead): Promise<void> {
+  async function ask(
+    connection: PostgresConnection,
+    statement: Statement,
+    { values, alone, resolve, reject }: SharedRead,
+  ): Promise<void> {
     try {
-      const { rows } = await connection.query(statement, asked.values);
-      asked.resolve(rows[0]?.[0]);
+      resolve(await connection.query(statement, values));
     } catch (error) {
       const isAgain = isConnectionLost(error) || isRepeatable(error);
       if (isAgain) connection.spoil();
-      if (isAgain) asked.resolve(alone(statement, asked.values));
-      else asked.reject(translate(error));
+      if (isAgain) resolve(alone());
+      else reject(translate(error));
     }
   }
 
-  return (statement, values) =>
-    new Promise((resolve, reject) => {
+  return (statement, values, alone) => {
+    if (sizeOf(statement) === 1) return measured(statement, 1, alone);
+    return new Promise((resolve, reject) => {
       if (gathered.size === 0) queueMicrotask(send);
       const others = gathered.get(statement);
-      if (others) others.push({ values, resolve, reject });
-      else gathered.set(statement, [{ values, resolve, reject }]);
+      if (others) others.push({ values, alone, resolve, reject });
+      else gathered.set(statement, [{ values, alone, resolve, reject }]);
     });
+  };
 }

@@ -11,7 +11,7 @@ import {
   type Values,
   type Writer,
 } from '../driver.ts';
-import type { PostgresConnection } from './connection.ts';
+import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isAborted,
   isConnectionLost,
@@ -25,6 +25,7 @@ import {
 import { outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import { readerOf, type RunQuery } from './reader.ts';
+import type { ShareRead } from './shared-reads.ts';
 import { lateStatement } from '../ending-writer.ts';
 
 /** Each conflict means that another transaction succeeded: many may have to wait for one row. */
@@ -92,14 +93,12 @@ function fail(error: unknown): never {
   throw new DatabaseError(error);
 }
 
-/** Runs the work on one snapshot, or each statement on one of its own. It only reads, so it can be repeated. */
+/** Runs the work on one snapshot. It only reads, so it can be repeated. */
 export function readIn<T>(
   connections: Connections,
   work: (reader: Reader) => Awaitable<T>,
   caller: Caller,
-  single = false,
 ): Promise<T> {
-  if (single) return repeating((connection) => statementByStatement(connection, work), connections, caller);
   const begin = connections.opening(READ_ONLY);
   return repeating(
     (connection) => inTransaction(connection, begin, (leased) => readerOf(leased.query), work, endRead),
@@ -133,24 +132,19 @@ export async function writeIn<T>(
   }
 }
 
-/** One statement, on its own. */
-export function alone(connections: Connections): Reader {
-  return readerOf((statement, values) =>
-    repeating((connection) => connection.query(statement, values).catch(fail), connections, PATIENT),
-  );
-}
+/** Each statement on its own. */
+export const alone = (connections: Connections, caller = PATIENT): Reader =>
+  readerOf((statement, values) => askAlone(connections, caller, statement, values), true);
 
-async function statementByStatement<T>(
-  connection: PostgresConnection,
-  work: (reader: Reader) => Awaitable<T>,
-): Promise<T> {
-  const leased = lease(connection);
-  try {
-    return await work(readerOf(leased.connection.query, true));
-  } finally {
-    await leased.end().catch(() => undefined);
-  }
-}
+/** The same; those that come together share a connection, as far as that is faster. */
+export const shared = (connections: Connections, share: ShareRead, caller = PATIENT): Reader =>
+  readerOf(
+    (statement, values) => share(statement, values, () => askAlone(connections, caller, statement, values)),
+    true,
+  );
+
+const askAlone = (connections: Connections, caller: Caller, statement: Statement, values: Values): Promise<Answered> =>
+  repeating((connection) => connection.query(statement, values).catch(fail), connections, caller);
 
 /** The same for a statement that writes. If it gets no answer, it is not repeated: the server may have done it. */
 export function writeAlone(
