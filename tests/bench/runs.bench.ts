@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Waited } from '../../bench/latency/waits.ts';
 import type { Axis } from '../../bench/scale/growth.ts';
 import { rowsWork } from '../../bench/scale/rows-work.ts';
+import type { Measured } from '../../bench/measure.ts';
+import { shippedWork } from '../../bench/shipped/work.ts';
 import { typesWork } from '../../bench/scale/types-work.ts';
 import { type Bench, compileBench } from '../support/bench.ts';
 
@@ -12,6 +14,14 @@ describe('a small run', () => {
   let bench: Bench;
   beforeAll(async () => void (bench = await compileBench()), 120_000);
   afterAll(() => bench.remove());
+
+  it('of the shipped types measures all of their work, by both servers', async () => {
+    const size = ['--rows', '200', '--rounds', '1', '--seconds', '0.05', '--connections', '4'];
+    const { results } = JSON.parse(await bench.run(['shipped', ...size, '--json'])) as { results: readonly Measured[] };
+    expect(results.map(({ work, contender }) => `${work}, ${contender}`)).toEqual(
+      shippedWork.flatMap(({ name }) => [`${name}, engine`, `${name}, fastify`]),
+    );
+  }, 240_000);
 
   it('of scale measures everything at every size', async () => {
     const chart = join(bench.directory, 'scale.svg');
