@@ -125,16 +125,7 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
 }
 
 export type DeedName = keyof typeof deeds | keyof typeof postgresDeeds;
-/** What a run does unless it is told otherwise: all but `roll` and `apply`, which take tables away from newer descriptors. */
-export const DEEDS: readonly DeedName[] = [
-  'kill',
-  'freeze',
-  'restart',
-  'terminate',
-  'freezeBackends',
-  'locks',
-  'restartServer',
-];
+export const DEEDS: readonly DeedName[] = [...Object.keys(deeds), ...Object.keys(postgresDeeds)] as DeedName[];
 
 /** Deeds one after the other, and now and then two at a time, until the time is over; then everything runs again. */
 export async function wreak(run: Run, names: readonly DeedName[], isOver: () => boolean): Promise<void> {
