@@ -35,7 +35,11 @@ export function exchange(
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
     });
     sent.on('error', reject);
-    if (patience !== undefined) sent.setTimeout(patience, () => sent.destroy(new Error('no answer in time')));
+    // Not the timeout of the request, which begins with its connection.
+    if (patience !== undefined) {
+      const timer = setTimeout(() => sent.destroy(new Error('no answer in time')), patience);
+      sent.on('close', () => clearTimeout(timer));
+    }
     sent.end(body);
   });
 }

@@ -1,0 +1,163 @@
+/** A PostgreSQL cluster of three members that elect their leader, and a proxy that follows it, as HAProxy would. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../chaos/instances.ts';
+import { exchange } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
+
+export const isInstalled = ['patroni', 'etcd'].every((name) => spawnSync('which', [name]).status === 0);
+
+const SIZE = 3;
+const POLL_MS = 200;
+
+interface Member {
+  readonly number: number;
+  readonly rest: number;
+  readonly sql: number;
+  process: ChildProcess;
+}
+
+export class PatroniCluster {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'patroni-'));
+  readonly #members: Member[] = [];
+  readonly #sockets = new Set<Socket>();
+  #etcd: ChildProcess | undefined;
+  #etcdPort = 0;
+  #proxy: Server | undefined;
+  #leader: Member | undefined;
+  #isOver = false;
+  #following: Promise<void> = Promise.resolve();
+  /** Through the proxy. */
+  url = '';
+  /** When a leader was found, in milliseconds of performance.now(). */
+  readonly elected: { readonly at: number; readonly member: number }[] = [];
+
+  async start(): Promise<void> {
+    chmodSync(this.#directory, 0o755);
+    const [etcd = 0, peer = 0, port = 0, ...ports] = await Promise.all(Array.from({ length: 3 + 2 * SIZE }, freePort));
+    this.#etcdPort = etcd;
+    this.#etcd = spawn('.ci/patroni', ['etcd', this.#directory, String(etcd), String(peer)], { stdio: 'ignore' });
+    await until(() => answers(etcd, '/health'));
+    for (let number = 1; number <= SIZE; number += 1) {
+      const [rest = 0, sql = 0] = ports.slice(2 * (number - 1));
+      this.#members.push({ number, rest, sql, process: this.#run(number, rest, sql) });
+    }
+    this.#proxy = createServer((socket) => this.#forward(socket)).listen(port, '127.0.0.1');
+    this.url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    this.#following = this.#follow();
+    await this.untilWhole();
+  }
+
+  #run(number: number, rest: number, sql: number): ChildProcess {
+    const ports = [this.#etcdPort, rest, sql].map(String);
+    return spawn('.ci/patroni', ['start', this.#directory, String(number), ...ports], { stdio: 'ignore' });
+  }
+
+  get leader(): number {
+    return this.#leader?.number ?? 0;
+  }
+
+  /** Until there is a leader, and the others stream from it, one of them synchronously. */
+  async untilWhole(): Promise<void> {
+    await until(async () => {
+      if (this.#leader === undefined) return false;
+      const { text } = await exchange(urlOf(this.#leader.rest), 'GET /cluster', { patience: 2000 }).catch(NOTHING);
+      const { members = [] } = JSON.parse(text || '{}') as { members?: { role: string; state: string }[] };
+      const states = members.map(({ role, state }) => `${role} ${state}`);
+      return (
+        states.filter((state) => /^(leader|sync_standby|replica) (running|streaming)$/.test(state)).length === SIZE &&
+        states.some((state) => state.startsWith('sync_standby'))
+      );
+    });
+  }
+
+  /** The leader hands over. */
+  async switchOver(): Promise<void> {
+    const leader = this.#leader as Member;
+    const body = JSON.stringify({ leader: `member-${leader.number}` });
+    await exchange(urlOf(leader.rest), 'POST /switchover', { body });
+  }
+
+  /** Patroni and all processes of PostgreSQL. */
+  signal(number: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    const { process: patroni } = this.#members[number - 1] as Member;
+    for (const pid of [patroni.pid ?? 0, ...this.#backends(number)])
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended.
+      }
+  }
+
+  #backends(number: number): readonly number[] {
+    try {
+      const postmaster = Number(
+        readFileSync(join(this.#directory, `data-${number}`, 'postmaster.pid'), 'utf8').split('\n')[0],
+      );
+      const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ');
+      return [postmaster, ...children.map(Number)];
+    } catch {
+      return [];
+    }
+  }
+
+  restart(number: number): void {
+    const member = this.#members[number - 1] as Member;
+    member.process = this.#run(number, member.rest, member.sql);
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#isOver) {
+      const found = await Promise.all(
+        this.#members.map(async (one) => ((await answers(one.rest, '/primary')) ? one : undefined)),
+      );
+      const leader = found.find((one) => one !== undefined);
+      if (leader !== this.#leader) {
+        for (const socket of this.#sockets) socket.destroy();
+        if (leader) this.elected.push({ at: performance.now(), member: leader.number });
+      }
+      this.#leader = leader;
+      await pause(POLL_MS);
+    }
+  }
+
+  #forward(socket: Socket): void {
+    const leader = this.#leader;
+    if (leader === undefined) return void socket.destroy();
+    const server = connect(leader.sql, '127.0.0.1');
+    for (const [one, other] of [
+      [socket, server],
+      [server, socket],
+    ] as const) {
+      this.#sockets.add(one);
+      one
+        .on('error', () => other.destroy())
+        .on('close', () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+      one.pipe(other);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#following;
+    for (const { number } of this.#members) {
+      this.signal(number, 'SIGKILL');
+    }
+    this.#etcd?.kill('SIGKILL');
+    for (const socket of this.#sockets) socket.destroy();
+    this.#proxy?.close();
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+const NOTHING = () => ({ status: 0, text: '' });
+const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
+const answers = async (port: number, path: string): Promise<boolean> =>
+  (await exchange(urlOf(port), `GET ${path}`, { patience: 500 }).catch(NOTHING)).status === 200;
