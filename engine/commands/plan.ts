@@ -40,7 +40,7 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
     const { steps } = createPlan(NO_MODEL, model, database.newDialect);
     return {
       standing: undefined,
-      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [] })),
+      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], rows: undefined })),
       drift: [],
       inTheWay: false,
     };

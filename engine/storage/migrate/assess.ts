@@ -4,6 +4,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Dialect, Reader } from '../driver.ts';
 import type { TypeChange } from './match.ts';
 import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
+import { worksOnRows } from './tasks.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
@@ -23,6 +24,8 @@ export interface Assessed {
   /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
+  /** How many rows its table has; undefined where the database changes its tables in one transaction. */
+  readonly rows: number | undefined;
 }
 
 const MAX_IDENTIFIERS = 10;
@@ -32,7 +35,7 @@ const PAGE = 2_000;
 export async function assess(
   plan: Plan,
   reader: Reader,
-  { quote }: Pick<Dialect, 'quote'>,
+  { quote, locks }: Pick<Dialect, 'quote' | 'locks'>,
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
   const filled = new Map<string, boolean>();
@@ -45,7 +48,9 @@ export async function assess(
     const isAtStake = step.rowsIn !== undefined && filled.get(step.rowsIn) === true;
     const affected = isAtStake ? await affectedBy(step, reader) : [];
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
-    assessed.push({ step, affected, isAtStake, state });
+    const counted = isAtStake && worksOnRows(step.tasks) ? `select count(*) from ${quote(step.rowsIn)}` : undefined;
+    const rows = counted === undefined ? 0 : Number(await reader.value({ sql: counted }, []));
+    assessed.push({ step, affected, isAtStake, state, rows: locks ? rows : undefined });
   }
   return assessed;
 }

@@ -2,6 +2,7 @@
 import type { Drift } from './driver.ts';
 import type { AffectedRows, Assessed, State } from './assess.ts';
 import { stepId } from './steps.ts';
+import { costOf, type Lock } from './tasks.ts';
 
 const PASSING: ReadonlySet<State> = new Set(['ready', 'kept']);
 
@@ -22,9 +23,27 @@ const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
 export const formatSteps = (steps: readonly Assessed[], withSql: boolean): string =>
   steps.map((one) => formatStep(one, withSql)).join('\n');
 
-function formatStep({ step, state, affected }: Assessed, withSql: boolean): string {
+/** Seconds from which on people are told. */
+const LONG = 1;
+
+const waits = {
+  none: 'nobody waits',
+  rows: 'writes wait a moment for a record that is just being filled',
+  writes: 'writes wait for a moment',
+  all: 'requests of this type wait for a moment',
+} as const satisfies Record<Lock, string>;
+
+function formatCost({ step, state, rows }: Assessed): readonly string[] {
+  const { locks, seconds } = costOf(step.tasks, rows ?? 0);
+  if (state === 'kept' || seconds < LONG) return [];
+  return [`  about ${Math.round(seconds)} s for ${rows} records while the service runs; ${waits[locks]}`];
+}
+
+function formatStep(assessed: Assessed, withSql: boolean): string {
+  const { step, state, affected } = assessed;
   const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
-  const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...answers];
+  const cost = formatCost(assessed);
+  const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...cost, ...answers];
   const sql = withSql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `    ${line}`) : [];
   return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
 }
@@ -74,7 +93,7 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
 
 /** The same for machines. */
 export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], withSql: boolean) => ({
-  steps: steps.map(({ step, state, affected }) => ({
+  steps: steps.map(({ step, state, affected, rows }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -83,6 +102,8 @@ export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], 
     state,
     description: step.description,
     records: affected,
+    isReversible: step.risk !== 'destructive',
+    ...(rows === undefined ? {} : costOf(step.tasks, rows)),
     ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
   })),
   drift,

@@ -66,3 +66,14 @@ export const tasksOf = (stage: Stage, tasks: Iterable<Task>): readonly Task[] =>
 /** Statements that belong to no table that clients use. */
 export const plainTasks = (kind: TaskKind, statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
+
+const LOCKS: readonly Lock[] = ['none', 'rows', 'writes', 'all'];
+
+/** The strongest lock that the tasks take, and about how many seconds they work over a table of this many rows. */
+export function costOf(tasks: readonly Task[], rows: number): { readonly locks: Lock; readonly seconds: number } {
+  const strongest = Math.max(0, ...tasks.map(({ kind }) => LOCKS.indexOf(taskKinds[kind].lock)));
+  const perRow = tasks.reduce((sum, { kind }) => sum + taskKinds[kind].perRow, 0);
+  return { locks: LOCKS[strongest] ?? 'none', seconds: Math.round((perRow * rows) / 100_000) / 10 };
+}
+
+export const worksOnRows = (tasks: readonly Task[]): boolean => tasks.some(({ kind }) => taskKinds[kind].perRow > 0);

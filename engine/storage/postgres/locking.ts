@@ -11,8 +11,10 @@ import type { Follower } from '../migrate/driver.ts';
 import type { Connections } from './pool.ts';
 import { alone } from './transaction.ts';
 
-/** Milliseconds. */
+/** Milliseconds: at first, and once it did not get the lock so. */
 const LOCK_TIMEOUT = 100;
+const LONGER_TIMEOUT = 170;
+const LONGER_AFTER = 5;
 const FIRST_PAUSE = 200;
 const LONGEST_PAUSE = 3000;
 const PATIENCE = 600_000;
@@ -26,14 +28,20 @@ const modes = { all: 'access exclusive', writes: 'share row exclusive' } as cons
 >;
 
 /** All of them, in a tenth of a second altogether. */
-export async function lockAll(writer: Writer, tables: readonly string[], lock: keyof typeof modes): Promise<void> {
+export async function lockAll(
+  writer: Writer,
+  tables: readonly string[],
+  lock: keyof typeof modes,
+  tries: number,
+): Promise<void> {
+  const timeout = tries < LONGER_AFTER ? LOCK_TIMEOUT : LONGER_TIMEOUT;
   if (tables.length === 0) return;
   const run = (sql: string): unknown => writer.run({ sql }, []);
   const all = tables.map((table) => `"${table.replaceAll('"', '""')}"`).join(', ');
   await run(`set local lock_timeout = ${VACUUM_TIMEOUT}`);
   await run(`lock table ${all} in share update exclusive mode`);
-  await run(`set local lock_timeout = ${LOCK_TIMEOUT}`);
-  await run(`set local statement_timeout = ${LOCK_TIMEOUT}`);
+  await run(`set local lock_timeout = ${timeout}`);
+  await run(`set local statement_timeout = ${timeout}`);
   await run(`lock table ${all} in ${modes[lock]} mode`);
   await run('set local statement_timeout = 0');
 }
@@ -43,13 +51,13 @@ export async function insist<T>(
   connections: Connections,
   { caller, report }: Follower,
   tables: readonly string[],
-  attempt: () => Promise<T>,
+  attempt: (tries: number) => Promise<T>,
   onFailure: () => void = () => undefined,
 ): Promise<T> {
   const began = performance.now();
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+  for (let tries = 0, pause = FIRST_PAUSE; ; tries += 1, pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {
-      return await attempt();
+      return await attempt(tries);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }

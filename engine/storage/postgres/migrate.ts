@@ -99,12 +99,12 @@ async function prepareOne(
   const { lock } = taskKinds[task.kind];
   if (task.kind === 'index') await buildIndex(connections, task, watch);
   const tables = task.table === undefined ? [] : [task.table];
-  await insist(connections, watch, tables, () =>
+  await insist(connections, watch, tables, (tries) =>
     writeIn(
       connections,
       lock === 'none' ? 'begin' : BEGIN,
       async (writer) => {
-        if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock);
+        if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock, tries);
         if (task.kind !== 'index') await runDdl(writer, [task.sql]);
         await record.done(writer, index + 1);
       },
@@ -207,12 +207,12 @@ async function change(
       yield task.sql;
     }
   };
-  await insist(connections, watch, tables, () =>
+  await insist(connections, watch, tables, (tries) =>
     writeIn(
       connections,
       BEGIN,
       async (writer) => {
-        await lockAll(writer, tables, 'all');
+        await lockAll(writer, tables, 'all', tries);
         await before(writer);
         await runDdl(writer, statements());
         await after(writer);
@@ -261,9 +261,9 @@ export async function abandonMigration(connections: Connections, watch: Follower
   for (const sql of await reader.column(PREPARED_INDEXES, [])) await outside(connections, String(sql), watch.caller);
   const drops = (await reader.all(PREPARED, [])).map(([table, sql]) => ({ table: String(table), sql: String(sql) }));
   for (const table of new Set(drops.map((one) => one.table)))
-    await insist(connections, watch, [table], () =>
+    await insist(connections, watch, [table], (tries) =>
       writeIn(connections, BEGIN, async (writer) => {
-        await lockAll(writer, [table], 'all');
+        await lockAll(writer, [table], 'all', tries);
         for (const { sql } of drops.filter((one) => one.table === table)) await writer.run({ sql }, []);
       }),
     );
