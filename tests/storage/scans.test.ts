@@ -89,6 +89,8 @@ beforeAll(async () => {
     insert into volumes (name, code, shelf_id) select 'volume', i, case when i <= 5 then 4 else i % 3 + 1 end from n`);
   outside(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 30)
     insert into pictures ("rank", data) select i, hex(zeroblob(200000)) from n`);
+  // What the start has read may hold a snapshot until the end of this turn.
+  await new Promise((resolve) => setImmediate(resolve));
   driver = {
     ...inner,
     read: (work, caller) => inner.read((reader) => (ran.push('here'), work(noting(reader))), caller),
