@@ -41,7 +41,6 @@ export async function prepare(model: Model, driver: Driver, isTidy = false): Pro
   const standing = await standingFor(model, driver);
   if (standing.state === 'behind' && !isTidy) return { model: ownView(model, standing), standing, kept: [] };
   await createEngineTables(driver);
-  await driver.finishMigration(UNWATCHED);
   try {
     return await moveForward(model, driver, isTidy);
   } catch (error) {
@@ -116,6 +115,7 @@ export async function applyPlan(
   allowed: ReadonlySet<string>,
   watch: Follower = UNWATCHED,
 ): Promise<Applied> {
+  await driver.finishMigration(watch);
   if (plan.steps.length === 0) await rememberModel(plan, driver);
   const asFound = await refused(plan, driver, await assess(plan, driver, driver.dialect, allowed));
   if (plan.steps.length === 0) return { steps: asFound, backup: undefined };
