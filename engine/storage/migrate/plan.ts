@@ -48,7 +48,22 @@ function withoutDrops(
     VANISHED.every((code) => !known.has(stepId({ code, type, name })));
   const questions = all.filter((step) => step.code === 'not-renamed' && isAsked(step) && !ids.has(stepId(step)));
   const named = kept.length > 0 ? { ...wanted, kept: kept.map(stepId) } : wanted;
-  return { steps: [...questions.map((step) => ({ ...step, edits: [], tasks: [] })), ...made], wanted: named, kept };
+  const asked = questions.map((step) => ({ ...step, edits: [], tasks: [] }));
+  return { steps: [...asked, ...withoutUnasked(made, isAsked)], wanted: named, kept };
+}
+
+/** What is done in the step of a question that need not be asked belongs to the step after it. */
+function withoutUnasked(
+  steps: readonly MigrationStep[],
+  isAsked: (step: MigrationStep) => boolean,
+): readonly MigrationStep[] {
+  let before: MigrationStep['tasks'] = [];
+  return steps.flatMap((step) => {
+    const tasks = [...before, ...step.tasks];
+    const isLeft = step.code === 'not-renamed' && !isAsked(step);
+    before = isLeft ? tasks : [];
+    return isLeft ? [] : [{ ...step, tasks }];
+  });
 }
 
 const isSameModel = (one: AppliedModel, other: AppliedModel): boolean =>
