@@ -39,7 +39,8 @@ test.each([sqliteDialect, postgresDialect])('one after the other ($name)', (dial
         // Nothing goes but what a step drops by name; links may get other columns.
         if (made.size === 0) expect(columnsOf(plan.wanted).length).toBeGreaterThanOrEqual(columnsOf(applied).length);
         const again = createPlan(plan.wanted, model, dialect);
-        expect([again.steps, ids(again.kept)]).toEqual([[], ids(plan.kept)]);
+        // A link that was matched by its other side may be named as kept only afterwards.
+        expect([again.steps, ids(again.kept)]).toEqual([[], expect.arrayContaining([...ids(plan.kept)])]);
         expect(servedModel(model, plan.wanted).misfits).toEqual([]);
 
         const all = new Set(drops(plan));
