@@ -85,10 +85,17 @@ async function nextBelow(
 ): Promise<readonly number[] | undefined> {
   const { quote, oneOf } = driver.dialect;
   const identifier = quote(type.identifier.column);
+  const column = quote(reference.column);
+  // For a single one the index gives the order; PostgreSQL would sort all that belong to several, for each chunk.
+  const [single, ...others] = frame.identifiers;
+  const [where, value] =
+    single !== undefined && others.length === 0
+      ? [`${column} = ?`, single]
+      : [oneOf(column), JSON.stringify(frame.identifiers)];
   const sql =
-    `select ${identifier} from ${quote(type.table)} where ${oneOf(quote(reference.column))} and ${identifier} > ? ` +
+    `select ${identifier} from ${quote(type.table)} where ${where} and ${identifier} > ? ` +
     `order by ${identifier} limit ${CHUNK}`;
-  const found = (await driver.column({ sql }, [JSON.stringify(frame.identifiers), frame.after])).map(Number);
+  const found = (await driver.column({ sql }, [value, frame.after])).map(Number);
   frame.after = found.at(-1) ?? frame.after;
   const above = path.get(type);
   return found.length === 0 ? undefined : found.filter((one) => !above?.has(one));
