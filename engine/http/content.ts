@@ -240,7 +240,10 @@ export function linger(request: IncomingMessage): void {
 /** A client that keeps its side open would keep the connection. Returns a function that stops the clock. */
 export function destroyLater(socket: Duplex): () => void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  const stop = (): void => clearTimeout(timer);
+  const stop = (): void => {
+    clearTimeout(timer);
+    socket.off('close', stop);
+  };
   socket.once('close', stop);
   return stop;
 }

@@ -27,8 +27,8 @@ export const mutants: readonly Mutant[] = [
   mutant('faults in any order', 'for (const key of keys)', 'for (const key of keys.toReversed())'),
   mutant(
     'an update that resets what was left out',
-    '{ mergePatch, readOnlyToo: false },\n          { body, raw, faults, writeRows },',
-    '{ mergePatch, readOnlyToo: false },\n          { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults, writeRows },',
+    'createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows })',
+    'createSession(writer, tables, dialect, rules, { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults, writeRows })',
   ),
   mutant('an offset taken for the limit', 'index === place)', 'index === 1 - place)'),
   mutant(
@@ -68,8 +68,8 @@ export const mutants: readonly Mutant[] = [
     name: 'totals that ignore filters',
     edits: [
       {
-        find: "'count(*)', filterCondition(query, counted, dialect)",
-        replace: "'count(*)', { sql: '', values: [] }",
+        find: "'count(*)', matching, dialect)",
+        replace: "'count(*)', { sql: '', values: [] }, dialect)",
       },
       {
         find: 'filterValues: (asked) => filterValues(asked, filterPaths),',

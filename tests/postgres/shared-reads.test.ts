@@ -1,5 +1,5 @@
 /** Reads of one turn share a connection, and nothing else: neither errors, nor deadlines, nor the loss of it. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import type { Reader, Statement } from '../../engine/storage/driver.ts';
 import { createHosts } from '../../engine/storage/postgres/hosts.ts';
@@ -8,6 +8,7 @@ import { type Connections, createConnections } from '../../engine/storage/postgr
 import { shareReads } from '../../engine/storage/postgres/shared-reads.ts';
 import { shared } from '../../engine/storage/postgres/transaction.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
+import { onServer } from '../support/postgres.ts';
 
 let database: TestDatabase;
 let connections: Connections;
@@ -15,21 +16,6 @@ let read: Reader['value'];
 /** Milliseconds that a clock of the test goes on at each look. */
 let tick = 0;
 let client: Client;
-
-beforeAll(async () => {
-  database = await createDatabase('postgres');
-  const place = parsePlace(database.url);
-  connections = createConnections(place, { statement: 2000, idle: 2000, lock: 0 }, createHosts(place));
-  let time = 0;
-  const share = shareReads(connections, () => (time += tick));
-  read = shared(connections, share).value;
-  client = await connectTo(database.url);
-});
-afterAll(async () => {
-  await connections.close();
-  await client.end();
-  await database.remove();
-});
 
 /** Which backend answers, and what the value makes of it. */
 const BACKEND: Statement = { sql: `select pg_backend_pid() || ' ' || 12 / $1::int` };
@@ -45,7 +31,22 @@ const backends = (answers: readonly string[]): number => new Set(answers.map((te
 /** From then on it is known to be fast. */
 const warm = (statement: Statement, value: number): Promise<unknown> => outcomes(statement, [value]);
 
-describe('reads of one turn', () => {
+onServer('reads of one turn', () => {
+  beforeAll(async () => {
+    database = await createDatabase('postgres');
+    const place = parsePlace(database.url);
+    connections = createConnections(place, { statement: 2000, idle: 2000, lock: 0 }, createHosts(place));
+    let time = 0;
+    const share = shareReads(connections, () => (time += tick));
+    read = shared(connections, share).value;
+    client = await connectTo(database.url);
+  });
+  afterAll(async () => {
+    await connections.close();
+    await client.end();
+    await database.remove();
+  });
+
   it('have a connection of their own until they are known to be fast', async () => {
     expect(backends(await outcomes(BACKEND, [1, 2, 3]))).toBe(3);
   });
