@@ -64,7 +64,10 @@ async function serving<T>(
 /** Every list, with its relations. */
 async function everything(url: string, schemaDirectory = 'schema'): Promise<readonly unknown[]> {
   const types = [...loadModel(schemaDirectory).types.values()].filter(({ operations }) => operations.has('list'));
-  return Promise.all(types.map(async ({ path }) => (await ask(url, `GET /api/${encodeURIComponent(path)}`)).body));
+  // One after the other: no more whole lists may be read at once than there are connections.
+  const lists: unknown[] = [];
+  for (const { path } of types) lists.push((await ask(url, `GET /api/${encodeURIComponent(path)}`)).body);
+  return lists;
 }
 
 async function fill(url: string): Promise<void> {
