@@ -1,7 +1,7 @@
 /** Writes of one record without links: each is one statement. What such a statement cannot say, a transaction does. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
-import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { onServer, startInstance } from '../support/postgres.ts';
 import { startWire, type Wire } from '../support/wire.ts';
@@ -89,13 +89,16 @@ onServer('a write of one record', () => {
     expect((await send('DELETE /api/tmp-vars/1', undefined, { 'if-match': known })).status).toBe(412);
 
     const fresh = await tag();
+    const client = await connectTo(database.url);
     let others = 0;
-    wire.fate = (sql) => {
-      if (!sql.startsWith('with old') || (others += 1) > 1) return 'pass';
-      return { instead: `update tmp_vars set value = 'overtaken' where id = 1` };
+    wire.fate = async (sql) => {
+      if (sql.startsWith('with old') && (others += 1) === 1)
+        await client.query(`update tmp_vars set value = 'overtaken' where id = 1`);
+      return 'pass' as const;
     };
     const answer = await send('PUT /api/tmp-vars/1', { value: 'too late' }, { 'if-match': fresh });
     wire.fate = () => 'pass';
+    await client.end();
     expect([answer.status, (await send('GET /api/tmp-vars/1')).text]).toEqual([
       412,
       expect.stringContaining('overtaken'),

@@ -10,8 +10,8 @@ type Fate = 'pass' | 'cut' | 'unanswered' | { readonly instead: string };
 
 export interface Wire {
   readonly url: string;
-  /** Asked for each statement. */
-  fate: (sql: string) => Fate;
+  /** Asked for each statement, which waits for the answer. */
+  fate: (sql: string) => Fate | Promise<Fate>;
   close(): Promise<void>;
 }
 
@@ -41,14 +41,14 @@ export async function startWire(url: string): Promise<Wire> {
   return wire;
 }
 
-function relay(client: Socket, upstream: Socket, fateOf: (sql: string) => Fate): void {
+function relay(client: Socket, upstream: Socket, fateOf: Wire['fate']): void {
   const known = new Map<string, string>();
   let isDeaf = false;
   let rest = Buffer.alloc(0);
   let hasStarted = false;
   upstream.on('data', (bytes) => (isDeaf ? client.destroy() : client.write(bytes)));
-  client.on('data', (bytes) => {
-    rest = Buffer.concat([rest, bytes]);
+  let isBusy = false;
+  async function relayRest(): Promise<void> {
     for (;;) {
       const head = hasStarted ? 1 : 0;
       if (rest.length < head + 4) return;
@@ -58,11 +58,17 @@ function relay(client: Socket, upstream: Socket, fateOf: (sql: string) => Fate):
       rest = rest.subarray(length);
       const sql = hasStarted ? statementIn(message, known) : undefined;
       hasStarted = true;
-      const fate = sql === undefined || isDeaf ? 'pass' : fateOf(sql);
+      const fate = sql === undefined || isDeaf ? 'pass' : await fateOf(sql);
       if (fate === 'cut') return void client.destroy();
       if (fate === 'unanswered') isDeaf = true;
       upstream.write(typeof fate === 'string' ? message : queryOf(fate.instead));
     }
+  }
+  client.on('data', (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    if (isBusy) return;
+    isBusy = true;
+    void relayRest().finally(() => (isBusy = false));
   });
 }
 
