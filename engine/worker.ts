@@ -8,3 +8,10 @@ export const WORKER_VARIABLE = 'RECORDS_WORKER';
 export const workerNumber: number | undefined = cluster.isWorker
   ? Number(process.env[WORKER_VARIABLE]) || undefined
   : undefined;
+
+/**
+ * Each worker listens at the port itself: a connection that the first process passes on to a worker which is killed in that
+ * moment would be answered by nobody. Only Linux spreads the connections over all that listen.
+ */
+export const PORT_SHARING =
+  workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};

@@ -17,6 +17,7 @@ import { StartError } from '../start-error.ts';
 import { destroyLater } from '../http/content.ts';
 import { render } from '../http/problems.ts';
 import { Problem } from '../problem.ts';
+import { PORT_SHARING } from '../worker.ts';
 
 type ListenerSettings = Pick<
   Settings,
@@ -50,7 +51,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
   // A client that closes its side after its last request is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   const sockets = openSockets(server, Math.floor(settings.memoryLimit / CONNECTION_BYTES));
-  server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG });
+  server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG, ...PORT_SHARING });
   try {
     await once(server, 'listening');
   } catch (error) {

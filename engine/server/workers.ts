@@ -1,6 +1,6 @@
 /**
- * WORKERS: several processes serve one port. The first process serves nothing itself: it starts the workers, passes
- * connections on to them in turn, counts for their rate limit, adds up their metrics, and starts those again that end.
+ * WORKERS: several processes serve one port. The first process serves nothing itself: it starts the workers, counts for
+ * their rate limit, adds up their metrics, and starts those again that end.
  * Each worker is an instance like any other, with its share of connections and memory.
  */
 import cluster, { type Worker } from 'node:cluster';
@@ -13,6 +13,7 @@ import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../s
 import { StartError } from '../start-error.ts';
 import { parsePlace, shareOf } from '../storage/postgres/place.ts';
 import { WORKER_VARIABLE } from '../worker.ts';
+import { listen } from './listener.ts';
 import { forHost, type Serving } from './serve.ts';
 
 /** Milliseconds before a worker that has ended is started again; twice as many each time it ends soon. */
@@ -67,11 +68,20 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
   if (forHost(settings).rateLimit !== Infinity) await countRequests();
   const crew = new Crew(createLog(settings), shares);
   if (settings.metrics) await crew.collectMetrics();
-  // Alone: it changes the tables if the descriptors ask for it. Node gives all others its port, be it one that was picked.
+  await requireFreePort(settings);
+  // Alone: it changes the tables if the descriptors ask for it.
   const url = await crew.first();
   if (url === undefined) return undefined;
+  if (settings.port === 0) shares[settingsTable.port.name] = new URL(url).port;
   for (let number = 2; number <= count; number += 1) crew.start(number);
   return { url, close: () => crew.stop(settings.drainDelay + settings.shutdownTimeout + GRACE) };
+}
+
+/** Workers would share it with those of another service. */
+async function requireFreePort(settings: Settings): Promise<void> {
+  const { server } = await listen(() => undefined, settings);
+  server.close();
+  await once(server, 'close');
 }
 
 /** The library keeps the counter of this process. */

@@ -91,7 +91,8 @@ onServer('three instances', () => {
     const compiled = openBuild();
     const database = await createDatabase('postgres');
     const ports = await Promise.all([freePort(), freePort(), freePort()]);
-    const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '60' };
+    // Connections that the system has, but the instance has not accepted yet, would be reset: it goes on for a while.
+    const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '60', DRAIN_DELAY: '1' };
     const instances = ports.map((port, at) => new Instance(compiled, 'ABC'[at] ?? '', port, environment));
     const balancer = new Balancer();
     const load = new Load(balancer);
