@@ -319,7 +319,7 @@ function oneOf<T extends string>(words: readonly T[]): Pick<Setting<T>, 'expecte
   };
 }
 
-function onOrOff(): Pick<Setting<boolean>, 'expected' | 'parse'> {
+export function onOrOff(): Pick<Setting<boolean>, 'expected' | 'parse'> {
   const values: ReadonlyMap<string, boolean> = new Map([
     ['on', true],
     ['off', false],
@@ -327,7 +327,7 @@ function onOrOff(): Pick<Setting<boolean>, 'expected' | 'parse'> {
   return { expected: 'on or off', parse: (text) => values.get(text) };
 }
 
-function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {
+export function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {
   return {
     expected: `an integer from ${minimum} to ${maximum}`,
     parse: (text) => {

@@ -20,10 +20,45 @@ interface Taken {
   readonly slow: boolean;
 }
 
-interface QueuedSearch {
-  readonly taken: Taken;
+/** Work that waits in a queue; either call takes it out. */
+export interface Waiting {
   readonly begin: () => void;
   readonly refuse: (reason: Error) => void;
+}
+
+type QueuedSearch = Waiting & { readonly taken: Taken };
+
+interface WaitOptions<T> {
+  readonly caller: Caller;
+  /** Milliseconds after which it is refused with `late`. */
+  readonly patience: number;
+  readonly late: Parameters<typeof unavailable>[0];
+  /** What the wait resolves with. */
+  readonly enter: () => T;
+}
+
+/** Waits at the end of the queue until it is begun or refused, its time is up, or its caller has gone. */
+export function waitIn<W extends object, T>(
+  queue: (W & Waiting)[],
+  work: W,
+  { caller, patience, late, enter }: WaitOptions<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void): void => {
+      clearTimeout(timer);
+      stop();
+      queue.splice(queue.indexOf(waiting), 1);
+      outcome();
+    };
+    const waiting = {
+      ...work,
+      begin: () => settle(() => resolve(enter())),
+      refuse: (reason: Error) => settle(() => reject(reason)),
+    };
+    const timer = patience === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(late)), patience);
+    const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
+    queue.push(waiting);
+  });
 }
 
 const MAX_WAITING = 100;
@@ -55,23 +90,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
   function wait(caller: Caller, own: Taken): Promise<() => void> {
     if (queue.length >= MAX_WAITING) makeRoom(own.origin);
     caller.take(WAITING_BYTES);
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: () => void): void => {
-        clearTimeout(timer);
-        stop();
-        queue.splice(queue.indexOf(waiting), 1);
-        outcome();
-      };
-      const waiting: QueuedSearch = {
-        taken: own,
-        begin: () => settle(() => resolve(leaving(own))),
-        refuse: (reason) => settle(() => reject(reason)),
-      };
-      const timer =
-        patience === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable('crowded')), patience);
-      const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
-      queue.push(waiting);
-    });
+    return waitIn(queue, { taken: own }, { caller, patience, late: 'crowded', enter: () => leaving(own) });
   }
 
   /** Rejects the last search of the client that has most in the queue; throws if that is the client of this search. */

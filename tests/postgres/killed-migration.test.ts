@@ -78,19 +78,26 @@ onServer('a change of tables', () => {
   const progress = async (): Promise<string> =>
     JSON.stringify(await all('select key, done, rest from _records_migration'));
 
-  it('that is killed at every task ends in the same tables, with every record that was acknowledged', async () => {
-    for (let number = 1; number <= 20; number += 1) expect(await create(number)).toMatchObject({ status: 201 });
-    project.write(AFTER);
+  /** `applyUntil` starts a process that applies the change, and dies at the event of this number. */
+  function prepareKill() {
     const compiled = openBuild();
     const program = join(project.directory, 'killed.js');
     writeFileSync(program, KILLED);
     const modules = ['readModel', 'databaseAt', 'applyPlan'].map((name) => moduleOf(name, compiled));
     const environment = { ...project.environment, CALLER: moduleOf('PATIENT', compiled) };
+    const applyUntil = (at: number) => compiled.run(program, [modules.join(','), String(at), ...ALLOWED], environment);
+    return { compiled, applyUntil };
+  }
+
+  it('that is killed at every task ends in the same tables, with every record that was acknowledged', async () => {
+    for (let number = 1; number <= 20; number += 1) expect(await create(number)).toMatchObject({ status: 201 });
+    project.write(AFTER);
+    const { compiled, applyUntil } = prepareKill();
     let made = 20;
     let kills = 0;
     try {
       for (let at = 1, last = ''; ;) {
-        const running = compiled.run(program, [modules.join(','), String(at), ...ALLOWED], environment);
+        const running = applyUntil(at);
         await running.ended;
         expect(running.err()).toBe('');
         if (running.child.signalCode === null) break;
@@ -129,13 +136,9 @@ onServer('a change of tables', () => {
   it('that was cut off is taken back by other descriptors', async () => {
     for (let number = 1; number <= 5; number += 1) await create(number);
     project.write(AFTER);
-    const compiled = openBuild();
-    const program = join(project.directory, 'killed.js');
-    writeFileSync(program, KILLED);
-    const modules = ['readModel', 'databaseAt', 'applyPlan'].map((name) => moduleOf(name, compiled));
-    const environment = { ...project.environment, CALLER: moduleOf('PATIENT', compiled) };
+    const { compiled, applyUntil } = prepareKill();
     try {
-      await compiled.run(program, [modules.join(','), '16', ...ALLOWED], environment).ended;
+      await applyUntil(16).ended;
     } finally {
       await compiled.stop();
     }

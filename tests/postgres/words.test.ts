@@ -34,7 +34,8 @@ describe('without a server', () => {
     expect([translate(error), isConnectionLost(error)]).toEqual([error, false]);
   });
 
-  it.each(['pool=0', 'pool=many', 'prepared=maybe', 'lock_timeout=-1'])('?%s is refused by its name', (parameter) => {
+  const bad = ['pool=0', 'pool=many', 'prepared=maybe', 'prepared=toString', 'lock_timeout=-1'];
+  it.each(bad)('?%s is refused by its name', (parameter) => {
     expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(StartError);
     expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(parameter);
   });

@@ -4,6 +4,7 @@
  */
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import type { DatabaseUsage, OnWait, Purpose } from '../driver.ts';
+import { type Waiting, waitIn } from '../places.ts';
 import { unavailable } from '../unavailable.ts';
 import type { PostgresConnection } from './connection.ts';
 import type { Connections } from './pool.ts';
@@ -82,11 +83,9 @@ interface Lanes {
   close(): void;
 }
 
-interface Queued {
+interface QueuedWork extends Waiting {
   readonly kind: LongWork;
   readonly row: string | undefined;
-  readonly begin: () => void;
-  readonly refuse: (reason: Error) => void;
 }
 
 /** One that writes, and one that is ready when the row comes free. */
@@ -98,7 +97,7 @@ function createLanes(connections: number, patience: ShareOptions['patience']): L
   const most = { write: Math.max(1, places - 1), scan: Math.max(1, Math.floor(connections / 2)) };
   const busy = { write: 0, scan: 0 };
   const rows = new Map<string, number>();
-  const queue: Queued[] = [];
+  const queue: QueuedWork[] = [];
 
   const isFree = (kind: LongWork, row: string | undefined): boolean =>
     busy.write + busy.scan < places &&
@@ -125,23 +124,8 @@ function createLanes(connections: number, patience: ShareOptions['patience']): L
   }
 
   function wait(kind: LongWork, caller: Caller, row: string | undefined): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: () => void): void => {
-        clearTimeout(timer);
-        stop();
-        queue.splice(queue.indexOf(waiting), 1);
-        outcome();
-      };
-      const waiting: Queued = {
-        kind,
-        row,
-        begin: () => settle(() => resolve(entered(kind, row))),
-        refuse: (reason) => settle(() => reject(reason)),
-      };
-      const timer = setTimeout(() => waiting.refuse(unavailable('busy')), patience[kind]);
-      const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
-      queue.push(waiting);
-    });
+    const enter = (): (() => void) => entered(kind, row);
+    return waitIn(queue, { kind, row }, { caller, patience: patience[kind], late: 'busy', enter });
   }
 
   return {

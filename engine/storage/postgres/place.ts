@@ -1,5 +1,6 @@
 /** A database URL -> where its servers are, and what the client is told. Parameters of the engine's own are taken out of it. */
 import { didYouMean } from '../../names.ts';
+import { onOrOff, wholeNumber } from '../../settings.ts';
 import { StartError } from '../../start-error.ts';
 
 export interface PostgresPlace {
@@ -28,18 +29,9 @@ interface UrlParameter<T> {
   readonly parse: (text: string) => T | undefined;
 }
 
-const wholeNumber = (from: number, to: number): Omit<UrlParameter<number>, 'default'> => ({
-  expected: `an integer from ${from} to ${to}`,
-  parse: (text) => (/^\d+$/.test(text) && Number(text) >= from && Number(text) <= to ? Number(text) : undefined),
-});
-
 const parameters = {
   pool: { default: '10', ...wholeNumber(1, 1000) },
-  prepared: {
-    default: 'on',
-    expected: 'on or off',
-    parse: (text: string): boolean | undefined => ({ on: true, off: false })[text],
-  },
+  prepared: { default: 'on', ...onOrOff() },
   lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
   target_session_attrs: {
     default: 'any',
