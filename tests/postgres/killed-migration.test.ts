@@ -146,10 +146,15 @@ onServer('a change of tables', () => {
     project.write({ 'book.yaml': BEFORE['book.yaml'].replace('  isbn', '  other: { type: string }\n  isbn') });
     expect(await project.run('apply')).toMatchObject({ code: 0, err: '' });
     expect(await progress()).toBe('[]');
-    const left = `select attname from pg_attribute where starts_with(attname, '_records_')
-      union all select conname from pg_constraint where starts_with(conname, '_records_new')
-      union all select relname from pg_class where starts_with(relname, '_records_new')
-      union all select tgname from pg_trigger where starts_with(tgname, '_records_')`;
+    // Other tests change tables of their own schemas at the same time.
+    const left = `select attname from pg_attribute join pg_class on pg_class.oid = attrelid
+        where starts_with(attname, '_records_') and relnamespace = current_schema()::regnamespace
+      union all select conname from pg_constraint
+        where starts_with(conname, '_records_new') and connamespace = current_schema()::regnamespace
+      union all select relname from pg_class
+        where starts_with(relname, '_records_new') and relnamespace = current_schema()::regnamespace
+      union all select tgname from pg_trigger join pg_class on pg_class.oid = tgrelid
+        where starts_with(tgname, '_records_') and relnamespace = current_schema()::regnamespace`;
     expect(await all(left)).toEqual([]);
     expect(JSON.parse((await project.run('plan', '--json')).out)).toMatchObject({ steps: [], drift: [] });
   });
