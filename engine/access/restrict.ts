@@ -26,8 +26,8 @@ export interface Restricted {
 }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'get']);
-/** Replaces the name of a type that the token may not read, in front of an identifier. */
-const UNNAMED = 'A record that this token may not read, number';
+/** The names of a type that the token may not read. */
+const HIDDEN = { name: 'hidden', recordName: 'A record that this token may not read, number' } as const;
 
 interface Copying extends Covered {
   readonly types: Map<RecordType, Draft<RecordType>>;
@@ -81,7 +81,7 @@ function copyType(type: RecordType, copying: Copying): Draft<RecordType> {
   const held = withheldOf(type, copying);
   const copy: Draft<RecordType> = {
     ...type,
-    name: readable ? type.name : UNNAMED,
+    ...(readable ? {} : HIDDEN),
     operations: new Set([...type.operations].filter((name) => readable && !held.has(name))),
     fields: new Map(type.fields),
     variants: new Map(type.variants),

@@ -127,7 +127,7 @@ function faultsIn(
 }
 
 function noSuchRecord(type: RecordType, identifier: number): never {
-  throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
+  throw new Problem('record-not-found', `There is no ${type.recordName} ${identifier}`);
 }
 
 // The identifier in a path.

@@ -98,6 +98,8 @@ export interface Variant {
 
 export interface RecordType {
   readonly name: string;
+  /** What messages write before the identifier of a record. */
+  readonly recordName: string;
   readonly renamedFrom: string | undefined;
   readonly description: string;
   readonly path: string;

@@ -37,6 +37,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   const variants = resolveVariants(descriptor, fields);
   return {
     name: descriptor.type,
+    recordName: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
     description: descriptor.description ?? '',
     path: pathOf(descriptor),

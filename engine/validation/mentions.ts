@@ -159,7 +159,7 @@ function visitRelation(
 const duplicate = ({ type, identifier }: MentionedRecord, pointer: string): Fault => ({
   pointer,
   code: 'duplicate',
-  message: `${type.name} ${identifier ?? ''} is in the set twice; list it once`,
+  message: `${type.recordName} ${identifier ?? ''} is in the set twice; list it once`,
 });
 
 function subjectOf(walk: MentionsWalk, parent: MentionedRecord, relation: Relation, body: JsonObject): MentionedRecord {

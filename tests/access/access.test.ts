@@ -119,6 +119,19 @@ test('a conflict names no relation that the token may not know', async () => {
   expect(answer.text).not.toMatch(/payer|customer/i);
 });
 
+test('a record that the token may not know, and that keeps another from being deleted, is told by its number alone', async () => {
+  const { text: made } = await ask('root', 'POST /api/customers', { name: 'Bob' });
+  const { id } = JSON.parse(made) as { id: number };
+  // Invoices have a column of the same name.
+  const { text: memo } = await ask('root', 'POST /api/memos', { text: 'due', payer: { id } });
+  const answer = await ask('crm', `DELETE /api/customers/${id}`);
+  expect([answer.status, codeOf(answer)]).toEqual([409, 'restrict-conflict']);
+  const number = (JSON.parse(memo) as { id: number }).id;
+  expect(JSON.parse(answer.text).errors.map(({ message }: { message: string }) => message)).toEqual([
+    `A record that this token may not read, number ${number} refers to Customer ${id}`,
+  ]);
+});
+
 test('a page of another origin may ask whether it may send a token', async () => {
   const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
   const { status, headers: answered } = await exchange(server.url, 'OPTIONS /api/purchases', { headers });

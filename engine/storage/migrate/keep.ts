@@ -95,6 +95,7 @@ function keepType(keeping: Keeping, name: string, before: AppliedType | undefine
   const variant = { name: '', fields: [] };
   keeping.types.set(name, {
     name,
+    recordName: name,
     renamedFrom: undefined,
     description: '',
     path: name,

@@ -20,7 +20,7 @@ export function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
 export async function uniqueConflict(session: WriteSession, node: Node): Promise<Problem> {
   const { type, identifier } = node;
   if (!node.stored && identifier !== undefined && (await session.writer.get(node.table.load, [identifier]))) {
-    const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
+    const message = `${type.recordName} ${identifier} already exists; choose another identifier, or leave it out`;
     const pointer = `${node.pointer}/${escapeStep(type.identifier.name)}`;
     return faultyRequest('identifier-conflict', [{ pointer, code: 'taken', message }]);
   }
@@ -43,7 +43,7 @@ function heldBy({ made: all }: WriteSession, node: Node, { members }: UniqueInde
   // The identifier of a record that this write creates means nothing to the client.
   const made = all.find(({ type, identifier }) => type === node.type && identifier === holder);
   return seen.map((member) => {
-    const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.name} ${holder}`;
+    const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.recordName} ${holder}`;
     return {
       pointer: pointerTo(node, member),
       code: 'unique',
@@ -84,7 +84,7 @@ export async function restrictConflict(
 ): Promise<Problem> {
   const faults = await referrersOf(session, type, identifiers, pointer, new Set());
   if (faults.length > 0) return faultyRequest('restrict-conflict', faults);
-  const known = `${type.name} ${identifiers.slice(0, NAMED).join(', ')}`;
+  const known = `${type.recordName} ${identifiers.slice(0, NAMED).join(', ')}`;
   return new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
 }
 
@@ -98,7 +98,7 @@ async function referrersOf(
   const faults: Fault[] = [];
   for (const { type: child, reference } of type.referrers) {
     for (const identifier of identifiers) {
-      const key = `${child.name} ${reference.column} ${identifier}`;
+      const key = `${child.table} ${reference.column} ${identifier}`;
       if (reference.onDelete === 'setNull' || seen.has(key)) continue;
       seen.add(key);
       const statement = session.tables.of(child).children(reference.column);
@@ -113,5 +113,5 @@ async function referrersOf(
 
 function refers(child: RecordType, found: readonly number[], type: RecordType, identifier: number): string {
   const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
-  return `${child.name} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;
+  return `${child.recordName} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.recordName} ${identifier}`;
 }

@@ -148,7 +148,7 @@ async function requireWithin(
   for (const identifier of identifiers)
     if (!(await isWithin(walk, type, identifier)))
       throw new TreeRestricted(
-        `${type.name} ${identifier} refers to a record of ${frame.type.name} that would be deleted, and does not go with it: delete it first, or unlink it`,
+        `${type.recordName} ${identifier} refers to a record of ${frame.type.name} that would be deleted, and does not go with it: delete it first, or unlink it`,
       );
 }
 

@@ -166,7 +166,7 @@ async function unlink(session: WriteSession, node: Node, deletes: boolean): Prom
 const isNullableLink = ({ type }: Node, name: string): boolean =>
   type.references.some(({ column, required }) => column === name && !required);
 
-const nameOf = ({ type, identifier }: Node): string => `${type.name} ${identifier ?? ''}`.trim();
+const nameOf = ({ type, identifier }: Node): string => `${type.recordName} ${identifier ?? ''}`.trim();
 
 /** `again`: columns that were changed meanwhile. */
 function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {

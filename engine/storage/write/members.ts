@@ -65,7 +65,7 @@ export function linkedOnly(
   { type, identifier }: Pick<Node, 'type' | 'identifier'>,
   pointer: string,
 ): void {
-  const what = `${type.name} ${identifier ?? ''}`.trim();
+  const what = `${type.recordName} ${identifier ?? ''}`.trim();
   const how = type.operations.has('update') ? 'change it at its own path, or leave the key out' : 'leave the key out';
   refuse(session, 'link-conflict', pointer, 'link-only', `${what} is only linked here and differs from this: ${how}`);
 }

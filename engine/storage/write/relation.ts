@@ -150,7 +150,7 @@ async function nested(
   const node = await touch(session, target, identifier, pointer);
   if (node && given !== undefined) noteName(session, node, identifierPointer(relation, pointer));
   if (node) return node;
-  const message = `There is no ${target.name} ${identifier}`;
+  const message = `There is no ${target.recordName} ${identifier}`;
   refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
   return undefined;
 }
@@ -192,7 +192,7 @@ async function mayOwn(
   pointer: string,
 ): Promise<boolean> {
   const stored = storedValue(child, column);
-  const who = `${child.type.name} ${child.identifier ?? ''}`.trim();
+  const who = `${child.type.recordName} ${child.identifier ?? ''}`.trim();
   if (stored !== undefined && stored !== null) {
     if (stored === parent?.identifier) return true;
     refuse(
@@ -294,7 +294,7 @@ function unlink(
     for (const identifier of identifiers.filter((one) => !goes(one)).slice(0, MAX_NAMED)) {
       if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
       else {
-        const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+        const message = `${target.recordName} ${identifier} cannot be left out: it must belong to a ${source.name}`;
         refuse(session, 'invalid-reference', pointer, 'required', message);
       }
     }

@@ -161,7 +161,7 @@ function made({ identifier }: Node): number {
 }
 
 const notFound = ({ type }: View, identifier: number): Problem =>
-  new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
+  new Problem('record-not-found', `There is no ${type.recordName} ${identifier}`);
 
 async function written(
   reads: Reads,
