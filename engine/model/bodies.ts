@@ -1,20 +1,93 @@
-/** The required keys of request bodies. */
-import type { RecordType, Relation } from './model.ts';
+/** Request bodies as JSON Schema. Validation compiles it and OpenAPI prints it: each writes its parts in its own way. */
+import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
+
+/** How the parts of a body are written. */
+export interface BodyWriting {
+  /** An identifier up to this one, not null. */
+  identifier(type: RecordType, largest: number): JsonObject;
+  field(field: Field, type: RecordType): JsonObject;
+  /** A related record. */
+  related(relation: Relation): JsonObject;
+  /** What is said of a relation besides. */
+  about(relation: Relation): JsonObject;
+  orNull(schema: JsonObject): JsonObject;
+  /** Either an identifier, or these keys. */
+  linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
+}
+
+/** The schema of a value; `write` completes it, and those of its items. */
+export function valueSchema(value: ItemShape, write: (schema: JsonObject, value: ItemShape) => JsonObject): JsonObject {
+  const item = value.type.item?.(value);
+  const schema = { ...value.type.schema(value), ...(item ? { [ITEMS]: valueSchema(item, write) } : {}) };
+  return write(value.nullable ? withNull(schema) : schema, value);
+}
+
+/** A body that changes a record: nothing is required. */
+export const changeSchema = (type: RecordType, fields: readonly Field[], write: BodyWriting): JsonObject =>
+  bodySchema(type, fields, write, Number.MAX_SAFE_INTEGER);
+
+/** A body that creates a record. */
+export function creationSchema(type: RecordType, fields: readonly Field[], write: BodyWriting): JsonObject {
+  const required = requiredKeys(type);
+  const schema = bodySchema(type, fields, write, MAX_GIVEN_IDENTIFIER);
+  return { ...schema, ...(required.length === 0 ? {} : { required }) };
+}
+
+function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriting, largest: number): JsonObject {
+  const { identifier, open } = type;
+  const refused = [...type.fields.values()].filter((field) => !fields.includes(field));
+  return {
+    type: 'object',
+    properties: {
+      // Null counts as absent.
+      ...(identifier.inRecord ? { [identifier.name]: withNull(write.identifier(type, largest)) } : {}),
+      ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
+      // Unknown keys are kept in an open record, but a field that is not accepted here is not one of them.
+      ...(open ? Object.fromEntries(refused.map(({ name }) => [name, false])) : {}),
+      ...Object.fromEntries(
+        [...type.relations.values()].map((relation) => [relation.name, relationSchema(relation, write)]),
+      ),
+    },
+    additionalProperties: open,
+  };
+}
+
+function relationSchema(relation: Relation, write: BodyWriting): JsonObject {
+  const record = write.related(relation);
+  const about = write.about(relation);
+  if (relation.toMany) return { type: 'array', items: record, ...about };
+  return { ...(relation.required ? record : write.orNull(record)), ...about };
+}
+
+/** A related record: linked with an identifier, created without one if the relation allows it. */
+export function relatedSchema(relation: Relation, record: JsonObject, write: BodyWriting): JsonObject {
+  const { target } = relation;
+  const { name } = target.identifier;
+  const demand = relatedDemand(relation);
+  if (demand === 'nothing') return record;
+  if (demand !== 'link') return { ...record, ...write.linkedOr(target, demand) };
+  const properties = isObject(record['properties']) ? record['properties'] : {};
+  const identifier = write.identifier(target, Number.MAX_SAFE_INTEGER);
+  return { ...record, required: [name], properties: { ...properties, [name]: identifier } };
+}
 
 /** The keys that are required to create a record of the type. */
-export function requiredKeys(type: RecordType): readonly string[] {
-  return [...type.fields.values(), ...type.relations.values()]
-    .filter(({ required }) => required)
-    .map(({ name }) => name);
-}
+const requiredKeys = (type: RecordType): readonly string[] =>
+  [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
 /**
  * What the body of a related record requires. `link`: the identifier. `nothing`: no key. A list: the identifier, or these
  * keys.
  */
-type NestedDemand = 'link' | 'nothing' | readonly string[];
-
-export function nestedDemand({ target, nested, owned, toMany, inverse }: Relation): NestedDemand {
+export function relatedDemand({
+  target,
+  nested,
+  owned,
+  toMany,
+  inverse,
+}: Relation): 'link' | 'nothing' | readonly string[] {
   if (nested === 'link') return 'link';
   const required = requiredKeys(target).filter((name) => name !== inverse?.name);
   // An owned child that exists is updated: only the database knows whether this one does.

@@ -7,7 +7,7 @@ import { HEADERS, identifierParameter, SHARED_PARAMETERS } from './parameters.ts
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
 import { EMPTY_RESPONSES, pathMethods } from './operations.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
-import { creationSchema, inputSchemas, readSchemas } from './schemas.ts';
+import { newSchema, inputSchemas, readSchemas } from './schemas.ts';
 
 export interface About {
   readonly title: string;
@@ -76,7 +76,7 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
 }
 
 function creationBody(type: RecordType, names: SchemaNames): JsonObject {
-  const media = withExample(creationSchema(type, names), 'A new record.', creationExample(type));
+  const media = withExample(newSchema(type, names), 'A new record.', creationExample(type));
   return { required: true, content: { 'application/json': media } };
 }
 

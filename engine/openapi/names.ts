@@ -2,7 +2,7 @@
 import { capitalized, defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { nestedDemand } from '../model/bodies.ts';
+import { relatedDemand } from '../model/bodies.ts';
 
 export interface SchemaNames {
   /** A record at its own path, with its relations. */
@@ -38,7 +38,7 @@ export function createNames(): SchemaNames {
     input: ({ name }) => nameOf(`input ${name}`, `${name}Input`),
     nestedInput: (relation) => {
       const { target, source, name } = relation;
-      const demand = shared(relation) ? nestedDemand(relation) : [];
+      const demand = shared(relation) ? relatedDemand(relation) : [];
       if (demand === 'nothing') return nameOf(`input ${target.name}`, `${target.name}Input`);
       if (demand === 'link') return nameOf(`link ${target.name}`, `Linked${target.name}`);
       return nameOf(`input ${source.name}.${name}`, `${owner(relation)}Input`);

@@ -1,23 +1,23 @@
 /** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
 import type { JsonObject } from '../json.ts';
-import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
+import type { Field, RecordType, Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { ref, type SchemaNames } from './names.ts';
-import { nestedDemand, requiredKeys } from '../model/bodies.ts';
-import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
+import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
+import type { ItemShape } from '../field-types/field-type.ts';
 
 /** By name. The schema of a record refers to those of related records, which refer to no others. */
 export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
   const relations = [...type.relations.values()];
   const shown = relations.map((relation) => [relation.name, readRelationSchema(relation, names)] as const);
-  const related = relations.map((relation) => [names.related(relation), relatedSchema(relation)] as const);
+  const related = relations.map((relation) => [names.related(relation), shownSchema(relation)] as const);
   return {
     [names.record(type)]: recordSchema(type, [...type.fields.values()], Object.fromEntries(shown), type.description),
     ...Object.fromEntries(related),
   };
 }
 
-function relatedSchema({ target, fields }: Relation): JsonObject {
+function shownSchema({ target, fields }: Relation): JsonObject {
   return recordSchema(target, fields, {}, `${target.description || target.name}\n\nAs shown inside other records.`);
 }
 
@@ -43,85 +43,58 @@ function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject 
   return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
 }
 
-// The schemas of request bodies, in step with the validators: bodies that change a record, and bodies that create one.
-
 /** By name, including related records. They refer to each other at any depth. */
 export function inputSchemas(type: RecordType, names: SchemaNames): JsonObject {
-  const nested = [...type.relations.values()].map(
-    (relation) => [names.nestedInput(relation), nestedSchema(relation, names)] as const,
-  );
-  return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, allFields(type), names) };
+  const writing = writingOf(names);
+  const nested = [...type.relations.values()].map((relation) => {
+    const { target, fields } = relation;
+    return [
+      names.nestedInput(relation),
+      relatedSchema(relation, inputSchema(target, fields, writing), writing),
+    ] as const;
+  });
+  return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, allFields(type), writing) };
 }
 
 /** The fields of all variants: their descriptions name the variants that lack them. */
 const allFields = ({ fields }: RecordType): readonly Field[] => [...fields.values()];
 
-function inputSchema(type: RecordType, fields: readonly Field[], names: SchemaNames): JsonObject {
-  return {
-    type: 'object',
-    description: `A change of a ${type.name}. Keys that are left out stay as they are.`,
-    properties: { ...identifierOf(type, writtenIdentifier(type)), ...properties(type, fields, names) },
-    ...closed(type),
-  };
-}
+const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWriting): JsonObject => ({
+  type: 'object',
+  description: `A change of a ${type.name}. Keys that are left out stay as they are.`,
+  ...changeSchema(type, fields, writing),
+});
 
 /** A body that creates a record, with defaults. */
-export function creationSchema(type: RecordType, names: SchemaNames): JsonObject {
-  const required = requiredKeys(type);
-  const defaults = allFields(type).flatMap((field) =>
-    field.default === undefined
-      ? []
-      : [[field.name, { ...fieldValueSchema(field, type), default: field.default }] as const],
-  );
-  return {
-    type: 'object',
-    properties: {
-      ...identifierOf(type, chosenIdentifier(type)),
-      ...properties(type, allFields(type), names),
-      ...Object.fromEntries(defaults),
-    },
-    ...(required.length === 0 ? {} : { required }),
-    ...closed(type),
-  };
-}
+export const newSchema = (type: RecordType, names: SchemaNames): JsonObject =>
+  creationSchema(type, allFields(type), {
+    ...writingOf(names),
+    identifier: chosenIdentifier,
+    field: (field) => ({
+      ...fieldValueSchema(field, type),
+      ...(field.default === undefined ? {} : { default: field.default }),
+    }),
+  });
 
-const closed = ({ open }: RecordType): JsonObject => ({ additionalProperties: open });
-
-const identifierOf = ({ identifier }: RecordType, schema: JsonObject): JsonObject =>
-  identifier.inRecord ? { [identifier.name]: schema } : {};
-
-function properties(type: RecordType, fields: readonly Field[], names: SchemaNames): JsonObject {
-  const relations = [...type.relations.values()].map(
-    (relation) => [relation.name, writeRelationSchema(relation, names)] as const,
-  );
-  const described = fields.map((field) => [field.name, fieldValueSchema(field, type)] as const);
-  return Object.fromEntries([...described, ...relations]);
-}
-
-function writeRelationSchema(relation: Relation, names: SchemaNames): JsonObject {
-  const record = ref('schemas', names.nestedInput(relation));
-  const description = `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.');
-  if (relation.toMany) return { type: 'array', items: record, description };
-  return relation.required ? { ...record, description } : { anyOf: [record, { type: 'null' }], description };
-}
+const writingOf = (names: SchemaNames): BodyWriting => ({
+  identifier: identifierSchema,
+  field: fieldValueSchema,
+  related: (relation) => ref('schemas', names.nestedInput(relation)),
+  about: (relation) => ({
+    description: `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.'),
+  }),
+  orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
+  linkedOr: (type, keys) => {
+    const { name } = type.identifier;
+    return { anyOf: [{ required: [name], properties: { [name]: identifierSchema(type) } }, { required: keys }] };
+  },
+});
 
 function usage({ target, toMany, nested, owned, required }: Relation): string {
   const link = `{"${target.identifier.name}": 1} links a record`;
   const created = nested === 'write' ? ', an object without an identifier creates one' : '';
   if (toMany) return `The whole new set: ${link}${created}; records left out are ${owned ? 'deleted' : 'unlinked'}.`;
   return `${link}${created}${required ? '' : ', null removes the link'}.`;
-}
-
-/** A related record: linked with an identifier, created without one if the relation allows it. */
-function nestedSchema(relation: Relation, names: SchemaNames): JsonObject {
-  const { target, fields } = relation;
-  const demand = nestedDemand(relation);
-  const schema = inputSchema(target, fields, names);
-  if (demand === 'nothing') return schema;
-  const { name } = target.identifier;
-  const link = { required: [name], properties: { [name]: identifierSchema(target) } };
-  if (demand !== 'link') return { ...schema, anyOf: [link, { required: demand }] };
-  return { ...schema, required: [name], properties: { ...properties(target, fields, names), ...link.properties } };
 }
 
 // The JSON Schemas of fields and identifiers, with everything that the descriptors declare.
@@ -132,7 +105,7 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   const { readOnly, sensitive, examples } = field;
   return {
-    ...valueSchema(field),
+    ...valueSchema(field, describedValue),
     description: fieldDescription(field, type),
     ...(readOnly ? { readOnly } : {}),
     ...(sensitive ? { 'x-sensitive': true } : {}),
@@ -140,17 +113,11 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   };
 }
 
-function valueSchema(value: Omit<ItemShape, 'description'>): JsonObject {
-  const item = value.type.item?.(value);
-  const schema: JsonObject = { ...value.type.schema(value), ...(item ? { [ITEMS]: describedItem(item) } : {}) };
-  if (value.nullable) return withNull(schema);
-  return schema['type'] === undefined ? { ...ANYTHING, ...schema } : schema;
-}
-
-const describedItem = (item: ItemShape): JsonObject => ({
-  ...valueSchema(item),
-  ...(item.description === '' ? {} : { description: item.description }),
-  ...(item.examples.length === 0 ? {} : { examples: item.examples }),
+const describedValue = (schema: JsonObject, { nullable, description, examples }: ItemShape): JsonObject => ({
+  ...(nullable || schema['type'] !== undefined ? {} : ANYTHING),
+  ...schema,
+  ...(description === '' ? {} : { description }),
+  ...(examples.length === 0 ? {} : { examples }),
 });
 
 function fieldDescription(field: Field, type: RecordType): string {
@@ -177,12 +144,9 @@ const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
   examples: [1],
 });
 
-/** In bodies that change a record: null counts as absent. */
-const writtenIdentifier = (type: RecordType): JsonObject => withNull(identifierSchema(type));
-
 /** In bodies that create a record. */
-const chosenIdentifier = (type: RecordType): JsonObject => ({
-  ...writtenIdentifier(type),
-  maximum: MAX_GIVEN_IDENTIFIER,
+const chosenIdentifier = (type: RecordType, maximum: number): JsonObject => ({
+  ...identifierSchema(type),
+  maximum,
   description: `${type.identifier.description}. Usually left out; an unused one may be chosen`,
 });
