@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
     'createGroupCommit',
   ),
   mutant('a set that keeps what was left out', 'current.filter((identifier) => !isKept(identifier)),', '[],'),
-  mutant('an unknown key ignored', '...(type.open ? {} : { additionalProperties: false }),', ''),
+  mutant('an unknown key ignored', 'additionalProperties: open', 'additionalProperties: true'),
   mutant('a 404 as 200 null', '?? noSuchRecord(type, identifier)', "?? 'null'"),
   mutant('a unique index missing', "create ${unique ? 'unique ' : ''}index", 'create index'),
   mutant('a filter ignored', 'and(filters.map((filter) =>', 'and(filters.slice(0, 1).map((filter) =>'),
