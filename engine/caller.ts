@@ -24,6 +24,33 @@ export const PATIENT: Caller = Object.freeze({
   onGone: () => () => undefined,
 });
 
+/** A caller that leaves when the signal is raised. */
+export const callerUntil = (signal: AbortSignal): Caller => ({
+  ...PATIENT,
+  get isGone() {
+    return signal.aborted;
+  },
+  onGone: (listener) => {
+    if (signal.aborted) listener();
+    signal.addEventListener('abort', listener);
+    return () => signal.removeEventListener('abort', listener);
+  },
+});
+
+/** Resolves after so many milliseconds, or as soon as the caller has left. */
+export function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
+  if (caller.isGone) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    const stop = caller.onGone(end);
+  });
+}
+
 /** The client has disconnected. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone';

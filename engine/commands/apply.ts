@@ -2,6 +2,7 @@
  * `apply`: carries out the plan in one transaction. Steps by which records could lose something must be allowed, one by
  * one; what the descriptors do not name stays until its drop is allowed.
  */
+import { CallerGone } from '../caller.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
@@ -10,8 +11,9 @@ import { type Applied, applyPlan, createEngineTables, planFor } from '../storage
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
-import { print } from '../terminal.ts';
+import { print, printError } from '../terminal.ts';
 import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
+import { follow } from './progress.ts';
 
 const USAGE =
   'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
@@ -24,6 +26,7 @@ export const apply: Command = {
     const { schemaDirectory, databaseUrl } = readSettings(process.env);
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();
+    const { watch, stopCode, end } = follow({ json, isStoppable: driver.dialect.locks });
     try {
       const applied = await driver.exclusively(async () => {
         const allowed = new Set(allow);
@@ -31,15 +34,27 @@ export const apply: Command = {
         if (!back) refuseBehind(plan.standing);
         refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
-        return applyPlan(plan, driver, allowed);
+        const done = await applyPlan(plan, driver, allowed, watch);
+        const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
+        return { ...done, isTakenBack };
       });
+      end();
       print(json ? asJson(applied) : format(applied));
+      return 0;
+    } catch (error) {
+      end();
+      const code = stopCode();
+      if (code === undefined || !(error instanceof CallerGone)) throw error;
+      printError(STOPPED);
+      return code;
     } finally {
       await driver.close();
     }
-    return 0;
   },
 };
+
+const STOPPED =
+  'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
 
 /** Applied by mistake, such descriptors would turn the tables around under newer instances. */
 function refuseBehind({ state, last, own }: Standing): void {
@@ -59,14 +74,20 @@ function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   throw new StartError(`--allow ${unknown}: there is no such step${hint}. Nothing was changed.`);
 }
 
-const asJson = ({ steps, backup }: Applied): string =>
-  JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null }, null, 2);
+interface Outcome extends Applied {
+  /** Whether another migration had been stopped, and what it had prepared is gone. */
+  readonly isTakenBack: boolean;
+}
 
-function format({ steps, backup }: Applied): string {
+const asJson = ({ steps, backup, isTakenBack }: Outcome): string =>
+  JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null, isTakenBack }, null, 2);
+
+function format({ steps, backup, isTakenBack }: Outcome): string {
   const made = steps.filter(({ state }) => state !== 'kept');
   const kept = steps.filter(({ state }) => state === 'kept');
   return [
     ...(backup === undefined ? [] : [`The database as it was: ${backup}`]),
+    ...(isTakenBack ? ['Took back what a migration to other descriptors had prepared.'] : []),
     ...(made.length === 0
       ? ['Nothing to do: the tables have what the descriptors want.']
       : [formatSteps(made, false), `${made.length} ${made.length === 1 ? 'step' : 'steps'} applied.`]),

@@ -69,7 +69,7 @@ onServer('a change of tables', () => {
     }
     const { err, ...rest } = await applied;
     expect(rest).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(
+    expect(err.split('\n').at(-1)).toMatch(
       /^The database did not carry out "create index .+" \(SQLSTATE 57P01: .+\)\. Nothing was changed$/,
     );
   });
@@ -83,7 +83,9 @@ onServer('a change of tables', () => {
     await client.query(SLOW.replace('perform pg_sleep(36000)', `raise exception 'no' using errcode = '${code}'`));
     const { err, ...rest } = await apply();
     expect(rest).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/^The database did not carry out "create index .+" \(SQLSTATE .+\)\. Nothing was changed$/);
+    expect(err.split('\n').at(-1)).toMatch(
+      /^The database did not carry out "create index .+" \(SQLSTATE .+\)\. Nothing was changed$/,
+    );
     expect(err).toContain(`(SQLSTATE ${shown})`);
   });
 
@@ -97,7 +99,7 @@ onServer('a change of tables', () => {
     const limited = { ...environment, DATABASE_URL: url.href };
     for (const text of [BEFORE, AFTER]) {
       project.write({ 'thing.yaml': text });
-      expect(await runCommand('apply', [], limited)).toMatchObject({ code: 0, err: '' });
+      expect(await runCommand('apply', [], limited)).toMatchObject({ code: 0 });
       expect(await runCommand('plan', [], limited)).toMatchObject({ code: 0, err: '' });
     }
     await client.query(`drop index ${name}.things_name_index; create index things_name_index on ${name}.things (id)`);

@@ -5,6 +5,7 @@ import base from '../jest.base.mts';
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [
+  'commands/apply',
   'commands/delete-tree.slow',
   'commands/import',
   'commands/transfer.slow',

@@ -160,7 +160,7 @@ onServer(`${ROWS} records that clients read and write`, () => {
     const allowed = steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
     const apply = build.run('engine/cli.js', ['apply', ...allowed], project.environment);
     const code = await apply.ended;
-    if (code !== 0) report.push(`   failed: ${apply.err().split('\n', 1).join()}`);
+    if (code !== 0) report.push(`   failed: ${apply.err().trimEnd().split('\n').at(-1)}`);
     expect([code, code === 0 ? '' : apply.err()]).toEqual([0, '']);
   };
 

@@ -28,9 +28,21 @@ export interface Follower {
   readonly report: (event: MigrationEvent) => void;
 }
 
+/** How far a migration has come: in a task, of which it is the first if `number` is 1. */
+export interface Doing {
+  readonly kind: 'doing';
+  readonly task: Task;
+  readonly number: number;
+  /** How many tasks there are. */
+  readonly of: number;
+  /** Of a fill: the identifier up to which it is done, and the greatest one; otherwise 0. */
+  readonly position: number;
+  readonly last: number;
+}
+
 /** doing: before each statement, and after each batch of a fill. waiting: others have held the table for a while. */
-type MigrationEvent =
-  | { readonly kind: 'doing'; readonly task: Task; readonly position: number; readonly last: number }
+export type MigrationEvent =
+  | Doing
   | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
 
 export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };

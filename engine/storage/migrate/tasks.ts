@@ -18,28 +18,30 @@ interface TaskOrder {
   /** Microseconds that it takes for each row of the table. */
   readonly perRow: number;
   readonly lock: Lock;
+  /** What it does to its table, for whoever follows the migration. */
+  readonly says: string;
 }
 
 /** In the order in which they run. */
 export const taskKinds = {
-  column: { stage: 'prepare', perRow: 0, lock: 'all' },
-  trigger: { stage: 'prepare', perRow: 0, lock: 'writes' },
-  fill: { stage: 'prepare', perRow: 40, lock: 'rows' },
-  check: { stage: 'prepare', perRow: 0, lock: 'all' },
-  validate: { stage: 'prepare', perRow: 0.3, lock: 'none' },
-  index: { stage: 'prepare', perRow: 3, lock: 'none' },
+  column: { stage: 'prepare', perRow: 0, lock: 'all', says: 'Add a column to' },
+  trigger: { stage: 'prepare', perRow: 0, lock: 'writes', says: 'Add a trigger to' },
+  fill: { stage: 'prepare', perRow: 40, lock: 'rows', says: 'Work through the rows of' },
+  check: { stage: 'prepare', perRow: 0, lock: 'all', says: 'Add a check to' },
+  validate: { stage: 'prepare', perRow: 0.3, lock: 'none', says: 'Check the rows of' },
+  index: { stage: 'prepare', perRow: 3, lock: 'none', says: 'Build an index of' },
   /** Takes what is no longer wanted out of the way. */
-  define: { stage: 'switch', perRow: 0, lock: 'all' },
-  setAside: { stage: 'switch', perRow: 0, lock: 'none' },
+  define: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
+  setAside: { stage: 'switch', perRow: 0, lock: 'none', says: 'Change' },
   /** To a name that nothing else has. */
-  moveAway: { stage: 'switch', perRow: 0, lock: 'all' },
-  rename: { stage: 'switch', perRow: 0, lock: 'all' },
-  renameTable: { stage: 'switch', perRow: 0, lock: 'all' },
-  settle: { stage: 'switch', perRow: 0, lock: 'all' },
-  renameIndex: { stage: 'switch', perRow: 0, lock: 'none' },
-  create: { stage: 'switch', perRow: 0, lock: 'none' },
-  confirm: { stage: 'finish', perRow: 0.5, lock: 'none' },
-  dropIndex: { stage: 'finish', perRow: 0, lock: 'none' },
+  moveAway: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
+  rename: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
+  renameTable: { stage: 'switch', perRow: 0, lock: 'all', says: 'Rename' },
+  settle: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
+  renameIndex: { stage: 'switch', perRow: 0, lock: 'none', says: 'Change' },
+  create: { stage: 'switch', perRow: 0, lock: 'none', says: 'Create' },
+  confirm: { stage: 'finish', perRow: 0.5, lock: 'none', says: 'Check the references of' },
+  dropIndex: { stage: 'finish', perRow: 0, lock: 'none', says: 'Drop an index of' },
 } as const satisfies Record<string, TaskOrder>;
 
 type TaskKind = keyof typeof taskKinds;
@@ -66,6 +68,9 @@ export const tasksOf = (stage: Stage, tasks: Iterable<Task>): readonly Task[] =>
 /** Statements that belong to no table that clients use. */
 export const plainTasks = (kind: TaskKind, statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
+
+/** For people: `Build an index of books`. */
+export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].says} ${table ?? 'the tables'}`;
 
 const LOCKS: readonly Lock[] = ['none', 'rows', 'writes', 'all'];
 

@@ -2,8 +2,7 @@
  * Strong locks that nobody notices: every request that comes after one that waits for such a lock waits as well, so it is
  * given up after a tenth of a second, and asked for again later.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import { CallerGone } from '../../caller.ts';
+import { CallerGone, pauseFor } from '../../caller.ts';
 import { StartError } from '../../start-error.ts';
 import type { Reader, Writer } from '../driver.ts';
 import type { Lock } from '../migrate/tasks.ts';
@@ -66,7 +65,7 @@ export async function insist<T>(
     const table = tables.join(', ');
     if (performance.now() - began > PATIENCE) throw stillLocked(table, holders);
     if (pause === LONGEST_PAUSE) report({ kind: 'waiting', table, holders });
-    await delay(pause);
+    await pauseFor(pause, caller);
     if (caller.isGone) throw new CallerGone();
   }
 }

@@ -3,13 +3,12 @@
  * that a migration that was cut off goes on where it was.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, CallerGone } from '../../caller.ts';
+import { type Caller, CallerGone, pauseFor } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
 import { type LinkColumn, SEPARATOR } from '../define.ts';
 import type { Writer } from '../driver.ts';
-import type { Migration, Follower } from '../migrate/driver.ts';
+import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
 import { isRefusal, stateOf, translate } from './errors.ts';
 import { BEGIN, insist, lockAll } from './locking.ts';
@@ -54,6 +53,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   const tasks = [...migration.tasks];
   const [prepare, last] = [tasksOf('prepare', tasks), tasksOf('finish', tasks)];
   const { watch } = migration;
+  const at = (number: number): Place => ({ number, of: tasks.length });
   const isShort = prepare.length + last.length === 0;
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(alone(connections));
@@ -63,17 +63,17 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   const { done, position } = known && isSame ? known : { done: 0, position: 0 };
   try {
     for (const [index, task] of prepare.entries())
-      if (index >= done) await prepareOne(connections, task, index, index === done ? position : 0, watch);
+      if (index >= done) await prepareOne(connections, task, at(index + 1), index === done ? position : 0, watch);
   } catch (error) {
     // A record that came meanwhile stands in the way: nothing is left behind that would refuse others.
     if (isRefusal(error)) await abandonMigration(connections, watch);
     throw error;
   }
-  await change(connections, migration, tasksOf('switch', tasks), async (writer) => {
+  await change(connections, migration, tasksOf('switch', tasks), at(prepare.length + 1), async (writer) => {
     if (last.length > 0) await record.switched(writer, last);
     else if (!isShort) await record.end(writer);
   });
-  await finishMigration(connections, watch);
+  await finishMigration(connections, watch, at(tasks.length - last.length + 1));
 }
 
 export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
@@ -87,15 +87,18 @@ export async function define(connections: Connections, statements: readonly stri
   );
 }
 
+/** Of a task among all. */
+type Place = Pick<Doing, 'number' | 'of'>;
+
 async function prepareOne(
   connections: Connections,
   task: Task,
-  index: number,
+  place: Place,
   position: number,
   watch: Follower,
 ): Promise<void> {
-  if (task.kind === 'fill') return fill(connections, task, index, position, watch);
-  watch.report({ kind: 'doing', task, position: 0, last: 0 });
+  if (task.kind === 'fill') return fill(connections, task, place, position, watch);
+  watch.report({ kind: 'doing', task, ...place, position: 0, last: 0 });
   const { lock } = taskKinds[task.kind];
   if (task.kind === 'index') await buildIndex(connections, task, watch);
   const tables = task.table === undefined ? [] : [task.table];
@@ -106,7 +109,7 @@ async function prepareOne(
       async (writer) => {
         if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock, tries);
         if (task.kind !== 'index') await runDdl(writer, [task.sql]);
-        await record.done(writer, index + 1);
+        await record.done(writer, place.number);
       },
       watch.caller,
     ),
@@ -120,7 +123,7 @@ const BATCH_TIME = 30;
 const FIRST_ROWS = 500;
 const MOST_ROWS = 10_000;
 
-async function fill(connections: Connections, task: Task, index: number, from: number, watch: Follower): Promise<void> {
+async function fill(connections: Connections, task: Task, place: Place, from: number, watch: Follower): Promise<void> {
   const [table, identifier] = [quoted(task.table ?? ''), quoted(task.identifier ?? '')];
   const ends = { sql: `select max(${identifier}) from ${table}` };
   const batch = {
@@ -130,7 +133,7 @@ async function fill(connections: Connections, task: Task, index: number, from: n
   const last = Number((await alone(connections).value(ends, [])) ?? 0);
   let rows = FIRST_ROWS;
   for (let position = from; ;) {
-    watch.report({ kind: 'doing', task, position, last });
+    watch.report({ kind: 'doing', task, ...place, position, last });
     const began = performance.now();
     const next = await insist(
       connections,
@@ -142,7 +145,7 @@ async function fill(connections: Connections, task: Task, index: number, from: n
           BEGIN,
           async (writer) => {
             const end = await writer.value(batch, [position, rows]);
-            if (typeof end !== 'number') await record.done(writer, index + 1);
+            if (typeof end !== 'number') await record.done(writer, place.number);
             else {
               await writer.run(update, [position, end]);
               await record.filled(writer, end);
@@ -158,7 +161,7 @@ async function fill(connections: Connections, task: Task, index: number, from: n
     const elapsed = performance.now() - began;
     rows = Math.ceil(Math.min(2 * rows, MOST_ROWS, (rows * BATCH_TIME) / elapsed));
     // Requests have the server to themselves for as long again.
-    await delay(elapsed);
+    await pauseFor(elapsed, watch.caller);
     if (watch.caller.isGone) throw new CallerGone();
   }
 }
@@ -197,13 +200,14 @@ async function change(
   connections: Connections,
   { before, after, watch, locked }: Migration,
   tasks: readonly Task[],
+  { number, of }: Place,
   recorded: (writer: Writer) => Promise<void>,
 ): Promise<void> {
   const strong = tasks.filter(({ kind }) => taskKinds[kind].lock === 'all');
   const tables = [...new Set([...locked, ...strong.flatMap(({ table }) => table ?? [])])].toSorted();
   const statements = function* (): Generator<string> {
-    for (const task of tasks) {
-      watch.report({ kind: 'doing', task, position: 0, last: 0 });
+    for (const [index, task] of tasks.entries()) {
+      watch.report({ kind: 'doing', task, number: number + index, of, position: 0, last: 0 });
       yield task.sql;
     }
   };
@@ -243,11 +247,13 @@ const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql)
 
 // Afterwards.
 
-export async function finishMigration(connections: Connections, watch: Follower): Promise<void> {
+/** `first`: the place of the first task that is left; without it, they are all that is counted. */
+export async function finishMigration(connections: Connections, watch: Follower, first?: Place): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
   if (rest === undefined) return;
-  for (const { kind, sql } of rest) {
-    watch.report({ kind: 'doing', task: { kind, sql, table: undefined }, position: 0, last: 0 });
+  const { number, of } = first ?? { number: 1, of: rest.length };
+  for (const [index, { kind, sql, table }] of rest.entries()) {
+    watch.report({ kind: 'doing', task: { kind, sql, table }, number: number + index, of, position: 0, last: 0 });
     if (kind === 'dropIndex') await outside(connections, sql, watch.caller);
     else await writeIn(connections, 'begin', (writer) => writer.run({ sql }, []), watch.caller);
   }

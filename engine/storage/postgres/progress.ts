@@ -15,7 +15,7 @@ interface MigrationProgress {
   readonly rest: readonly Rest[] | undefined;
 }
 
-type Rest = Pick<Task, 'kind' | 'sql'>;
+type Rest = Pick<Task, 'kind' | 'sql' | 'table'>;
 
 const EXISTS = { sql: `select to_regclass('${MIGRATION_TABLE}') is not null` };
 const READ = { sql: `select key, done, position, rest from ${MIGRATION_TABLE}` };
@@ -39,7 +39,7 @@ export const record = {
   done: (writer: Writer, tasks: number) => writer.run(DONE, [tasks]),
   filled: (writer: Writer, position: number) => writer.run(FILLED, [position]),
   switched: (writer: Writer, rest: readonly Task[]) =>
-    writer.run(SWITCHED, [JSON.stringify(rest.map(({ kind, sql }) => ({ kind, sql })))]),
+    writer.run(SWITCHED, [JSON.stringify(rest.map(({ kind, sql, table }) => ({ kind, sql, table })))]),
   end: (writer: Writer) => writer.run(END, []),
 } as const;
 

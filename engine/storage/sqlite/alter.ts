@@ -4,7 +4,7 @@ import type { Column } from '../columns.ts';
 import { columnWords, ON_DELETE } from '../define.ts';
 import type { Dialect } from '../driver.ts';
 import type { Altered, Edit, TableAlteration } from '../migrate/alter.ts';
-import { plainTasks } from '../migrate/tasks.ts';
+import { plainTasks, type Task } from '../migrate/tasks.ts';
 
 /** `table`: its name afterwards. undefined where ALTER TABLE cannot do it. */
 type Alter<K extends Edit['kind']> = (
@@ -72,18 +72,23 @@ function namesCollide({ edits, columnsBefore }: TableAlteration): boolean {
 function rebuild(
   { table, identifier, columns: sources, create, indexes }: TableAlteration,
   { quote, literal }: Dialect,
-): string[] {
+): readonly Task[] {
   const fresh = `${ENGINE_PREFIX}new_${table}`;
   const columns = [identifier, ...sources.map(({ column }) => column.name)].map(quote).join(', ');
   const selected = [quote(identifier), ...sources.map(({ value }) => value)].join(', ');
-  return [
-    create(fresh),
-    `insert into ${quote(fresh)} (${columns}) select ${selected} from ${quote(table)}`,
+  const [key, old] = [quote(identifier), quote(table)];
+  const copied = `insert into ${quote(fresh)} (${columns}) select ${selected} from ${old} where ${key} > ? and ${key} <= ?`;
+  const finish = [
     `delete from sqlite_sequence where name = ${literal(fresh)}`,
     `insert into sqlite_sequence (name, seq) select ${literal(fresh)}, seq from sqlite_sequence where name = ${literal(table)}`,
     `drop table ${quote(table)}`,
     `alter table ${quote(fresh)} rename to ${quote(table)}`,
     ...indexes,
+  ];
+  return [
+    ...plainTasks('define', [create(fresh)], table),
+    { kind: 'fill', table, identifier, sql: copied },
+    ...plainTasks('define', finish, table),
   ];
 }
 
@@ -92,7 +97,7 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
   const statements = edits.map((edit) => alterBy(edit, table, dialect));
   const able = statements.every((one) => one !== undefined) && !namesCollide(alteration);
   const each = edits.map((edit, index) =>
-    plainTasks('define', able || ALWAYS.has(edit.kind) ? (statements[index] ?? []) : []),
+    plainTasks('define', able || ALWAYS.has(edit.kind) ? (statements[index] ?? []) : [], table),
   );
-  return { each, together: able ? [] : plainTasks('define', rebuild(alteration, dialect)) };
+  return { each, together: able ? [] : rebuild(alteration, dialect) };
 }

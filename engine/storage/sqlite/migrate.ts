@@ -10,6 +10,8 @@ import type { TableDefinition } from '../migrate/applied.ts';
 import { compareObjects, type Drift, type Migration, type Objects } from '../migrate/driver.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, type SqliteConnection } from './connection.ts';
+import { sqliteDialect } from './dialect.ts';
+import type { Task } from '../migrate/tasks.ts';
 
 /** Milliseconds that another process may write before this one gives up. */
 const DEFINE_TIMEOUT = 5000;
@@ -52,20 +54,49 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const copy = migration.backup ? timestamped(file, 'backup') : undefined;
   if (copy !== undefined) await backUp(file, copy);
   const { caller, report } = migration.watch;
-  for (const task of migration.tasks) {
+  const tasks = [...migration.tasks];
+  for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
-    report({ kind: 'doing', task, position: 0, last: 0 });
-    run(connection, task.sql);
+    const tell = (position: number, last: number): void =>
+      report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last });
+    refusing(task.sql, () => (task.kind === 'fill' ? fill(connection, task, tell) : plainly(connection, task, tell)));
   }
   await migration.after(connection);
   refuseBroken(connection);
   return copy;
 }
 
+type Tell = (position: number, last: number) => void;
+
+function plainly({ execute }: SqliteConnection, { sql }: Task, tell: Tell): void {
+  tell(0, 0);
+  execute(sql);
+}
+
+/** Rows between two reports. */
+const BATCH = 50_000;
+
+function fill({ value, run }: SqliteConnection, { table = '', identifier = '', sql }: Task, tell: Tell): void {
+  const { quote } = sqliteDialect;
+  const key = quote(identifier);
+  const last = Number(value({ sql: `select max(${key}) from ${quote(table)}` }, []) ?? 0);
+  const next = {
+    sql: `select max(${key}) from (select ${key} from ${quote(table)} where ${key} > ? order by ${key} limit ${BATCH})`,
+  };
+  const statement = { sql };
+  for (let position = 0; ;) {
+    tell(position, last);
+    const end = value(next, [position]);
+    if (typeof end !== 'number') return;
+    run(statement, [position, end]);
+    position = end;
+  }
+}
+
 /** It may fail because of something that others added to the file, for instance a view. */
-function run(connection: SqliteConnection, sql: string): void {
+function refusing(sql: string, work: () => void): void {
   try {
-    connection.execute(sql);
+    work();
   } catch (error) {
     if (error instanceof Problem) throw error;
     const reason = reasonOf(error);
