@@ -4,4 +4,4 @@ import './engine/node-version.ts';
 import { runProcess } from './engine/commands/command.ts';
 import { start } from './engine/commands/start.ts';
 
-runProcess(() => start.run([]));
+runProcess(() => start.run(process.argv.slice(2)));

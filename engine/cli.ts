@@ -16,7 +16,7 @@ interface CommandEntry {
 /** In the order of `--help`. The README lists them; a test compares both. */
 export const commands = {
   start: {
-    description: 'Serve the records.',
+    description: 'Serve the records; --no-migrate changes no tables.',
     load: async () => (await import('./commands/start.ts')).start,
   },
   check: {

@@ -177,6 +177,11 @@ function reportStanding(log: Log, { standing: { state, last, own }, kept }: Prep
       { database: last?.number, serves: own?.number },
       'newer descriptors were applied to the database: this instance serves its own view of the tables, and changes none',
     );
+  if (state === 'new')
+    log.warn(
+      { database: last?.number },
+      'the tables were made for other descriptors, and MIGRATE is off: this instance serves its own view of them; "records plan" shows what differs',
+    );
   if (kept.length > 0)
     log.warn({ kept }, 'the database keeps what the descriptors do not name; "records plan" shows how to drop it');
 }

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import { onOrOff, oneOf, seconds, wholeNumber } from './setting-values.ts';
 import { StartError } from './start-error.ts';
 
 /** How much is logged, from most to least. */
@@ -24,7 +25,6 @@ interface Setting<T> {
 
 const setting = <T>(properties: Setting<T>): Setting<T> => properties;
 
-const MAX_SECONDS = 86_400;
 const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;
 /** Minimum seconds for timeouts of clients: with 0, no request could succeed. */
@@ -59,6 +59,13 @@ export const settingsTable = {
     expected:
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     parse: (text) => (/^(sqlite:(?!:memory:)|postgres(ql)?:\/\/).+$/.test(text) ? text : undefined),
+  }),
+  migrate: setting<boolean>({
+    name: 'MIGRATE',
+    default: 'on',
+    description:
+      'off: the start changes no tables, as with --no-migrate, and fails if they do not suit the descriptors.',
+    ...onOrOff(),
   }),
   readUrl: setting<string>({
     name: 'READ_URL',
@@ -310,39 +317,4 @@ function originsOf(text: string): readonly string[] | undefined {
   if (text === 'none') return [];
   const origins = text.split(',').map((origin) => origin.trim());
   return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
-}
-
-function oneOf<T extends string>(words: readonly T[]): Pick<Setting<T>, 'expected' | 'parse'> {
-  return {
-    expected: `one of ${words.join(', ')}`,
-    parse: (text) => words.find((word) => word === text),
-  };
-}
-
-export function onOrOff(): Pick<Setting<boolean>, 'expected' | 'parse'> {
-  const values: ReadonlyMap<string, boolean> = new Map([
-    ['on', true],
-    ['off', false],
-  ]);
-  return { expected: 'on or off', parse: (text) => values.get(text) };
-}
-
-export function wholeNumber(minimum: number, maximum: number): Pick<Setting<number>, 'expected' | 'parse'> {
-  return {
-    expected: `an integer from ${minimum} to ${maximum}`,
-    parse: (text) => {
-      const value = Number(text);
-      return /^\d+$/.test(text) && value >= minimum && value <= maximum ? value : undefined;
-    },
-  };
-}
-
-function seconds(minimum = 0): Pick<Setting<number>, 'expected' | 'parse'> {
-  return {
-    expected: `seconds from ${minimum} to ${MAX_SECONDS}`,
-    parse: (text) => {
-      const value = Number(text);
-      return /^\d+(\.\d+)?$/.test(text) && value >= minimum && value <= MAX_SECONDS ? value * 1000 : undefined;
-    },
-  };
 }

@@ -21,6 +21,7 @@ const RANKS: readonly (readonly string[])[] = [
     'start-error.ts',
     'files.ts',
     'terminal.ts',
+    'setting-values.ts',
     'settings.ts',
     'log.ts',
     'package.ts',

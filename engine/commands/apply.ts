@@ -7,6 +7,7 @@ import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
+import { linksOf } from '../storage/define.ts';
 import { type Applied, applyPlan, createEngineTables, planFor } from '../storage/migrate/apply.ts';
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
@@ -35,6 +36,7 @@ export const apply: Command = {
         refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
         const done = await applyPlan(plan, driver, allowed, watch);
+        await driver.expectSmallSets(linksOf(model));
         const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
         return { ...done, isTakenBack };
       });

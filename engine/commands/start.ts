@@ -4,18 +4,21 @@ import { serve } from '../server/serve.ts';
 import { readSettings, type Settings } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
-import { type Command, readOptions, stopSignal } from './command.ts';
+import { BOOLEAN, type Command, readOptions, stopSignal } from './command.ts';
 
 /** Milliseconds after which the process exits, even if handles are still open. */
 const EXIT_DELAY = 100;
 
-const USAGE = 'records start: serves the records, with settings from the environment';
+const USAGE =
+  'records start [--no-migrate]: serves the records, with settings from the environment; --no-migrate changes no tables, and fails if they do not suit the descriptors';
 
 export const start: Command = {
   usage: USAGE,
   run: async (options) => {
-    readOptions(options, {}, 0, USAGE);
-    const settings = readSettings(process.env);
+    const { values } = readOptions(options, { 'no-migrate': BOOLEAN }, 0, USAGE);
+    const read = readSettings(process.env);
+    // The workers are started with the same options.
+    const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
     if (workerNumber !== undefined) return work(settings);
     return settings.workers === 1 ? alone(settings) : together(settings);
   },

@@ -4,20 +4,20 @@ import { databaseAt } from './database.ts';
 import { linksOf } from './define.ts';
 import type { Driver, DriverOptions, OnWait } from './driver.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';
-import { prepare, type PreparedTables } from './migrate/apply.ts';
+import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
 import { createReplicaReads } from './replicas.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
+import { StartError } from '../start-error.ts';
 import type { Store, Stream } from './store.ts';
 import { unavailable } from './unavailable.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
+  PrepareOptions &
   Pick<WriteOptions, 'writeRows'> & {
-    /** What `prepare` takes. */
-    readonly isTidy?: boolean;
     /** Replicas that answer reads; the empty text if there are none. */
     readonly readUrl?: string;
   };
@@ -42,7 +42,12 @@ export async function openStorage(
   { onStatement, onWait, ...observer }: Observers = {},
 ): Promise<Storage> {
   const readUrl = options?.readUrl ?? '';
-  const opened = await databaseAt(url).open(options && { ...options, onWait, positions: readUrl !== '' });
+  const database = databaseAt(url);
+  if (options?.migrate === false && database.newDialect)
+    throw new StartError(
+      'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
+    );
+  const opened = await database.open(options && { ...options, onWait, positions: readUrl !== '' });
   const observed = (one: Driver): Driver => (onStatement ? timedDriver(one, onStatement) : one);
   const driver = fittingDriver(observed(opened), observer);
   try {
@@ -50,9 +55,9 @@ export async function openStorage(
     const { joinTables } = model;
     const writes = createWrites(driver, reads, { joinTables, writeRows: options?.writeRows });
     const prepared = await driver.exclusively(async () => {
-      const done = await prepare(model, driver, options?.isTidy);
-      if (done.standing.state === 'behind') return done;
-      await driver.expectSmallSets(linksOf(done.model));
+      const done = await prepare(model, driver, options);
+      if (done.standing.state !== 'current') return done;
+      if (options?.migrate !== false) await driver.expectSmallSets(linksOf(done.model));
       await seed(done.model, driver, writes);
       return done;
     });

@@ -228,7 +228,7 @@ describe('descriptors that the database has left behind', () => {
   test.each([
     ['every new record needs a value of "isbn"', withField('isbn: { type: string, required: true }'), []],
     [
-      'its column "title" is gone',
+      'it has no column "title"',
       BOOK.replace('title: { type: string', 'heading: { renamedFrom: title, type: string'),
       [],
     ],

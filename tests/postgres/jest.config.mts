@@ -5,7 +5,7 @@ import base from '../jest.base.mts';
  * those of files and of one machine: backup, durability, scans.
  */
 const both = [
-  'commands/apply',
+  'commands/apply.slow',
   'commands/delete-tree.slow',
   'commands/import',
   'commands/transfer.slow',
@@ -16,6 +16,7 @@ const both = [
   'interface/interface',
   'migration/forward',
   'migration/migration',
+  'migration/no-migrate.slow',
   'migration/random.slow',
   'migration/safety.slow',
   'migration/versions.slow',

@@ -33,30 +33,55 @@ export interface PreparedTables {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/**
- * Throws a StartError, with the plan in its message, where somebody has to decide something; nothing is changed then.
- * `isTidy`: what holds nothing goes, and descriptors that were left behind are applied again.
- */
-export async function prepare(model: Model, driver: Driver, isTidy = false): Promise<PreparedTables> {
+export interface PrepareOptions {
+  /** Whether what holds nothing goes, and descriptors that were left behind are applied again. */
+  readonly isTidy?: boolean | undefined;
+  /** Whether tables may be changed. */
+  readonly migrate?: boolean | undefined;
+}
+
+/** Throws a StartError, with the plan in its message, where somebody has to decide something; nothing is changed then. */
+export async function prepare(
+  model: Model,
+  driver: Driver,
+  { isTidy = false, migrate = true }: PrepareOptions = {},
+): Promise<PreparedTables> {
   const standing = await standingFor(model, driver);
   if (standing.state === 'behind' && !isTidy) return { model: ownView(model, standing), standing, kept: [] };
+  if (!migrate) return asTheyAre(model, driver, standing);
   await createEngineTables(driver);
   try {
-    return await moveForward(model, driver, isTidy);
+    return await moveForward(model, driver, standing, isTidy);
   } catch (error) {
     if (!(error instanceof StalePlan)) throw error;
     // Another instance started at the same time and was first, or records came.
-    return moveForward(model, driver, isTidy);
+    return moveForward(model, driver, await standingFor(model, driver), isTidy);
   }
 }
 
-async function moveForward(model: Model, driver: Driver, isTidy: boolean): Promise<PreparedTables> {
-  const letGo = isTidy ? await emptied(await planFor(model, driver), driver) : NONE;
-  const { kept, ...plan } = await planFor(model, driver, letGo);
+async function moveForward(model: Model, driver: Driver, before: Standing, isTidy: boolean): Promise<PreparedTables> {
+  const letGo = isTidy ? await emptied(planAt(model, driver, before), driver) : NONE;
+  const { kept, ...plan } = planAt(model, driver, before, letGo);
   // What is kept need not be looked at.
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
-  const standing = await standingFor(model, driver);
+  const standing = isKnown(plan) ? before : await standingFor(model, driver);
   return { model: ownView(model, standing), standing, kept: kept.map(stepId) };
+}
+
+/** Changes nothing: serves the tables as far as they suit. */
+async function asTheyAre(model: Model, driver: Driver, standing: Standing): Promise<PreparedTables> {
+  const { model: served, misfits } = servedModel(model, standing.applied);
+  const missing = (await missingTables(driver)).map(([table]) => ({ table, says: 'there is no such table' }));
+  if (misfits.length + missing.length === 0) return { model: served, standing, kept: [] };
+  throw new StartError(
+    [
+      'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
+      '',
+      ...[...missing, ...misfits].map(({ table, says }) => `  ${table}: ${says}`),
+      '',
+      '"records plan" shows the steps that are missing, and "records apply" makes them. Nothing was changed.',
+    ].join('\n'),
+  );
 }
 
 /** What an instance serves over tables that were made for other descriptors. */
@@ -83,9 +108,14 @@ async function emptied(plan: Plan, driver: Driver): Promise<ReadonlySet<string>>
 }
 
 export async function createEngineTables(driver: Driver): Promise<void> {
-  const known = new Set(await driver.existing());
-  const missing = [...engineTables(driver.dialect)].filter(([name]) => !known.has(name)).map(([, ddl]) => ddl);
+  const missing = (await missingTables(driver)).map(([, ddl]) => ddl);
   if (missing.length > 0) await driver.define(missing);
+}
+
+/** Of the engine's own: names and DDL. */
+async function missingTables(driver: Driver): Promise<readonly (readonly [name: string, ddl: string])[]> {
+  const known = new Set(await driver.existing());
+  return [...engineTables(driver.dialect)].filter(([name]) => !known.has(name));
 }
 
 const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
@@ -93,9 +123,13 @@ const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
 
 /** What the start, or `apply`, would do. Reads only. `letGo`: ids of the drops that are asked for. */
 export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
-  const standing = await standingFor(model, driver);
-  return { ...createPlan(standing.applied, model, driver.dialect, letGo), standing };
+  return planAt(model, driver, await standingFor(model, driver), letGo);
 }
+
+const planAt = (model: Model, { dialect }: Driver, standing: Standing, letGo = NONE): StandingPlan => ({
+  ...createPlan(standing.applied, model, dialect, letGo),
+  standing,
+});
 
 export interface Applied {
   /** What was done, and what was kept. */
@@ -166,10 +200,13 @@ async function changedSince(
 }
 
 /** Differences that are not steps: what tables do not keep, and no record is held to. */
-async function rememberModel({ standing, wanted }: StandingPlan, driver: Driver): Promise<void> {
-  const isKnown = standing.state === 'current' && isDeepStrictEqual(standing.applied, wanted);
-  if (!isKnown) await driver.write((writer) => remember(writer, standing, wanted));
+async function rememberModel(plan: StandingPlan, driver: Driver): Promise<void> {
+  if (!isKnown(plan)) await driver.write((writer) => remember(writer, plan.standing, plan.wanted));
 }
+
+/** Whether the database has this model, and remembers it as its last one. */
+const isKnown = ({ standing, wanted }: Pick<StandingPlan, 'standing' | 'wanted'>): boolean =>
+  standing.state === 'current' && isDeepStrictEqual(standing.applied, wanted);
 
 /** Somebody else changed the tables, or the records, since the plan was made. */
 class StalePlan extends StartError {}

@@ -28,7 +28,8 @@ export function servedModel(model: Model, found: AppliedModel): Served {
   const comparison: Comparison = { model, found, misfits: [], revisions: new Map() };
   const tables = new Map(Object.values(found.types).map((type) => [type.table, type]));
   for (const type of model.types.values()) serveType(comparison, type, tables.get(type.table));
-  for (const table of model.joinTables) if (!hasJoin(table, found)) misfit(comparison, table.name, 'it is gone');
+  for (const table of model.joinTables)
+    if (!hasJoin(table, found)) misfit(comparison, table.name, 'there is no such table');
   const { revisions, misfits } = comparison;
   return { model: revisions.size > 0 ? revised(model, revisions) : model, misfits };
 }
@@ -50,8 +51,8 @@ const incomplete = ({ misfits }: Comparison, { table }: RecordType, name: string
 
 function serveType(comparison: Comparison, type: RecordType, now: AppliedType | undefined): void {
   const { table, identifier } = type;
-  if (!now) return misfit(comparison, table, 'it is gone');
-  if (now.identifier !== identifier.column) misfit(comparison, table, `its column "${identifier.column}" is gone`);
+  if (!now) return misfit(comparison, table, 'there is no such table');
+  if (now.identifier !== identifier.column) misfit(comparison, table, `it has no column "${identifier.column}"`);
   if (type.open && !now.open) misfit(comparison, table, 'it is closed to unknown keys');
   serveFields(comparison, type, now);
   serveReferences(comparison, type, now);
@@ -64,7 +65,7 @@ function serveFields(comparison: Comparison, type: RecordType, now: AppliedType)
   for (const field of type.fields.values()) {
     const found = left.get(field.column)?.field;
     left.delete(field.column);
-    if (!found) misfit(comparison, table, `its column "${field.column}" is gone`);
+    if (!found) misfit(comparison, table, `it has no column "${field.column}"`);
     else if (found.type !== field.type.name) misfit(comparison, table, `"${field.name}" is of type ${found.type} now`);
     else revise(comparison, field, fieldRevision(field, found));
   }
