@@ -166,6 +166,8 @@ export interface Driver extends Reader, Migrating {
   readonly maxStreams: number;
   /** How connections to the server are used; missing if there is no server. */
   usage?(): DatabaseUsage;
+  /** Missing if nobody looks at whether the server answers. */
+  readonly silence?: Silence | undefined;
   close(): Promise<void>;
 }
 
@@ -194,6 +196,14 @@ export interface Replica {
   readonly driver: Driver;
   /** Whether it answers, and has everything up to this position of the log; undefined asks for nothing. */
   readonly covers: (position: string | undefined) => boolean;
+  /** Looks now how far it has come. Never rejects. */
+  readonly look: () => Promise<void>;
+}
+
+/** When a server does not answer. */
+export interface Silence {
+  readonly isNow: boolean;
+  onBegin(listener: () => void): void;
 }
 
 export interface PoolUsage {

@@ -66,11 +66,14 @@ export async function openStorage(
     const serves = prepared.standing.own?.number ?? 0;
     const replicas =
       options && readUrl !== ''
-        ? createReplicaReads(reads, {
-            replicas: await databaseAt(readUrl).replicas(options),
-            models: [model, prepared.model],
-            observed,
-          })
+        ? createReplicaReads(
+            { reads, silence: driver.silence },
+            {
+              replicas: await databaseAt(readUrl).replicas(options),
+              models: [model, prepared.model],
+              observed,
+            },
+          )
         : undefined;
     const { get, page, stream } = replicas ?? reads;
     const store: Store = {

@@ -1,14 +1,33 @@
-/** Reads that replicas answer, where they have what the client has seen before; the primary answers all others. */
+/**
+ * Reads that replicas answer, where they have what the client has seen before; the primary answers all others. As long as
+ * one server answers that has what a client has seen, no read fails.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Awaitable, orElse } from '../awaitable.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
-import type { Driver, Replica } from './driver.ts';
+import type { Driver, Replica, Silence } from './driver.ts';
 import { fittingDriver } from './fitting.ts';
 import { createReads, type Reads } from './read/reads.ts';
+import type { Stream } from './store.ts';
+import { isUnreachable } from './unavailable.ts';
+
+/** Milliseconds that a read waits for a replica where the primary cannot be reached, and between two looks at them. */
+const PATIENCE_MS = 1000;
+const FIRST_PAUSE_MS = 20;
 
 interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream'> {
   close(): Promise<void>;
+}
+
+interface Primary {
+  readonly reads: Reads;
+  readonly silence: Silence | undefined;
+}
+
+interface KnownReplica extends Replica {
+  readonly reads: Reads;
 }
 
 interface ReplicaOptions {
@@ -19,43 +38,108 @@ interface ReplicaOptions {
   readonly observed: (driver: Driver) => Driver;
 }
 
-export function createReplicaReads(primary: Reads, { replicas, models, observed }: ReplicaOptions): ReplicaReads {
-  const all = replicas.map(({ driver: inner, covers }) => {
+type Ask<T> = (reads: Reads) => Awaitable<T>;
+
+export function createReplicaReads(
+  { reads: primary, silence }: Primary,
+  { replicas, models, observed }: ReplicaOptions,
+): ReplicaReads {
+  const all = replicas.map(({ driver: inner, ...replica }): KnownReplica => {
     const driver = fittingDriver(observed(inner));
     // A replica that is not there yet is compared as soon as it is.
     orElse(
       () => driver.hold(...models),
       () => undefined,
     );
-    return { driver, covers, reads: createReads(driver) };
+    return { ...replica, driver, reads: createReads(driver) };
+  });
+  /** Reads that wait for the primary. */
+  const waiting = new Set<() => void>();
+  silence?.onBegin(() => {
+    for (const askElsewhere of waiting) askElsewhere();
   });
   let turn = 0;
 
-  function fresh(position: string | undefined): Reads | undefined {
+  function fresh(position: string | undefined, failed?: readonly KnownReplica[]): KnownReplica | undefined {
     for (let count = 0; count < all.length; count += 1) {
       const replica = all[(turn += 1) % all.length];
-      if (replica?.covers(position)) return replica.reads;
+      if (replica?.covers(position) && !failed?.includes(replica)) return replica;
     }
     return undefined;
   }
 
-  /** A replica that fails, or does not have the tables yet, is not noticed. */
-  function read<T>(caller: Caller, ask: (reads: Reads) => Awaitable<T>): Awaitable<T> {
-    const reads = fresh(caller.position);
-    if (reads === undefined) return ask(primary);
+  /** What fails on a replica, or does not have its tables there yet, is asked of another server, at last of the primary. */
+  function read<T>(
+    caller: Caller,
+    ask: Ask<T>,
+    ofPrimary: () => Awaitable<T>,
+    failed?: readonly KnownReplica[],
+  ): Awaitable<T> {
+    const replica = fresh(caller.position, failed);
+    if (replica === undefined) return ofPrimary();
     return orElse(
-      () => ask(reads),
+      () => ask(replica.reads),
       (error) => {
         if (isOfRequest(error)) throw error;
-        return ask(primary);
+        return read(caller, ask, ofPrimary, [...(failed ?? []), replica]);
       },
     );
   }
 
+  function unlessUnreachable<T>(caller: Caller, ask: Ask<T>): Awaitable<T> {
+    return orElse(
+      () => ask(primary),
+      (error) => {
+        if (!isUnreachable(error)) throw error;
+        return late(caller, ask).catch(() => {
+          throw error;
+        });
+      },
+    );
+  }
+
+  /** Where the primary does not answer, a replica may do so first. */
+  function whicheverAnswers<T>(caller: Caller, ask: Ask<T>): Awaitable<T> {
+    const asked = unlessUnreachable(caller, ask);
+    if (silence === undefined || !(asked instanceof Promise)) return asked;
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const isWaiting = (): boolean => silence.isNow && !isOver;
+      const askElsewhere = (): void => void late(caller, ask, isWaiting).then(resolve, () => undefined);
+      if (silence.isNow) askElsewhere();
+      else waiting.add(askElsewhere);
+      const settle = (): void => {
+        isOver = true;
+        waiting.delete(askElsewhere);
+      };
+      void asked.then(resolve, reject).finally(settle);
+    });
+  }
+
+  /** Of a replica that is only a little behind, or back again. Rejects if there is none in time. */
+  async function late<T>(caller: Caller, ask: Ask<T>, isWaiting = (): boolean => false): Promise<T> {
+    const end = performance.now() + PATIENCE_MS;
+    for (let wait = FIRST_PAUSE_MS; isWaiting() || performance.now() < end; wait = Math.min(2 * wait, PATIENCE_MS)) {
+      await Promise.race([Promise.all(all.map(({ look }) => look())), pause(PATIENCE_MS)]);
+      if (caller.isGone) throw new CallerGone();
+      const replica = fresh(caller.position);
+      if (replica) return ask(replica.reads);
+      await pause(wait);
+    }
+    throw new Error('no replica has what the client has seen');
+  }
+
+  const first = <T>(caller: Caller, ask: Ask<T>): Awaitable<T> =>
+    read(caller, ask, () => whicheverAnswers(caller, ask));
+
   return {
-    get: (view, identifier, caller = PATIENT) => read(caller, (reads) => reads.get(view, identifier, caller)),
-    page: (query, count, caller = PATIENT) => read(caller, (reads) => reads.page(query, count, caller)),
-    stream: (query, count, caller = PATIENT) => read(caller, (reads) => reads.stream(query, count, caller)),
+    get: (view, identifier, caller = PATIENT) => first(caller, (reads) => reads.get(view, identifier, caller)),
+    page: (query, count, caller = PATIENT) => first(caller, (reads) => reads.page(query, count, caller)),
+    stream: (query, count, caller = PATIENT) => {
+      const ask = (reads: Reads): Awaitable<Stream> => reads.stream(query, count, caller);
+      // Not asked of two servers, since what is opened has to be closed.
+      return read(caller, ask, () => unlessUnreachable(caller, ask));
+    },
     close: async () => void (await Promise.all(all.map(({ driver }) => driver.close()))),
   };
 }

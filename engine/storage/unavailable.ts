@@ -23,6 +23,9 @@ export function unavailable(reason: keyof typeof reasons, cause?: unknown): Prob
   return new Problem('storage-busy', reasons[reason], { cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof Problem && error.message === reasons.unreachable;
+
 export const diskFull = (cause: unknown, detail = 'The database has no space left on its disk'): Problem =>
   new Problem('storage-full', detail, { cause });
 

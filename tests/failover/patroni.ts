@@ -33,6 +33,8 @@ export class PatroniCluster {
   #following: Promise<void> = Promise.resolve();
   /** Through the proxy. */
   url = '';
+  /** Past the proxy: all members. */
+  membersUrl = '';
   /** When a leader was found, in milliseconds of performance.now(). */
   readonly elected: { readonly at: number; readonly member: number }[] = [];
 
@@ -48,6 +50,8 @@ export class PatroniCluster {
     }
     this.#proxy = createServer((socket) => this.#forward(socket)).listen(port, '127.0.0.1');
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    const hosts = this.#members.map(({ sql }) => `127.0.0.1:${sql}`);
+    this.membersUrl = `postgres://postgres@${hosts.join()}/postgres`;
     this.#following = this.#follow();
     await this.untilWhole();
   }

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { connectTo } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
-import { administer, onServer, startInstance } from '../support/postgres.ts';
+import { administer, onServer, startInstance, withParameters } from '../support/postgres.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 const WHOLE = 'GET /api/tmp-vars';
@@ -25,6 +26,12 @@ onServer('a primary with two replicas', () => {
   const lengthOf = ({ text }: Exchanged): number => (JSON.parse(text) as unknown[]).length;
   /** Whether a read without a position is answered by a replica, which has fewer records while its replay is paused. */
   const isStale = async (): Promise<boolean> => lengthOf(await send(PAGE)) < count;
+  const hasReceived = async (cluster: Cluster, position: string): Promise<boolean> => {
+    const client = await connectTo(cluster.url);
+    const { rows } = await client.query(`select pg_last_wal_receive_lsn() >= $1 as so`, [position]);
+    await client.end();
+    return rows[0]?.so === true;
+  };
   let count = 0;
   const create = async (): Promise<string> => {
     const { status, headers } = await send('POST /api/tmp-vars', {});
@@ -38,7 +45,7 @@ onServer('a primary with two replicas', () => {
     await (await startInstance(primary.url)).close();
     replicas = await Promise.all([primary.standby(), primary.standby()]);
     const hosts = replicas.map(({ url }) => new URL(url).host).join();
-    instance = await startInstance(primary.url, {
+    instance = await startInstance(withParameters(primary.url, { target_session_attrs: 'read-write' }), {
       readUrl: primary.url.replace(new URL(primary.url).host, hosts),
       metrics: true,
     });
@@ -119,6 +126,40 @@ onServer('a primary with two replicas', () => {
     await create();
     await until(isStale);
     await pause('resume')(first);
+  });
+
+  it.each(['frozen', 'stopped'] as const)(
+    'the primary is %s: reads go on, and a client sees what it wrote as soon as one replica has it',
+    async (how) => {
+      const [first, second] = replicas as [Cluster, Cluster];
+      await Promise.all(replicas.map(pause('pause')));
+      const position = { 'x-position': await create() };
+      await until(() => hasReceived(first, position['x-position']));
+      if (how === 'frozen') primary.freeze();
+      else await primary.stop('immediate');
+      // Without a frozen server to wait for, a read waits for a replica for a second only.
+      if (how === 'stopped') await pause('resume')(first);
+      const own = Promise.all([PAGE, `${WHOLE}/${count}`].map((title) => send(title, undefined, position)));
+      await until(isStale);
+      if (how === 'frozen') await pause('resume')(first);
+      const [page, record] = await own;
+      expect([page?.status, record?.status, page && lengthOf(page)]).toEqual([200, 200, count]);
+      await pause('resume')(second);
+      if (how === 'frozen') primary.thaw();
+      else await primary.again();
+      await until(async () => (await send('POST /api/tmp-vars', {})).status === 201);
+      count += 1;
+    },
+  );
+
+  it('one of them fails, and the primary with it: the other one answers', async () => {
+    const [first] = replicas as [Cluster, Cluster];
+    await Promise.all([first.stop('immediate'), primary.stop('immediate')]);
+    const reads = await Promise.all(Array.from({ length: 20 }, () => send(PAGE)));
+    expect(reads.map((read) => [read.status, lengthOf(read)])).toEqual(reads.map(() => [200, count]));
+    await Promise.all([first.again(), primary.again()]);
+    await until(async () => (await send('POST /api/tmp-vars', {})).status === 201);
+    count += 1;
   });
 
   it('both lost: the primary answers', async () => {

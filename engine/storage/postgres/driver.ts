@@ -57,7 +57,7 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
   const place = parsePlace(url, 'READ_URL');
   return place.urls.map((one) => {
     const host = createReplicaHost(one, place.attributes);
-    return { driver: driverOf(place, host, options).driver, covers: host.covers };
+    return { driver: driverOf(place, host, options).driver, covers: host.covers, look: host.look };
   });
 }
 
@@ -128,6 +128,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     exclusively: (work) => unlimited(() => exclusively(streams, work)),
     maxStreams,
     usage: () => shares.usage(),
+    silence: hosts.silence,
     close,
   };
   return { driver, connections };

@@ -1,4 +1,5 @@
 /** Which of several servers connections lead to: the first that is what `target_session_attrs` asks for, and stays so. */
+import type { Silence } from '../driver.ts';
 import type { PostgresPlace, SessionAttributes } from './place.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parsePosition, PATIENCE_MS, type Seen, type Watch, watchServer } from './watch.ts';
@@ -12,6 +13,8 @@ export interface Hosts {
   look(): Promise<void>;
   /** Called when connections to a server are no longer wanted; `isLost` if it does not answer either. */
   onLeft(listener: (url: string, isLost: boolean) => void): void;
+  /** Of the server that connections lead to; undefined if nobody looks at it. */
+  readonly silence?: Silence | undefined;
   close(): void;
 }
 
@@ -29,7 +32,9 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
   if (urls.length === 1 && attributes === 'any') return ONE(only);
   const listeners: ((url: string, isLost: boolean) => void)[] = [];
   const waiting: (() => void)[] = [];
+  const silenced: (() => void)[] = [];
   let current: Watch | undefined;
+  let isSilent = false;
 
   const isSuited = ({ seen }: Watch): boolean => seen !== undefined && suits[attributes](seen);
   const watches = urls.map((url) => watchServer(url, choose));
@@ -37,6 +42,7 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
 
   /** One that does not answer is kept as long as no other will do: it may only be slow. */
   function choose(): void {
+    noteSilence();
     if (current && isSuited(current)) return;
     // In order: a server that is named later has to wait until those before it have had time to answer.
     const unknown = watches.findIndex(({ isKnown }) => !isKnown);
@@ -45,8 +51,15 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
     const left = current;
     if (next === left || (next === undefined && left?.seen === undefined)) return;
     current = next;
+    isSilent = false;
     for (const resolve of waiting.splice(0)) resolve();
     if (left) for (const listener of listeners) listener(left.url, left.seen === undefined);
+  }
+
+  function noteSilence(): void {
+    const wasSilent = isSilent;
+    isSilent = current !== undefined && current.seen === undefined;
+    if (isSilent && !wasSilent) for (const listener of silenced) listener();
   }
 
   const lookAtAll = async (): Promise<void> => void (await Promise.all(watches.map((watch) => watch.look())));
@@ -66,6 +79,12 @@ export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
     ready: () => (current ? undefined : found()),
     look: () => Promise.race([lookAtAll(), delay(PATIENCE_MS)]),
     onLeft: (listener) => void listeners.push(listener),
+    silence: {
+      get isNow() {
+        return isSilent;
+      },
+      onBegin: (listener) => void silenced.push(listener),
+    },
     close: () => {
       for (const watch of watches) watch.close();
     },
