@@ -65,6 +65,15 @@ export function put(scene: Scene, id: Id, body: JsonObject, more: More = {}, met
   if (type.operations.has('update')) send(scene, { view: viewOf(type, body), ...more, method, id, body });
 }
 
+/** The methods of an update. */
+export const WAYS = ['PUT', 'PATCH'] as const;
+
+/** Updates the record with one body after the other, each in each of the ways, and reads it back. */
+export function puts(scene: Scene, id: Id, bodies: readonly JsonObject[], ways: readonly string[] = ['PUT']): void {
+  for (const body of bodies) for (const method of ways) put(scene, id, body, {}, method);
+  get(scene, id);
+}
+
 /** Reads the record back, where the type offers that. */
 export function get(scene: Scene, id: Id, more: More = {}): void {
   if ((more.type ?? scene.type).operations.has('get')) send(scene, { ...more, method: 'GET', id });

@@ -1,20 +1,25 @@
 /** Fields: values that are accepted and refused, null, what only the service sets, merge patches, variants. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../../json.ts';
-import type { Field, RecordType, Variant } from '../../model/model.ts';
-import { type Call, cnd, MISSING_ID, parameter } from '../call.ts';
+import type { Field, Variant } from '../../model/model.ts';
+import { cnd, MISSING_ID, parameter } from '../call.ts';
 import { entriesOf, raw } from '../template.ts';
 import { badValues } from '../values.ts';
-import { type Context, get, list, post, put, remove, type Scene, send } from '../scene.ts';
+import { type Context, get, list, post, put, puts, remove, type Scene, send, WAYS } from '../scene.ts';
 import { fresh, fullest, obtain, OPEN_KEY, otherThan, smallest } from '../samples.ts';
-import { type Id, rowOf } from '../world.ts';
-import { offers, representative, type TableRow, type Rule, rule, single, table } from './rule.ts';
-
-const isWritable = (type: RecordType, field: Field): boolean =>
-  !field.readOnly && type.defaultVariant.fields.includes(field);
+import { rowOf } from '../world.ts';
+import { always, each, isWritable, offers, representative, type TableRow, type Rule, single, table } from './rule.ts';
 
 const writable = ({ type }: Context): readonly Field[] =>
   representative([...type.fields.values()]).filter((field) => isWritable(type, field));
+
+const required = (context: Context): readonly Field[] => writable(context).filter((field) => field.required);
+
+const readOnly = ({ type }: Context): readonly Field[] =>
+  representative([...type.fields.values()]).filter((field) => field.readOnly);
+
+const unique = ({ type }: Context): readonly Field[] =>
+  [...type.fields.values()].filter((field) => field.unique && isWritable(type, field));
 
 /** Values that every record may have, whatever other records there are. */
 const accepted = (scene: Scene, field: Field): readonly JsonValue[] => [
@@ -28,15 +33,14 @@ const refused = (field: Field): readonly JsonValue[] => [...badValues(field), nu
 
 /** What a field holds; two fresh values differ, so that the second is a change whatever was there before. */
 const update = (method: string): TableRow =>
-  rule<Field>({
-    when: offers('update'),
-    each: writable,
-    title: ({ name }) => `${method} ${name}, accepted values`,
-    requests: (scene, field) => {
-      const id = obtain(scene, scene.type, smallest(scene));
-      for (const value of accepted(scene, field)) put(scene, id, { [field.name]: value }, {}, method);
-      get(scene, id);
-    },
+  each(`${method} {}, accepted values`, offers('update'), writable, (scene, field) => {
+    const id = obtain(scene, scene.type, smallest(scene));
+    puts(
+      scene,
+      id,
+      accepted(scene, field).map((value) => ({ [field.name]: value })),
+      [method],
+    );
   });
 
 /** What is there, and what is sent: members that go, stay, change, appear, and arrays, which are replaced. */
@@ -52,170 +56,119 @@ const PATCHES: readonly JsonValue[] = [
   { deep: { again: true } },
 ];
 
+const takesObjects = (field: Field): boolean =>
+  !field.readOnly && field.type.keepsText === true && !field.type.bad(field).some((bad) => isDeepStrictEqual(bad, {}));
+
 /** Keys whose values may be objects, with whether null may be one too. */
-const objectKeys = ({ type }: Context): readonly (readonly [key: string, nullable: boolean])[] => [
-  ...type.defaultVariant.fields
-    .filter(
-      (field) =>
-        !field.readOnly && field.type.keepsText && !field.type.bad(field).some((bad) => isDeepStrictEqual(bad, {})),
-    )
-    .map(({ name, nullable }) => [name, nullable] as const),
-  ...(type.open ? [[OPEN_KEY, true] as const] : []),
+const objectKeys = ({ type }: Context): readonly Pick<Field, 'name' | 'nullable'>[] => [
+  ...type.defaultVariant.fields.filter(takesObjects),
+  ...(type.open ? [{ name: OPEN_KEY, nullable: true }] : []),
 ];
 
-function patch(scene: Scene, id: Id, key: string, value: JsonValue): void {
-  const headers = { 'content-type': 'application/merge-patch+json' };
-  send(scene, { method: 'PATCH', id, body: { [key]: value }, headers });
-}
-
-const named = ({ type }: Context): readonly Variant[] => [...type.variants.values()].filter(({ name }) => name !== '');
-
-/** Each variant with each field that it lacks. */
-const lacking = (type: RecordType): readonly (readonly [Variant, Field])[] =>
-  named({ type } as Context).flatMap((variant) =>
-    [...type.fields.values()]
-      .filter((field) => !variant.fields.includes(field))
-      .map((field) => [variant, field] as const),
-  );
+const named = ({ type }: Pick<Context, 'type'>): readonly Variant[] =>
+  [...type.variants.values()].filter(({ name }) => name !== '');
 
 export const fieldRules: readonly Rule[] = [
-  ...table('fields', [
-    rule<Field>({
-      when: offers('create'),
-      each: writable,
-      title: ({ name }) => `POST ${name}, accepted values`,
-      requests: (scene, field) => {
-        for (const value of accepted(scene, field))
-          get(scene, post(scene, { ...smallest(scene), [field.name]: value }));
-      },
+  ...table(
+    'fields',
+    each('POST {}, accepted values', offers('create'), writable, (scene, field) => {
+      for (const value of accepted(scene, field)) get(scene, post(scene, { ...smallest(scene), [field.name]: value }));
     }),
     update('PUT'),
     update('PATCH'),
-    rule<Field>({
-      when: offers('create'),
-      each: writable,
-      title: ({ name }) => `POST ${name}, refused values`,
-      requests: (scene, field) => {
-        const good = smallest(scene);
-        for (const value of refused(field))
-          if (value !== null || !field.nullable)
-            send(scene, { method: 'POST', body: { ...good, [field.name]: value } });
-      },
+    each('POST {}, refused values', offers('create'), writable, (scene, field) => {
+      const good = smallest(scene);
+      for (const value of refused(field))
+        if (value !== null || !field.nullable) send(scene, { method: 'POST', body: { ...good, [field.name]: value } });
     }),
     // The record that is not there matters less than the body that does not fit.
-    rule<Field>({
-      when: offers('update'),
-      each: writable,
-      title: ({ name }) => `PUT and PATCH ${name}, refused values`,
-      requests: (scene, field) => {
-        for (const value of refused(field))
-          for (const method of ['PUT', 'PATCH']) send(scene, { method, id: MISSING_ID, body: { [field.name]: value } });
-      },
+    each('PUT and PATCH {}, refused values', offers('update'), writable, (scene, field) => {
+      for (const value of refused(field))
+        for (const method of WAYS) send(scene, { method, id: MISSING_ID, body: { [field.name]: value } });
     }),
-    rule<Field>({
-      when: offers('get', 'update'),
-      each: writable,
-      title: ({ name }) => `PUT ${name} of a record, refused values`,
-      requests: (scene, field) => {
-        const id = obtain(scene, scene.type, smallest(scene));
-        for (const value of badValues(field)) put(scene, id, { [field.name]: value });
-        get(scene, id);
-      },
+    each('PUT {} of a record, refused values', offers('get', 'update'), writable, (scene, field) => {
+      const id = obtain(scene, scene.type, smallest(scene));
+      puts(
+        scene,
+        id,
+        badValues(field).map((value) => ({ [field.name]: value })),
+      );
     }),
-    rule<Field>({
-      when: offers('create'),
-      each: (context) => writable(context).filter(({ required }) => required),
-      title: ({ name }) => `POST without ${name}`,
-      requests: (scene, field) => {
-        const { [field.name]: _, ...body } = smallest(scene);
-        send(scene, { method: 'POST', body });
-      },
+    each('POST without {}', offers('create'), required, (scene, field) => {
+      const { [field.name]: _, ...body } = smallest(scene);
+      send(scene, { method: 'POST', body });
     }),
     // What only the service sets may stand in a body as it is.
-    rule<Field>({
-      when: offers('update'),
-      each: ({ type }) => representative([...type.fields.values()]).filter(({ readOnly }) => readOnly),
-      title: ({ name }) => `PUT ${name}, which is read-only`,
-      requests: (scene, field) => {
-        const id = obtain(scene, scene.type, smallest(scene));
-        const stored = field.default ?? null;
-        const adopted = rowOf(scene.world, scene.type, id)?.adopted;
-        if (!adopted && (stored !== null || field.nullable)) put(scene, id, { [field.name]: stored });
-        const other = adopted ? undefined : otherThan(field, stored);
-        if (other !== undefined) put(scene, id, { [field.name]: other });
-        get(scene, id);
-      },
+    each('PUT {}, which is read-only', offers('update'), readOnly, (scene, field) => {
+      const id = obtain(scene, scene.type, smallest(scene));
+      const stored = field.default ?? null;
+      const adopted = rowOf(scene.world, scene.type, id)?.adopted;
+      if (!adopted && (stored !== null || field.nullable)) put(scene, id, { [field.name]: stored });
+      const other = adopted ? undefined : otherThan(field, stored);
+      puts(scene, id, other === undefined ? [] : [{ [field.name]: other }]);
     }),
-  ]),
-  ...table('patches', [
-    rule<readonly [string, boolean]>({
-      when: offers('create', 'update'),
-      each: objectKeys,
-      title: ([key]) => `PATCH inside ${key}`,
-      requests: (scene, [key, nullable]) => {
-        const id = post(scene, { ...smallest(scene), [key]: BEFORE });
-        for (const value of [...PATCHES, ...(nullable ? [null] : [])]) patch(scene, id, key, value);
-        put(scene, id, { [key]: WRITTEN });
-        for (const value of PATCHES) patch(scene, id, key, value);
-        put(scene, id, { [key]: BEFORE });
-        put(scene, id, { [key]: { replaced: null } });
-        get(scene, id);
-      },
+  ),
+  ...table(
+    'patches',
+    each('PATCH inside {}', offers('create', 'update'), objectKeys, (scene, { name, nullable }) => {
+      const id = post(scene, { ...smallest(scene), [name]: BEFORE });
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      const patch = (value: JsonValue) => void send(scene, { method: 'PATCH', id, body: { [name]: value }, headers });
+      [...PATCHES, ...(nullable ? [null] : [])].forEach(patch);
+      put(scene, id, { [name]: WRITTEN });
+      PATCHES.forEach(patch);
+      puts(scene, id, [{ [name]: BEFORE }, { [name]: { replaced: null } }]);
     }),
-  ]),
-  ...table('variants', [
-    rule<Variant>({
-      each: named,
-      title: ({ name }) => `?variant=${name}, each operation`,
-      requests: (scene, variant) => {
-        const { type } = scene;
-        const more = { view: { variant: variant.name } };
-        const names = new Set(variant.fields.map(({ name }) => name));
-        const body = entriesOf(fullest(scene)).filter(([key]) => names.has(key) || !type.fields.has(key));
-        const id = type.operations.has('create') ? post(scene, Object.fromEntries(body), more) : obtain(scene);
-        get(scene, id, more);
-        get(scene, id);
-        list(scene, [id], {}, more);
-        for (const field of variant.fields.filter((one) => !one.readOnly && type.defaultVariant.fields.includes(one)))
-          put(scene, id, { [field.name]: fresh(scene, field) }, more);
-        remove(scene, id, more);
-      },
+  ),
+  ...table(
+    'variants',
+    each('?variant={}, each operation', always, named, (scene, variant) => {
+      const { type } = scene;
+      const more = { view: { variant: variant.name } };
+      const names = new Set(variant.fields.map(({ name }) => name));
+      const body = entriesOf(fullest(scene)).filter(([key]) => names.has(key) || !type.fields.has(key));
+      const id = type.operations.has('create') ? post(scene, Object.fromEntries(body), more) : obtain(scene);
+      get(scene, id, more);
+      get(scene, id);
+      list(scene, [id], {}, more);
+      for (const field of variant.fields.filter((one) => isWritable(type, one)))
+        put(scene, id, { [field.name]: fresh(scene, field) }, more);
+      remove(scene, id, more);
     }),
     // A field that the variant lacks is unknown in it.
-    single({
-      calls: (type) =>
-        lacking(type).flatMap(([{ name }, field]): readonly Call[] => {
-          const value = field.type.good(field, 1);
-          const call = { type, view: { variant: name } };
-          const filters = [
-            parameter(cnd(field.name), String(value)),
-            parameter(cnd('orderBy'), field.name),
-            parameter('fields', field.name),
-          ];
-          return [
-            ...(offers('update')(type)
-              ? [{ ...call, method: 'PUT', id: MISSING_ID, body: { [field.name]: value } }]
-              : []),
-            ...(offers('list')(type) ? filters.map((filter) => ({ ...call, method: 'GET', wrong: [filter] })) : []),
-          ];
-        }),
-    }),
-  ]),
-  ...table('conflicts', [
+    single(always, (type) =>
+      named({ type }).flatMap((variant) =>
+        [...type.fields.values()]
+          .filter((field) => !variant.fields.includes(field))
+          .flatMap((field) => {
+            const value = field.type.good(field, 1);
+            const view = { variant: variant.name };
+            const filters = [
+              parameter(cnd(field.name), String(value)),
+              parameter(cnd('orderBy'), field.name),
+              parameter('fields', field.name),
+            ];
+            return [
+              ...(offers('update')(type)
+                ? [{ view, method: 'PUT', id: MISSING_ID, body: { [field.name]: value } }]
+                : []),
+              ...(offers('list')(type) ? filters.map((filter) => ({ view, method: 'GET', wrong: [filter] })) : []),
+            ];
+          }),
+      ),
+    ),
+  ),
+  ...table(
+    'conflicts',
     // A value that one record has is refused to another.
-    rule<Field>({
-      when: offers('get', 'update'),
-      each: ({ type }) => [...type.fields.values()].filter((field) => field.unique && isWritable(type, field)),
-      title: ({ name }) => `PUT the ${name} of another record`,
-      requests: (scene, field) => {
-        const [first, second] = [obtain(scene), obtain(scene)];
-        const value = { [field.name]: fresh(scene, field) };
-        put(scene, first, value);
-        for (const method of ['PUT', 'PATCH']) put(scene, second, value, {}, method);
-        put(scene, second, { [field.name]: fresh(scene, field) });
-        get(scene, first);
-        get(scene, second);
-      },
+    each('PUT the {} of another record', offers('get', 'update'), unique, (scene, field) => {
+      const [first, second] = [obtain(scene), obtain(scene)];
+      const value = { [field.name]: fresh(scene, field) };
+      put(scene, first, value);
+      for (const method of WAYS) put(scene, second, value, {}, method);
+      put(scene, second, { [field.name]: fresh(scene, field) });
+      get(scene, first);
+      get(scene, second);
     }),
-  ]),
+  ),
 ];

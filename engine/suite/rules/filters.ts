@@ -8,7 +8,7 @@ import { fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, list, post, type Scene, send } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
 import { canMake, comparable, page, several } from './lists.ts';
-import { offers, representative, rule, single, table } from './rule.ts';
+import { each, offers, relations, representative, rule, single, table } from './rule.ts';
 
 const MAX_EDGES = 5;
 
@@ -90,71 +90,54 @@ function relatedFilters(scene: Scene, relation: Relation, source: Id): readonly 
   });
 }
 
-const isLinkable = ({ toMany, link, target }: Relation): boolean =>
-  !toMany && link.at === 'source' && target.identifier.inRecord;
+const linkable = relations(({ toMany, link, target }) => !toMany && link.at === 'source' && target.identifier.inRecord);
 
 const filterable = ({ type }: Context): readonly Field[] =>
   representative(comparable(type).filter(({ readOnly }) => !readOnly));
 
-const unknownNames = ({ identifier, relations }: RecordType): readonly string[] => [
+const unknownNames = (type: RecordType): readonly string[] => [
   'noSuchField',
-  `${identifier.name}.x`,
+  `${type.identifier.name}.x`,
   '__proto__',
   'constructor',
-  ...[...relations.values()].filter(({ toMany }) => toMany).map(({ name }) => name),
+  ...relations(({ toMany }) => toMany)({ type }).map(({ name }) => name),
 ];
 
-export const filterRules = table('filters', [
-  rule({
-    when: canMake,
-    title: (_, { identifier }) => `${cnd(identifier.name)} each operator`,
-    requests: (scene) => {
-      const ids = several(scene, 3);
-      const path = scene.type.identifier.name;
-      for (const operator of SINGLE) list(scene, ids, { filters: [{ path, operator, ids: ids.slice(1, 2) }] });
-      for (const value of [true, false]) list(scene, ids, { filters: [{ path, operator: 'null', value }] });
-    },
+export const filterRules = table(
+  'filters',
+  rule('_cnd[{id}] each operator', canMake, (scene) => {
+    const ids = several(scene, 3);
+    const path = scene.type.identifier.name;
+    for (const operator of SINGLE) list(scene, ids, { filters: [{ path, operator, ids: ids.slice(1, 2) }] });
+    for (const value of [true, false]) list(scene, ids, { filters: [{ path, operator: 'null', value }] });
   }),
-  rule<Field>({
-    when: canMake,
-    each: filterable,
-    title: ({ name }) => `${cnd(name)} each operator, both orders`,
-    requests: (scene, field) => {
-      const values = samplesOf(scene, field);
-      const ids = values.map((value) => post(scene, { ...smallest(scene), [field.name]: value }));
-      for (const filter of filtersOf(field, field.name, values)) list(scene, ids, { filters: [filter] });
-      for (const descending of [false, true]) list(scene, ids, { order: [{ path: field.name, descending }] });
-    },
+  each('_cnd[{}] each operator, both orders', canMake, filterable, (scene, field) => {
+    const values = samplesOf(scene, field);
+    const ids = values.map((value) => post(scene, { ...smallest(scene), [field.name]: value }));
+    for (const filter of filtersOf(field, field.name, values)) list(scene, ids, { filters: [filter] });
+    for (const descending of [false, true]) list(scene, ids, { order: [{ path: field.name, descending }] });
   }),
-  rule<Field>({
-    when: offers('list'),
-    each: ({ type }) => representative(type.defaultVariant.fields),
-    title: ({ name }) => `${cnd(name)} what is refused`,
-    requests: (scene, field) => {
+  each(
+    '_cnd[{}] what is refused',
+    offers('list'),
+    ({ type }) => representative(type.defaultVariant.fields),
+    (scene, field) => {
       for (const wrong of badFilters(field)) send(scene, { method: 'GET', wrong });
     },
+  ),
+  each('_cnd[{}] and paths through it', canMake, linkable, (scene, relation) => {
+    const { name, target, required } = relation;
+    const targets = [obtain(scene, target), obtain(scene, target)];
+    const bodies = [...targets.map((id) => linkTo(target, id)), ...(required ? [] : [null])];
+    const all = bodies.map((body) => post(scene, { ...fullest(scene), [name]: body }));
+    for (const path of [name, `${name}.${target.identifier.name}`]) {
+      for (const operator of ['eq', 'ne'] as const)
+        list(scene, all, { filters: [{ path, operator, ids: targets.slice(0, 1) }] });
+      for (const value of [true, false]) list(scene, all, { filters: [{ path, operator: 'null', value }] });
+      list(scene, all, { filters: [{ path, operator: 'in', ids: targets }] });
+      list(scene, all, { order: [{ path, descending: true }] });
+    }
+    for (const filter of relatedFilters(scene, relation, all[1] ?? '')) list(scene, all, { filters: [filter] });
   }),
-  rule<Relation>({
-    when: canMake,
-    each: ({ type }) => [...type.relations.values()].filter(isLinkable),
-    title: ({ name }) => `${cnd(name)} and paths through it`,
-    requests: (scene, relation) => {
-      const { name, target, required } = relation;
-      const targets = [obtain(scene, target), obtain(scene, target)];
-      const bodies = [...targets.map((id) => linkTo(target, id)), ...(required ? [] : [null])];
-      const all = bodies.map((body) => post(scene, { ...fullest(scene), [name]: body }));
-      for (const path of [name, `${name}.${target.identifier.name}`]) {
-        for (const operator of ['eq', 'ne'] as const)
-          list(scene, all, { filters: [{ path, operator, ids: targets.slice(0, 1) }] });
-        for (const value of [true, false]) list(scene, all, { filters: [{ path, operator: 'null', value }] });
-        list(scene, all, { filters: [{ path, operator: 'in', ids: targets }] });
-        list(scene, all, { order: [{ path, descending: true }] });
-      }
-      for (const filter of relatedFilters(scene, relation, all[1] ?? '')) list(scene, all, { filters: [filter] });
-    },
-  }),
-  single({
-    when: offers('list'),
-    calls: (type) => unknownNames(type).map((name) => page(type, [parameter(cnd(name), '1')])),
-  }),
-]);
+  single(offers('list'), (type) => unknownNames(type).map((name) => page([parameter(cnd(name), '1')]))),
+);

@@ -3,11 +3,11 @@ import type { Field, RecordType } from '../../model/model.ts';
 import { type Call, cnd, parameter, type Query } from '../call.ts';
 import { listed, type ListRequest, type OrderRequest } from '../reads.ts';
 import { fullest } from '../samples.ts';
-import { among, list, post, remove, type Scene, send } from '../scene.ts';
+import { among, type Context, list, post, remove, type Scene, send } from '../scene.ts';
 import type { Id } from '../world.ts';
-import { offers, representative, type Rule, rule, single, table } from './rule.ts';
+import { each, identified, offers, representative, type Rule, rule, single, table } from './rule.ts';
 
-export const canMake = (type: RecordType): boolean => offers('create', 'list')(type) && type.identifier.inRecord;
+export const canMake = identified('create', 'list');
 
 export const several = (scene: Scene, count: number): readonly Id[] =>
   Array.from({ length: count }, () => post(scene, fullest(scene)));
@@ -108,79 +108,61 @@ function alike(scene: Scene, forms: readonly Query[]): void {
   for (const form of forms) send(scene, { method: 'GET', list: { limit: 3 }, form, bound: 'answer', links: {} });
 }
 
-export const page = (type: RecordType, wrong: Query, limit = false): Call => ({
-  type,
+export const page = (wrong: Query, limit = false): Omit<Call, 'type'> => ({
   method: 'GET',
   ...(limit ? { list: { offset: 0, limit: 2 }, form: ['_cnd[limit]=0', '_cnd[limit]=2'] } : {}),
   wrong,
 });
 
+const forms = (scene: Scene, all: readonly Id[], request: ListRequest, some: readonly Query[]): void => {
+  for (const form of some) list(scene, all, request, { form });
+};
+
 const pageRules: readonly Rule[] = [
-  ...table('reads', [
-    rule({
-      when: offers('list'),
-      title: 'the first three, in each form',
-      requests: (scene) => alike(scene, FIRST_THREE),
-    }),
-    rule<string>({
-      when: offers('list'),
-      each: ({ type }) => [type.identifier.name, ...representative(comparable(type)).map(({ name }) => name)],
-      title: (name) => `by ${name} desc, in each form`,
-      requests: (scene, name) =>
+  ...table(
+    'reads',
+    rule('the first three, in each form', offers('list'), (scene) => alike(scene, FIRST_THREE)),
+    each(
+      'by {} desc, in each form',
+      offers('list'),
+      ({ type }) => [type.identifier.name, ...representative(comparable(type)).map(({ name }) => name)],
+      (scene, name) =>
         alike(
           scene,
           downForms(name).map((form) => [...(FIRST_THREE[0] ?? []), ...form]),
         ),
-    }),
+    ),
     // The page of no record changes with how many there are.
-    rule({
-      when: offers('list'),
-      title: 'the page of no record once more, If-None-Match',
-      requests: (scene) => {
-        const empty = {
-          method: 'GET',
-          list: { offset: 0, limit: 0 },
-          form: ['_cnd[limit]=0', '_cnd[limit]=0'],
-        } as const;
-        send(scene, { ...empty, tag: 'tag', links: { first: 'first' } });
-        if (scene.type.preconditions !== 'off') send(scene, { ...empty, headers: { 'if-none-match': '"{tag}"' } });
-        send(scene, { ...empty, path: '{+first}', links: { first: 'first' } });
-      },
+    rule('the page of no record once more, If-None-Match', offers('list'), (scene) => {
+      const form = ['_cnd[limit]=0', '_cnd[limit]=0'];
+      const empty = { method: 'GET', list: { offset: 0, limit: 0 }, form };
+      send(scene, { ...empty, tag: 'tag', links: { first: 'first' } });
+      if (scene.type.preconditions !== 'off') send(scene, { ...empty, headers: { 'if-none-match': '"{tag}"' } });
+      send(scene, { ...empty, path: '{+first}', links: { first: 'first' } });
     }),
-  ]),
-  ...table('lists', [
-    rule({
-      when: canMake,
-      title: 'pages, in each form of _cnd[limit]',
-      requests: (scene) => {
-        const all = several(scene, 5);
-        list(scene, all);
-        for (const [request, ...forms] of PAGES) for (const form of forms) list(scene, all, request, { form });
-      },
+  ),
+  ...table(
+    'lists',
+    rule('pages, in each form of _cnd[limit]', canMake, (scene) => {
+      const all = several(scene, 5);
+      list(scene, all);
+      for (const [request, ...some] of PAGES) forms(scene, all, request, some);
     }),
-    rule({
-      when: canMake,
-      title: 'in order, in each form of _cnd[orderBy]',
-      requests: (scene) => {
-        const [first, second] = sortable(scene.type);
-        const down = { path: first, descending: true };
-        const all = several(scene, 5);
-        if (first === second) list(scene, all, { order: [down] });
-        else
-          for (const form of orderForms(first, second))
-            list(scene, all, { order: [down, { path: second, descending: false }] }, { form });
-        list(scene, all, { order: [{ path: scene.type.identifier.name, descending: true }] });
-        list(scene, all, { order: [{ path: first, descending: false }] });
-      },
+    rule('in order, in each form of _cnd[orderBy]', canMake, (scene) => {
+      const [first, second] = sortable(scene.type);
+      const down = { path: first, descending: true };
+      const all = several(scene, 5);
+      if (first === second) list(scene, all, { order: [down] });
+      else forms(scene, all, { order: [down, { path: second, descending: false }] }, orderForms(first, second));
+      list(scene, all, { order: [{ path: scene.type.identifier.name, descending: true }] });
+      list(scene, all, { order: [{ path: first, descending: false }] });
     }),
-    single({
-      when: offers('list'),
-      calls: (type) =>
-        [...BAD_PAGES, ['_cnd[limit]=0', `_cnd[limit]=${type.maxLimit + 1}`], ...badOrders(sortable(type)[0])].map(
-          (wrong) => page(type, wrong),
-        ),
-    }),
-  ]),
+    single(offers('list'), (type) =>
+      [...BAD_PAGES, ['_cnd[limit]=0', `_cnd[limit]=${type.maxLimit + 1}`], ...badOrders(sortable(type)[0])].map(
+        (wrong) => page(wrong),
+      ),
+    ),
+  ),
 ];
 
 const SIZE = 2;
@@ -209,53 +191,36 @@ function thereAndBack(walk: Walk): void {
   turn(walk, '{+first}', 0, { prev: null, next: 'second' });
 }
 
-const cursorRules = table('paging', [
-  rule({
-    when: canMake,
-    title: 'page by page in the default order',
-    requests: (scene) => thereAndBack(startWalk(scene)),
-  }),
-  // A field that may be null, downwards.
-  rule<Field>({
-    when: canMake,
-    each: ({ type }) =>
-      comparable(type)
-        .filter(({ nullable, readOnly }) => nullable && !readOnly)
-        .slice(0, 1),
-    title: ({ name }) => `page by page by ${name} desc`,
-    requests: (scene, { name }) => thereAndBack(startWalk(scene, [{ path: name, descending: true }])),
-  }),
+/** A field that may be null. */
+const nullable = ({ type }: Context): readonly Field[] =>
+  comparable(type)
+    .filter((field) => field.nullable && !field.readOnly)
+    .slice(0, 1);
+
+const cursorRules = table(
+  'paging',
+  rule('page by page in the default order', canMake, (scene) => thereAndBack(startWalk(scene))),
+  each('page by page by {} desc', canMake, nullable, (scene, { name }) =>
+    thereAndBack(startWalk(scene, [{ path: name, descending: true }])),
+  ),
   // What was read already goes: the next page is the one that was promised.
-  rule({
-    when: (type) => canMake(type) && offers('delete')(type),
-    title: 'page by page while records go',
-    requests: (scene) => {
-      const walk = startWalk(scene);
-      turn(walk, undefined, 0, { next: 'second' });
-      const [first] = listed(scene.world, scene.type, among(scene, walk.all)).rows;
-      if (first) remove(scene, first.id);
-      turn(walk, '{+second}', SIZE - 1, { next: 'third' });
-      turn(walk, '{+third}', 2 * SIZE - 1, { next: null });
-    },
+  rule('page by page while records go', identified('create', 'list', 'delete'), (scene) => {
+    const walk = startWalk(scene);
+    turn(walk, undefined, 0, { next: 'second' });
+    const [first] = listed(scene.world, scene.type, among(scene, walk.all)).rows;
+    if (first) remove(scene, first.id);
+    turn(walk, '{+second}', SIZE - 1, { next: 'third' });
+    turn(walk, '{+third}', 2 * SIZE - 1, { next: null });
   }),
-  rule({
-    when: canMake,
-    title: 'the cursor of another list',
-    requests: (scene) => {
-      turn(startWalk(scene), undefined, 0, { next: 'second' });
-      send(scene, { method: 'GET', path: '{+second}', wrong: [`${cnd(scene.type.identifier.name, 'ne')}=1`] });
-    },
+  rule('the cursor of another list', canMake, (scene) => {
+    turn(startWalk(scene), undefined, 0, { next: 'second' });
+    send(scene, { method: 'GET', path: '{+second}', wrong: [`${cnd(scene.type.identifier.name, 'ne')}=1`] });
   }),
-  single({
-    when: offers('list'),
-    calls: (type) => [
-      page(type, ['after=x']),
-      page(type, ['after=x'], true),
-      page(type, ['before='], true),
-      page(type, ['after=x', 'before=y'], true),
-      page(type, ['_cnd[limit]=1', '_cnd[limit]=2', 'after=x']),
-    ],
-  }),
-]);
+  single(offers('list'), () => [
+    page(['after=x']),
+    ...[['after=x'], ['before='], ['after=x', 'before=y']].map((wrong) => page(wrong, true)),
+    page(['_cnd[limit]=1', '_cnd[limit]=2', 'after=x']),
+  ]),
+);
 
 export const listRules: readonly Rule[] = [...pageRules, ...cursorRules];

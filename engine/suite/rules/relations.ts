@@ -4,28 +4,26 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
 import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
-import { get, post, put, remove, type Scene, send, shownAs, Unreachable } from '../scene.ts';
+import { type Context, get, post, put, puts, remove, type Scene, send, shownAs, Unreachable, WAYS } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
-import { offers, type TableRow, type Rule, rule, table } from './rule.ts';
+import { always, each, offers, relations, type TableRow, type Rule, table } from './rule.ts';
 
-/** A rule about each relation of a type whose records can be made; `when` says about which. */
-const about = (
-  title: string,
-  when: (relation: Relation) => boolean,
-  requests: (scene: Scene, relation: Relation) => void,
-  operations: readonly Operation[] = ['create', 'update'],
-): TableRow =>
-  rule<Relation>({
-    when: offers(...operations),
-    each: ({ type }) => [...type.relations.values()].filter(when),
-    title: ({ name }) => `${name}, ${title}`,
-    requests,
-  });
+/** Rules about each relation of a type whose records can be made; `are` says about which. */
+const about =
+  (...operations: readonly Operation[]) =>
+  (
+    title: string,
+    are: (relation: Relation) => boolean,
+    requests: (scene: Scene, relation: Relation) => void,
+  ): TableRow =>
+    each(`{}, ${title}`, offers(...operations), relations(are), requests);
+const made = about('create');
+const updated = about('create', 'update');
 
-const always = (): boolean => true;
 const hasId = ({ target }: Relation): boolean => target.identifier.inRecord;
 /** Children that cannot be without a parent. */
 const isObligatory = ({ link, owned }: Relation): boolean => link.at === 'target' && link.reference.required && !owned;
+const isSetWithIds = (relation: Relation): boolean => relation.toMany && hasId(relation);
 const isMovable = (relation: Relation): boolean => hasId(relation) && !isObligatory(relation);
 const changeable = ({ fields }: Relation) => fields.find(isChangeable);
 
@@ -70,39 +68,40 @@ function through(type: RecordType, relation: Relation, id: Id, first: Id, key: J
   });
 }
 
-const accepted = table('relations', [
-  about(
-    'created with the record, read at each depth, written back, deleted',
-    always,
-    (scene, relation) => {
-      const { name, target } = relation;
-      const include = [name, ...[...target.relations.keys()].map((inner) => `${name}.${inner}`)];
-      const bodies = [childBody(scene, relation), ...(relation.toMany ? [childBody(scene, relation)] : [])];
-      const id = post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)), { view: { include } });
-      get(scene, id);
-      get(scene, id, { view: { include } });
-      put(scene, id, shownAs(scene, id));
-      put(scene, id, {});
-      remove(scene, id);
-    },
-    ['create'],
-  ),
-  // null leaves a to-one relation, [] a set; what is owned is gone with it.
-  about('emptied', always, (scene, relation) => {
-    const id = parentOf(scene, relation);
-    put(scene, id, { [relation.name]: relation.toMany ? [] : null });
+/** Links that a relation's records hold themselves. */
+const linksThrough = (context: Context) =>
+  relations((relation) => relation.nested === 'write' && hasId(relation))(context).flatMap((relation) =>
+    plainLinks(relation).map((link) => {
+      const name = `${relation.name}, a change of what ${link.name} of the related record links`;
+      return { name, relation, link };
+    }),
+  );
+
+const accepted = table(
+  'relations',
+  made('created with the record, read at each depth, written back, deleted', always, (scene, relation) => {
+    const { name, target } = relation;
+    const include = [name, ...[...target.relations.keys()].map((inner) => `${name}.${inner}`)];
+    const bodies = [childBody(scene, relation), ...(relation.toMany ? [childBody(scene, relation)] : [])];
+    const id = post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)), { view: { include } });
     get(scene, id);
+    get(scene, id, { view: { include } });
+    put(scene, id, shownAs(scene, id));
+    put(scene, id, {});
+    remove(scene, id);
   }),
-  about('some kept, some left out, some new', isMovable, (scene, relation) => {
+  // null leaves a to-one relation, [] a set; what is owned is gone with it.
+  updated('emptied', always, (scene, relation) =>
+    puts(scene, parentOf(scene, relation), [{ [relation.name]: inRelation(relation) }]),
+  ),
+  updated('some kept, some left out, some new', isMovable, (scene, relation) => {
     const id = parentOf(scene, relation, 3);
     const others = relation.toMany ? kept(scene, relation, id).slice(1) : [];
-    for (const links of [others, others.slice(0, 1)]) {
-      put(scene, id, { [relation.name]: inRelation(relation, ...links, childBody(scene, relation)) });
-      get(scene, id);
-    }
+    for (const links of [others, others.slice(0, 1)])
+      puts(scene, id, [{ [relation.name]: inRelation(relation, ...links, childBody(scene, relation)) }]);
   }),
   // Keys beside the identifier: equal values change nothing, others update where the relation writes and conflict where it links.
-  about(
+  updated(
     'a field of the related record',
     (relation) => hasId(relation) && changeable(relation) !== undefined,
     (scene, relation) => {
@@ -118,36 +117,24 @@ const accepted = table('relations', [
       });
       put(scene, id, withValue(now));
       if (other === undefined) return;
-      for (const method of ['PUT', 'PATCH']) put(scene, id, withValue(other), {}, method);
-      get(scene, id);
+      puts(scene, id, [withValue(other)], WAYS);
       if (owned && !toMany) put(scene, id, { [name]: { [field.name]: fresh(scene, field) } });
     },
   ),
   // A related record that is written holds links of its own: what they lead to is not changed from here.
-  rule<readonly [Relation, Relation]>({
-    when: offers('create', 'update'),
-    each: ({ type }) =>
-      [...type.relations.values()]
-        .filter((relation) => relation.nested === 'write' && hasId(relation))
-        .flatMap((relation) => plainLinks(relation).map((link) => [relation, link] as const)),
-    title: ([{ name }, link]) => `${name}, a change of what ${link.name} of the related record links`,
-    requests: (scene, [relation, link]) => {
-      const field = changeable(link);
-      const linked = obtain(scene, link.target);
-      const other = field && otherThan(field, stored(scene, link, linked, field.name));
-      if (field === undefined || other === undefined)
-        throw new Unreachable(`${link.name} leads to nothing that changes`);
-      const changed = { ...linkTo(link.target, linked), [field.name]: other };
-      const child = { ...childBody(scene, relation), [link.name]: changed };
-      const body = { [relation.name]: inRelation(relation, child) };
-      send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
-      const id = post(scene, fullest(scene));
-      for (const method of ['PUT', 'PATCH']) put(scene, id, body, {}, method);
-      get(scene, id);
-    },
+  each('{}', offers('create', 'update'), linksThrough, (scene, { relation, link }) => {
+    const field = changeable(link);
+    const linked = obtain(scene, link.target);
+    const other = field && otherThan(field, stored(scene, link, linked, field.name));
+    if (field === undefined || other === undefined) throw new Unreachable(`${link.name} leads to nothing that changes`);
+    const changed = { ...linkTo(link.target, linked), [field.name]: other };
+    const child = { ...childBody(scene, relation), [link.name]: changed };
+    const body = { [relation.name]: inRelation(relation, child) };
+    send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
+    puts(scene, post(scene, fullest(scene)), [body], WAYS);
   }),
   // Shared, moved, or refused where it is owned.
-  about('a related record of another', isMovable, (scene, relation) => {
+  updated('a related record of another', isMovable, (scene, relation) => {
     const first = parentOf(scene, relation);
     const second = post(scene, fullest(scene));
     for (const link of kept(scene, relation, first).slice(0, 1)) {
@@ -156,10 +143,11 @@ const accepted = table('relations', [
       get(scene, second);
     }
   }),
-]);
+);
 
-const refused = table('relations', [
-  about(
+const refused = table(
+  'relations',
+  made(
     'left out on create, null, or a record that is not there',
     ({ required }) => required,
     (scene, relation) => {
@@ -168,9 +156,8 @@ const refused = table('relations', [
       for (const rest of [{}, { [relation.name]: null }, ...missing])
         send(scene, { method: 'POST', body: { ...body, ...rest } });
     },
-    ['create'],
   ),
-  about('values that fit no relation', always, (scene, relation) => {
+  updated('values that fit no relation', always, (scene, relation) => {
     const { name, target, toMany } = relation;
     const id = post(scene, fullest(scene));
     const whole = toMany ? [null, {}, 'x', 1, [1], ['x'], [null], [[]]] : ['x', 1, true, []];
@@ -184,7 +171,7 @@ const refused = table('relations', [
     get(scene, id);
   }),
   // Each field of the related record refuses what it refuses at home, and says where.
-  about(
+  updated(
     'refused values in the related record',
     ({ nested }) => nested === 'write',
     (scene, relation) => {
@@ -201,31 +188,23 @@ const refused = table('relations', [
     },
   ),
   // The last of several related records cannot be used: neither the record nor those before it are written.
-  about(
-    'all or nothing',
-    (relation) => relation.toMany && hasId(relation),
-    (scene, relation) => {
-      const { name, target } = relation;
-      const id = parentOf(scene, relation);
-      const missing = linkTo(target, MISSING_ID);
-      const values = fullest(scene);
-      put(scene, id, { ...values, [name]: besides(scene, relation, id, childBody(scene, relation), missing) });
-      send(scene, { method: 'POST', body: { ...values, [name]: [childBody(scene, relation), missing] } });
-      get(scene, id);
-      for (const link of kept(scene, relation, id).slice(0, 1)) put(scene, id, { [name]: [link, link] });
-    },
-  ),
-  about(
+  updated('all or nothing', isSetWithIds, (scene, relation) => {
+    const { name, target } = relation;
+    const id = parentOf(scene, relation);
+    const missing = linkTo(target, MISSING_ID);
+    const values = fullest(scene);
+    put(scene, id, { ...values, [name]: besides(scene, relation, id, childBody(scene, relation), missing) });
+    send(scene, { method: 'POST', body: { ...values, [name]: [childBody(scene, relation), missing] } });
+    get(scene, id);
+    for (const link of kept(scene, relation, id).slice(0, 1)) put(scene, id, { [name]: [link, link] });
+  }),
+  updated(
     'a link that names no record',
     ({ nested }) => nested === 'link',
-    (scene, relation) => {
-      const id = post(scene, fullest(scene));
-      put(scene, id, { [relation.name]: inRelation(relation, {}) });
-      get(scene, id);
-    },
+    (scene, relation) => puts(scene, post(scene, fullest(scene)), [{ [relation.name]: inRelation(relation, {}) }]),
   ),
   // The key that leads back may name the parent and nothing else.
-  about(
+  updated(
     'the key that leads back',
     ({ nested, inverse, source }) =>
       nested === 'write' && inverse !== undefined && !inverse.toMany && source.identifier.inRecord,
@@ -240,16 +219,16 @@ const refused = table('relations', [
     },
   ),
   // A body that reaches one record in two ways says two things of it.
-  about(
+  updated(
     'given once more through the related record, with another content',
     (relation) => relation.inverse !== undefined && relation.source.identifier.inRecord && hasId(relation),
     (scene, relation) => {
-      const { name, inverse, target, toMany, required } = relation;
+      const { name, inverse, toMany, required } = relation;
       const { type } = scene;
       const id = parentOf(scene, relation, 2);
       const [first, second] = targetsOf(scene, relation, id);
       if (first === undefined || inverse === undefined || (toMany && second === undefined)) return;
-      const others = [first, ...(second === undefined ? [] : [second])].map((one) => linkTo(target, one));
+      const others = kept(scene, relation, id).slice(0, 2);
       const other = inRelation(relation, ...(toMany ? others : []));
       if (!required) put(scene, id, { [name]: through(type, relation, id, first, { [name]: other }) });
       const field = inverse.fields.find(isChangeable);
@@ -262,9 +241,9 @@ const refused = table('relations', [
     },
   ),
   // Faults of the body are told together, in its order, before it is asked what is there.
-  about(
+  updated(
     'a related record twice, and another identifier',
-    (relation) => relation.toMany && relation.source.identifier.inRecord && hasId(relation),
+    (relation) => isSetWithIds(relation) && relation.source.identifier.inRecord,
     (scene, relation) => {
       const { type } = scene;
       const id = parentOf(scene, relation, 2);
@@ -277,6 +256,6 @@ const refused = table('relations', [
       get(scene, id);
     },
   ),
-]);
+);
 
 export const relationRules: readonly Rule[] = [...accepted, ...refused];

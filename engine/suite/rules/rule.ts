@@ -1,6 +1,6 @@
-/** A rule of the suites: a row of a table that says for which types it holds, and which requests show it. */
+/** Rules of the suites: rows of tables, each with the types it holds for, and the requests that show it. */
 import type { Operation } from '../../descriptor/descriptor.ts';
-import type { RecordType } from '../../model/model.ts';
+import type { Field, RecordType, Relation } from '../../model/model.ts';
 import { type Call, requestOf } from '../call.ts';
 import type { Case } from '../case.ts';
 import type { Deployment } from '../deployment.ts';
@@ -12,71 +12,86 @@ export type Rule = (context: Context) => readonly Case[];
 /** A rule that does not know yet which group its cases belong to. */
 export type TableRow = (group: string) => Rule;
 
-export const table = (group: string, rows: readonly TableRow[]): readonly Rule[] => rows.map((row) => row(group));
+export const table = (group: string, ...rows: readonly TableRow[]): readonly Rule[] => rows.map((row) => row(group));
 
+/** The types that a rule holds for, and what must be known of the service. */
 type When = (type: RecordType, deployment: Deployment) => boolean;
 
-interface RuleOf<Subject> {
-  /** The types that it holds for, and what must be known of the service. */
-  readonly when?: When;
-  /** What each case is about, where there is more than one. */
-  readonly each?: (context: Context) => readonly Subject[];
-  readonly title: string | ((subject: Subject, type: RecordType) => string);
-  readonly requests: (scene: Scene, subject: Subject) => void;
-}
-
-export const rule =
-  <Subject = undefined>({ when = () => true, each, title, requests }: RuleOf<Subject>): TableRow =>
+/** A case for each subject. In its title, `{}` is the subject's name, `{id}` that of the type's identifier. */
+export const each =
+  <Subject extends string | { readonly name: string }>(
+    title: string,
+    when: When,
+    subjects: (context: Context) => readonly Subject[],
+    requests: (scene: Scene, subject: Subject) => void,
+  ): TableRow =>
   (group) =>
   (context) => {
     const { type, deployment } = context;
     if (!when(type, deployment)) return [];
-    const subjects = each ? each(context) : [undefined as Subject];
-    return subjects.flatMap((subject) => {
-      const text = typeof title === 'string' ? title : title(subject, type);
+    return subjects(context).flatMap((subject) => {
+      const name = typeof subject === 'string' ? subject : subject.name;
+      const text = title.replace('{}', () => name).replace('{id}', () => type.identifier.name);
       return caseOf(context, { group, title: `${type.path}: ${text}` }, (scene) => requests(scene, subject)) ?? [];
     });
   };
 
-interface Requests {
-  readonly when?: When;
-  readonly calls: (type: RecordType, deployment: Deployment) => readonly Call[];
-}
+/** One case. */
+export const rule = (title: string, when: When, requests: (scene: Scene) => void): TableRow =>
+  each(title, when, () => [''], requests);
 
 /** Requests that need nothing: each is a case, and its own title. */
-export const single = ({ when, calls }: Requests): TableRow =>
-  rule<Call>({
-    ...(when ? { when } : {}),
-    each: ({ type, deployment }) => calls(type, deployment),
-    title: titleOf,
-    requests: (scene, call) => void send(scene, call),
-  });
+export const single = (
+  when: When,
+  calls: (type: RecordType, deployment: Deployment) => readonly Omit<Call, 'type'>[],
+): TableRow =>
+  each(
+    '{}',
+    when,
+    ({ type, deployment }) => calls(type, deployment).map((call) => ({ call, name: titleOf({ type, ...call }) })),
+    (scene, { call }) => void send(scene, call),
+  );
 
 const SHOWN = 80;
 
 function titleOf(call: Call): string {
   const { method, path, headers = {}, text, body, as, padTo } = requestOf(call);
   const shown = Object.entries(headers).filter(([name]) => name !== 'if-match');
-  const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
   const parts = [
     method,
     path,
     ...shown.map((entry) => entry.join(': ')),
-    sent,
+    text ?? (body === undefined ? '' : JSON.stringify(body)),
     ...(as === undefined ? [] : [`as ${as}`]),
     ...(padTo === undefined ? [] : [`in ${padTo} bytes`]),
   ];
-  return parts
-    .map((part) => (part.length > SHOWN ? `${part.slice(0, SHOWN)}…` : part))
-    .join(' ')
-    .trim();
+  const short = parts.map((part) => (part.length > SHOWN ? `${part.slice(0, SHOWN)}…` : part));
+  return short.join(' ').trim();
 }
 
-/** Whether the type offers all of these operations. */
+export const always = (): boolean => true;
+
+/** Types that offer all of these operations. */
 export const offers =
   (...operations: readonly Operation[]) =>
   (type: RecordType): boolean =>
     operations.every((name) => type.operations.has(name));
+
+/** Types that do, and whose records show their identifiers. */
+export const identified =
+  (...operations: readonly Operation[]) =>
+  (type: RecordType): boolean =>
+    type.identifier.inRecord && offers(...operations)(type);
+
+/** The relations of the type that are so. */
+export const relations =
+  (are: (relation: Relation) => boolean) =>
+  ({ type }: Pick<Context, 'type'>): readonly Relation[] =>
+    [...type.relations.values()].filter(are);
+
+/** Fields that bodies may set. */
+export const isWritable = (type: RecordType, field: Field): boolean =>
+  !field.readOnly && type.defaultVariant.fields.includes(field);
 
 const MAX_FIELDS = 45;
 

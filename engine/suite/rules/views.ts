@@ -1,10 +1,10 @@
 /** What answers show: relations one level deep, `include`, `fields`; the media types of lists; views that are too wide. */
 import { MAX_DEEP_RECORDS, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../../model/model.ts';
-import { type Call, endpoints, linkTo, parameter } from '../call.ts';
+import { endpoints, linkTo, parameter } from '../call.ts';
 import type { ViewRequest } from '../reads.ts';
 import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
 import { type Context, get, list, post, put, remove, send, shownAs } from '../scene.ts';
-import { offers, type Rule, rule, single, table } from './rule.ts';
+import { always, each, identified, offers, type Rule, rule, single, table } from './rule.ts';
 
 /** Every relation path up to some depth, in the order of the descriptors. */
 function relationPaths(type: RecordType, depth: number): readonly string[] {
@@ -44,6 +44,8 @@ const queryOf = (view: ViewRequest): string =>
     .map(([key, names]) => `${key}=${String(names)}`)
     .join('&');
 
+const named = (view: ViewRequest) => ({ name: queryOf(view), view });
+
 const badViews = (type: RecordType): readonly (readonly [key: string, value: string])[] => {
   const field = type.defaultVariant.fields[0]?.name ?? type.identifier.name;
   const tooDeep = pathsOfDepth(type, MAX_INCLUDE_DEPTH + 1).slice(0, 1);
@@ -58,62 +60,53 @@ const badViews = (type: RecordType): readonly (readonly [key: string, value: str
   ];
 };
 
-/** Each operation that reads, at either path. */
-const readings = (type: RecordType): readonly Call[] => endpoints(type).filter(({ method }) => method === 'GET');
-
 export const viewRules: readonly Rule[] = [
-  ...table('views', [
-    rule<ViewRequest>({
-      when: offers('create'),
-      each: viewsOf,
-      title: (view) => `?${queryOf(view)}, each operation`,
-      requests: (scene, view) => {
+  ...table(
+    'views',
+    each(
+      '?{}, each operation',
+      offers('create'),
+      (context) => viewsOf(context).map(named),
+      (scene, { view }) => {
         const id = post(scene, nestedBody(scene), { view });
         get(scene, id, { view });
         list(scene, [id], {}, { view });
         put(scene, id, {}, { view });
         remove(scene, id, { view });
       },
-    }),
+    ),
     // Written back to the same address, query included, an answer changes nothing.
-    rule<ViewRequest>({
-      when: offers('update'),
-      each: (context) => [{}, ...viewsOf(context)],
-      title: (view) => `PUT ?${queryOf(view)} what GET answered`,
-      requests: (scene, view) => {
+    each(
+      'PUT ?{} what GET answered',
+      offers('update'),
+      (context) => [{}, ...viewsOf(context)].map(named),
+      (scene, { view }) => {
         const id = scene.type.operations.has('create') ? post(scene, nestedBody(scene), { view }) : obtain(scene);
         get(scene, id, { view });
         put(scene, id, shownAs(scene, id, view), { view });
         get(scene, id);
       },
-    }),
-    single({
-      calls: (type) =>
-        readings(type).flatMap((call) =>
-          badViews(type).map(([key, value]) => ({ ...call, wrong: [parameter(key, value)] })),
-        ),
-    }),
-  ]),
-  ...table('formats', [
+    ),
+    single(always, (type) =>
+      endpoints(type)
+        .filter(({ method }) => method === 'GET')
+        .flatMap((call) => badViews(type).map(([key, value]) => ({ ...call, wrong: [parameter(key, value)] }))),
+    ),
+  ),
+  ...table(
+    'formats',
     // One record is one line, which is JSON by itself.
-    rule({
-      when: (type) => offers('create', 'list')(type) && type.identifier.inRecord,
-      title: 'GET as application/x-ndjson',
-      requests: (scene) =>
-        list(scene, [post(scene, fullest(scene))], {}, { headers: { accept: 'application/x-ndjson' } }),
-    }),
+    rule('GET as application/x-ndjson', identified('create', 'list'), (scene) =>
+      list(scene, [post(scene, fullest(scene))], {}, { headers: { accept: 'application/x-ndjson' } }),
+    ),
     // A table begins with its names; relations have no place in it.
-    rule({
-      when: offers('list'),
-      title: 'GET as text/csv',
-      requests: (scene) => {
-        const call = { method: 'GET', headers: { accept: 'text/csv' } };
-        const { identifier, defaultVariant, relations } = scene.type;
-        if (identifier.inRecord || defaultVariant.fields.length > 0) send(scene, { ...call, list: { limit: 0 } });
-        for (const name of [...relations.keys()].slice(0, 1)) send(scene, { ...call, view: { include: [name] } });
-      },
+    rule('GET as text/csv', offers('list'), (scene) => {
+      const call = { method: 'GET', headers: { accept: 'text/csv' } };
+      const { identifier, defaultVariant, relations } = scene.type;
+      if (identifier.inRecord || defaultVariant.fields.length > 0) send(scene, { ...call, list: { limit: 0 } });
+      for (const name of [...relations.keys()].slice(0, 1)) send(scene, { ...call, view: { include: [name] } });
     }),
-  ]),
+  ),
 ];
 
 /** The square of this is more than one answer may hold. */
@@ -126,10 +119,10 @@ const sharing = (type: RecordType): Relation | undefined =>
   );
 
 /** A view that reaches more records than one answer may hold, made of few: each of them is related to all. */
-export const breadth = rule({
-  when: (type) => offers('create')(type) && type.identifier.inRecord && sharing(type) !== undefined,
-  title: () => `${COUNT} records that are all related`,
-  requests: (scene) => {
+export const breadth = rule(
+  `${COUNT} records that are all related`,
+  (type) => identified('create')(type) && sharing(type) !== undefined,
+  (scene) => {
     const { type } = scene;
     const relation = sharing(type);
     if (relation?.inverse === undefined) return;
@@ -146,4 +139,4 @@ export const breadth = rule({
     }
     for (const id of ids.slice(0, 1)) get(scene, id);
   },
-});
+);

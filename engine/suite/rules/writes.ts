@@ -1,13 +1,12 @@
 /** Each operation of a type, from its smallest record to its fullest; identifiers; what other records forbid. */
-import type { Operation } from '../../descriptor/descriptor.ts';
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
 import { type Field, type Index, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../model/model.ts';
 import { allowedMethods, type Call, collectionPath, endpoints, linkTo, MISSING_ID, takesBody } from '../call.ts';
 import { entriesOf } from '../template.ts';
 import { childBody, fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
-import { get, isRemovable, list, post, put, remove, type Scene, send } from '../scene.ts';
+import { type Context, get, isRemovable, list, post, put, puts, remove, type Scene, send, WAYS } from '../scene.ts';
 import { type Id, idValue, isField } from '../world.ts';
-import { offers, type TableRow, type Rule, rule, single, table } from './rule.ts';
+import { always, each, identified, offers, relations, type Rule, rule, single, type TableRow, table } from './rule.ts';
 
 /** What GET says of its answer, HEAD says without it. */
 function sameHead(scene: Scene, call: Pick<Call, 'id' | 'list'>): void {
@@ -16,36 +15,30 @@ function sameHead(scene: Scene, call: Pick<Call, 'id' | 'list'>): void {
 
 /** A record from its creation to its end. */
 const life = (title: string, bodyOf: (scene: Scene) => JsonObject): TableRow =>
-  rule({
-    when: offers('create'),
-    title: () => `POST ${title}, read it, delete it`,
-    requests: (scene) => {
-      const id = post(scene, bodyOf(scene));
-      get(scene, id);
-      list(scene, [id]);
-      if (scene.type.operations.has('get')) sameHead(scene, { id });
-      if (!isRemovable(scene, id)) return;
-      remove(scene, id);
-      get(scene, id);
-      send(scene, { method: 'DELETE', id });
-    },
+  rule(`POST ${title}, read it, delete it`, offers('create'), (scene) => {
+    const id = post(scene, bodyOf(scene));
+    get(scene, id);
+    list(scene, [id]);
+    if (scene.type.operations.has('get')) sameHead(scene, { id });
+    if (!isRemovable(scene, id)) return;
+    remove(scene, id);
+    get(scene, id);
+    send(scene, { method: 'DELETE', id });
   });
 
 /** Keys that are left out stay as they are, and nothing is written where nothing differs. */
 const updates = (method: string): TableRow =>
-  rule({
-    when: offers('update'),
-    title: () => `${method} all fields, some, none`,
-    requests: (scene) => {
-      const id = obtain(scene);
-      put(scene, id, {}, {}, method);
-      const body = scene.type.operations.has('create') ? fullest : smallest;
-      for (const [key, value] of entriesOf(fullest(scene)))
-        if (scene.type.fields.has(key)) put(scene, id, { [key]: value }, {}, method);
-      get(scene, id);
-      put(scene, id, body(scene), {}, method);
-      get(scene, id);
-    },
+  rule(`${method} all fields, some, none`, offers('update'), (scene) => {
+    const id = obtain(scene);
+    put(scene, id, {}, {}, method);
+    const own = entriesOf(fullest(scene)).filter(([key]) => scene.type.fields.has(key));
+    puts(
+      scene,
+      id,
+      own.map((entry) => Object.fromEntries([entry])),
+      [method],
+    );
+    puts(scene, id, [scene.type.operations.has('create') ? fullest(scene) : smallest(scene)], [method]);
   });
 
 const ALL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
@@ -55,115 +48,84 @@ const NOT_GIVEN = [0, -1, 1.5, '1', true, [], {}, MAX_GIVEN_IDENTIFIER + 1, 1e30
 
 const itemEndpoints = (type: RecordType): readonly Call[] => endpoints(type).filter(({ id }) => id !== undefined);
 
-const operationRules = table('operations', [
+const operationRules = table(
+  'operations',
   life('the smallest record', smallest),
   life('the fullest record', fullest),
   updates('PUT'),
   updates('PATCH'),
-  rule({
-    when: offers('get', 'update'),
-    title: 'PUT what GET answered',
-    requests: (scene) => {
-      const id = obtain(scene);
-      get(scene, id);
-      get(scene, id, { bound: 'answer' });
-      put(scene, id, {}, { bound: 'answer' });
-      get(scene, id);
-    },
+  rule('PUT what GET answered', offers('get', 'update'), (scene) => {
+    const id = obtain(scene);
+    get(scene, id);
+    get(scene, id, { bound: 'answer' });
+    put(scene, id, {}, { bound: 'answer' });
+    get(scene, id);
   }),
-  rule({
-    when: offers('list'),
-    title: 'HEAD of the list',
-    requests: (scene) => {
-      sameHead(scene, { list: { limit: 0 } });
-      send(scene, { method: 'HEAD' });
-    },
+  rule('HEAD of the list', offers('list'), (scene) => {
+    sameHead(scene, { list: { limit: 0 } });
+    send(scene, { method: 'HEAD' });
   }),
   // What a type does not offer happens to no record of it.
-  rule({
-    when: (type) => offers('create')(type) && !offers('update')(type),
-    title: 'nothing updates a record',
-    requests: (scene) => {
+  rule(
+    'nothing updates a record',
+    (type) => offers('create')(type) && !offers('update')(type),
+    (scene) => {
       const id = post(scene, fullest(scene));
-      for (const method of ['PUT', 'PATCH', 'POST']) send(scene, { method, id, body: fullest(scene) });
+      for (const method of [...WAYS, 'POST']) send(scene, { method, id, body: fullest(scene) });
       if (scene.type.identifier.inRecord)
         send(scene, { method: 'POST', body: { ...fullest(scene), ...linkTo(scene.type, id) } });
       get(scene, id);
       list(scene, [id]);
     },
-  }),
+  ),
   // Methods that a path lacks are refused before anything else is looked at; OPTIONS says which it has.
-  single({
-    calls: (type) =>
-      [{ type }, { type, id: MISSING_ID }].flatMap((place) =>
-        ALL_METHODS.filter((one) => one === 'OPTIONS' || !allowedMethods(type, 'id' in place).includes(one)).map(
-          (method) => ({
-            ...place,
-            method,
-            ...(takesBody({ method }) ? { body: {} } : {}),
-          }),
-        ),
+  single(always, (type) =>
+    [{}, { id: MISSING_ID }].flatMap((place) =>
+      ALL_METHODS.filter((one) => one === 'OPTIONS' || !allowedMethods(type, 'id' in place).includes(one)).map(
+        (method) => ({ ...place, method, ...(takesBody({ method }) ? { body: {} } : {}) }),
       ),
-  }),
-]);
+    ),
+  ),
+);
 
-const hasIdentifiers =
-  (...operations: readonly Operation[]) =>
-  (type: RecordType): boolean =>
-    offers(...operations)(type) && type.identifier.inRecord;
-
-const identifierRules = table('identifiers', [
-  rule<Call>({
-    each: ({ type }) => itemEndpoints(type),
-    title: ({ method }) => `${method} with malformed identifiers`,
-    requests: (scene, endpoint) => {
+const identifierRules = table(
+  'identifiers',
+  each(
+    '{} with malformed identifiers',
+    always,
+    ({ type }) => itemEndpoints(type).map((call) => ({ call, name: call.method })),
+    (scene, { call }) => {
       for (const text of MALFORMED)
-        send(scene, { ...endpoint, id: undefined, path: `${collectionPath(scene.type)}/${text}` });
+        send(scene, { ...call, id: undefined, path: `${collectionPath(scene.type)}/${text}` });
     },
+  ),
+  single(always, itemEndpoints),
+  rule('POST with an identifier that is taken', identified('create'), (scene) => {
+    const id = post(scene, fullest(scene));
+    send(scene, { method: 'POST', body: { ...fullest(scene), ...linkTo(scene.type, id) } });
+    get(scene, id);
   }),
-  single({ calls: itemEndpoints }),
-  rule({
-    when: hasIdentifiers('create'),
-    title: 'POST with an identifier that is taken',
-    requests: (scene) => {
-      const id = post(scene, fullest(scene));
-      send(scene, { method: 'POST', body: { ...fullest(scene), ...linkTo(scene.type, id) } });
-      get(scene, id);
-    },
+  rule('POST with an identifier that is free, or null', identified('create'), (scene) => {
+    const { type } = scene;
+    const id = post(scene, { ...fullest(scene), [type.identifier.name]: null });
+    if (!isRemovable(scene, id)) return;
+    remove(scene, id);
+    post(scene, { ...fullest(scene), ...linkTo(type, id) });
+    post(scene, fullest(scene));
   }),
-  rule({
-    when: hasIdentifiers('create'),
-    title: 'POST with an identifier that is free, or null',
-    requests: (scene) => {
-      const { type } = scene;
-      const id = post(scene, { ...fullest(scene), [type.identifier.name]: null });
-      if (!isRemovable(scene, id)) return;
-      remove(scene, id);
-      post(scene, { ...fullest(scene), ...linkTo(type, id) });
-      post(scene, fullest(scene));
-    },
-  }),
-  rule({
-    when: offers('create'),
-    title: (_, { identifier }) => `POST with ${identifier.name} that no record may have`,
-    requests: (scene) => {
-      const { name, inRecord } = scene.type.identifier;
-      for (const value of inRecord ? NOT_GIVEN : [1])
-        send(scene, { method: 'POST', body: { ...fullest(scene), [name]: value } });
-    },
+  rule('POST with {id} that no record may have', offers('create'), (scene) => {
+    const { name, inRecord } = scene.type.identifier;
+    for (const value of inRecord ? NOT_GIVEN : [1])
+      send(scene, { method: 'POST', body: { ...fullest(scene), [name]: value } });
   }),
   // The identifier may stand in the body of PUT only if it is the record's own.
-  rule({
-    when: hasIdentifiers('update'),
-    title: (_, { identifier }) => `PUT with ${identifier.name} in the body`,
-    requests: (scene) => {
-      const [id, other] = [obtain(scene), obtain(scene)];
-      for (const value of [idValue(id), idValue(other), MISSING_ID, 'x', 0])
-        put(scene, id, { [scene.type.identifier.name]: value });
-      get(scene, other);
-    },
+  rule('PUT with {id} in the body', identified('update'), (scene) => {
+    const [id, other] = [obtain(scene), obtain(scene)];
+    for (const value of [idValue(id), idValue(other), MISSING_ID, 'x', 0])
+      put(scene, id, { [scene.type.identifier.name]: value });
+    get(scene, other);
   }),
-]);
+);
 
 /** Values for every member of the index; each call gives others. */
 const memberValues = (scene: Scene, { members }: Index): JsonObject =>
@@ -177,152 +139,150 @@ const memberValues = (scene: Scene, { members }: Index): JsonObject =>
 const uniqueOf = ({ indexes }: RecordType): readonly Index[] => indexes.filter(({ unique }) => unique);
 
 /** Two values that are equal though they are written differently. */
-const spellings = (field: Field): readonly (readonly [field: Field, one: unknown, other: unknown])[] => {
-  const edges = field.type.edges(field);
-  const pairs = edges.flatMap((a) =>
-    edges.filter((b) => a !== b && field.type.equal(a, b)).map((b) => [field, a, b] as const),
+function spellings({ name, type, ...field }: Field) {
+  const edges = type.edges(field);
+  const pairs = edges.flatMap((a) => edges.filter((b) => a !== b && type.equal(a, b)).map((b) => [a, b] as const));
+  return pairs
+    .slice(0, 1)
+    .map((pair) => ({ name: `${name} once as ${pair.map(String).join(' and once as ')}`, key: name, pair }));
+}
+
+/** Unique fields of the records of sets that are written with their parent, one for each relation. */
+const twinned = (context: Context) =>
+  relations(({ toMany, nested }) => toMany && nested === 'write')(context).flatMap((relation) =>
+    relation.fields
+      .filter(({ unique, readOnly }) => unique && !readOnly)
+      .slice(0, 1)
+      .map((field) => ({ name: `${relation.name} with the same ${field.name}`, relation, field })),
   );
-  return pairs.slice(0, 1);
-};
 
-const relationsOf = (type: RecordType): readonly Relation[] => [...type.relations.values()];
+/** Relations to records of their own that can go. */
+const toDeletable = (at: Relation['link']['at']) =>
+  relations(({ link, target }) => link.at === at && offers('create', 'delete')(target));
 
-const uniqueFields = ({ fields }: Relation): readonly Field[] =>
-  fields.filter(({ unique, readOnly }) => unique && !readOnly);
-
-/** Records of their own that can go. */
-const deletable = ({ target }: Relation): boolean => offers('create', 'delete')(target);
-
-const conflictRules = table('conflicts', [
-  rule<Index>({
-    when: offers('create'),
-    each: ({ type }) => uniqueOf(type),
-    title: ({ members }) => `POST the same ${members.map(({ name }) => name).join(', ')} twice`,
-    requests: (scene, index) => {
+const conflictRules = table(
+  'conflicts',
+  each(
+    'POST the same {} twice',
+    offers('create'),
+    ({ type }) => uniqueOf(type).map((index) => ({ ...index, name: index.members.map(({ name }) => name).join(', ') })),
+    (scene, index) => {
       const values = memberValues(scene, index);
       const first = post(scene, { ...fullest(scene), ...values });
       send(scene, { method: 'POST', body: { ...fullest(scene), ...values } });
       const second = post(scene, { ...fullest(scene), ...memberValues(scene, index) });
-      for (const method of ['PUT', 'PATCH']) put(scene, second, values, {}, method);
+      for (const method of WAYS) put(scene, second, values, {}, method);
       put(scene, first, values);
       get(scene, second);
       // Null is equal to nothing, itself included.
-      const empty = index.members.every((member) =>
-        isField(member) ? member.nullable && !member.readOnly : !member.required,
-      );
+      const mayBeNull = index.members.every((one) => (isField(one) ? one.nullable && !one.readOnly : !one.required));
       const nulls = Object.fromEntries(index.members.map(({ name }) => [name, null]));
-      for (const bodyOf of empty ? [fullest, fullest] : []) post(scene, { ...bodyOf(scene), ...nulls });
+      for (const bodyOf of mayBeNull ? [fullest, fullest] : []) post(scene, { ...bodyOf(scene), ...nulls });
     },
-  }),
-  rule<ReturnType<typeof spellings>[number]>({
-    when: offers('create'),
-    each: ({ type }) =>
-      uniqueOf(type)
-        .filter(({ members }) => members.length === 1)
-        .flatMap(({ members }) => members.filter(isField).flatMap(spellings)),
-    title: ([{ name }, one, other]) => `POST ${name} once as ${String(one)} and once as ${String(other)}`,
-    requests: (scene, [{ name }, one, other]) => {
-      for (const value of [one, other])
-        send(scene, { method: 'POST', body: { ...smallest(scene), [name]: value as string } });
+  ),
+  each(
+    'POST {}',
+    offers('create'),
+    ({ type }) =>
+      uniqueOf(type).flatMap(({ members: [only, other] }) => (only && !other && isField(only) ? spellings(only) : [])),
+    (scene, { key, pair }) => {
+      for (const value of pair) send(scene, { method: 'POST', body: { ...smallest(scene), [key]: value } });
     },
-  }),
+  ),
   // A new nested record conflicts after its parent and its sibling are written: neither of them stays.
-  rule<readonly [Relation, Field]>({
-    when: offers('create'),
-    each: ({ type }) =>
-      relationsOf(type)
-        .filter(({ toMany, nested }) => toMany && nested === 'write')
-        .flatMap((relation) =>
-          uniqueFields(relation)
-            .slice(0, 1)
-            .map((field) => [relation, field] as const),
-        ),
-    title: ([{ name }, field]) => `${name} with the same ${field.name} twice, then trading it`,
-    requests: (scene, [relation, field]) => {
-      const { name, target } = relation;
-      const id = post(scene, fullest(scene));
-      const twins = [childBody(scene, relation), childBody(scene, relation)];
-      const value = fresh(scene, field);
-      const body = { ...fullest(scene), [name]: twins.map((twin) => ({ ...twin, [field.name]: value })) };
-      send(scene, { method: 'POST', body });
-      put(scene, id, body);
-      get(scene, id);
-      if (!target.identifier.inRecord) return;
-      const values = [fresh(scene, field), fresh(scene, field)];
-      const withValues = (bodies: readonly JsonObject[]): JsonObject => ({
-        [name]: bodies.map((one, index) => ({ ...one, [field.name]: values[index] ?? null })),
-      });
-      put(scene, id, withValues(twins));
-      const links = targetsOf(scene, relation, id).map((one) => linkTo(target, one));
-      put(scene, id, withValues(links.toReversed()));
-      put(scene, id, withValues(links));
-      get(scene, id);
-    },
+  each('{} twice, then trading it', offers('create'), twinned, (scene, { relation, field }) => {
+    const { name, target } = relation;
+    const id = post(scene, fullest(scene));
+    const twins = [childBody(scene, relation), childBody(scene, relation)];
+    const having = (bodies: readonly JsonObject[], values: readonly JsonValue[]): JsonObject => ({
+      [name]: bodies.map((one, index) => ({ ...one, [field.name]: values[index % values.length] ?? null })),
+    });
+    const same = having(twins, [fresh(scene, field)]);
+    const body = { ...fullest(scene), ...same };
+    send(scene, { method: 'POST', body });
+    puts(scene, id, [body]);
+    if (!target.identifier.inRecord) return;
+    const values = [fresh(scene, field), fresh(scene, field)];
+    put(scene, id, having(twins, values));
+    const links = targetsOf(scene, relation, id).map((one) => linkTo(target, one));
+    puts(scene, id, [having(links.toReversed(), values), having(links, values)]);
   }),
   // Deleting a record that another one belongs to is refused, or the other goes too, or it loses the link.
-  rule<Relation>({
-    when: offers('create'),
-    each: ({ type }) => relationsOf(type).filter((relation) => relation.link.at === 'source' && deletable(relation)),
-    title: ({ name, target }) => `DELETE ${target.path} that ${name} refers to`,
-    requests: (scene, { name, target }) => {
+  each(
+    'DELETE {}',
+    offers('create'),
+    (context) =>
+      toDeletable('source')(context).map((relation) => ({
+        name: `${relation.target.path} that ${relation.name} refers to`,
+        relation,
+      })),
+    (scene, { relation: { name, target } }) => {
       const referred = obtain(scene, target);
       const referring = post(scene, { ...fullest(scene), [name]: linkTo(target, referred) });
       remove(scene, referred, { type: target });
       get(scene, referred, { type: target });
       get(scene, referring);
     },
-  }),
+  ),
   // The rows of a join table go with either side.
-  rule<Relation>({
-    when: offers('create'),
-    each: ({ type }) => relationsOf(type).filter((relation) => relation.link.at === 'join' && deletable(relation)),
-    title: ({ name, target }) => `DELETE ${target.path} that is among ${name}`,
-    requests: (scene, { name, target }) => {
+  each(
+    'DELETE {}',
+    offers('create'),
+    (context) =>
+      toDeletable('join')(context).map((relation) => ({
+        name: `${relation.target.path} that is among ${relation.name}`,
+        relation,
+      })),
+    (scene, { relation: { name, target } }) => {
       const ids: readonly Id[] = [obtain(scene, target), obtain(scene, target)];
       const id = post(scene, { ...fullest(scene), [name]: ids.map((one) => linkTo(target, one)) });
       for (const first of ids.slice(0, 1)) remove(scene, first, { type: target });
       get(scene, id);
     },
-  }),
-]);
+  ),
+);
 
 /** A case makes no more records than this. */
 const MOST_ROWS = 50;
 
-/** A set of records that are made with their parent, and that nothing keeps from going. */
-const isSet = ({ toMany, nested, link, target }: Relation): boolean =>
-  toMany &&
-  nested === 'write' &&
-  target.identifier.inRecord &&
-  link.at === 'target' &&
-  link.reference.onDelete !== 'restrict';
+/** Sets of records that are made with their parent, and that nothing keeps from going. */
+const freeSets = relations(
+  ({ toMany, nested, link, target }) =>
+    toMany &&
+    nested === 'write' &&
+    target.identifier.inRecord &&
+    link.at === 'target' &&
+    link.reference.onDelete !== 'restrict',
+);
 
 /** One write touches no more rows than the service allows. */
-const manyRows = rule<Relation>({
-  when: (type, { writeRows = Infinity }) => writeRows <= MOST_ROWS && offers('create', 'get', 'update', 'delete')(type),
-  each: ({ type }) => relationsOf(type).filter(isSet),
-  title: ({ name }) => `${name} of more rows than one write may touch`,
-  requests: (scene, relation) => {
+const manyRows = each(
+  '{} of more rows than one write may touch',
+  (type, { writeRows = Infinity }) => writeRows <= MOST_ROWS && offers('create', 'get', 'update', 'delete')(type),
+  freeSets,
+  (scene, relation) => {
     const { name, target } = relation;
     const { writeRows = 0 } = scene.deployment;
     const children = (count: number) => Array.from({ length: count }, () => smallest(scene, target, relation));
+    const links = (): readonly JsonObject[] => targetsOf(scene, relation, id).map((one) => linkTo(target, one));
+    const removed = (): void => {
+      send(scene, { method: 'DELETE', id });
+      get(scene, id);
+    };
     send(scene, { method: 'POST', body: { ...smallest(scene), [name]: children(writeRows) } });
     const id = post(scene, { ...smallest(scene), [name]: children(writeRows >> 1) });
-    const links = (): readonly JsonObject[] => targetsOf(scene, relation, id).map((one) => linkTo(target, one));
     put(scene, id, { [name]: [...links(), ...children(writeRows - links().length)] });
     put(scene, id, { [name]: [...links(), ...children(2)] });
     put(scene, id, { [name]: [] });
-    send(scene, { method: 'DELETE', id });
-    get(scene, id);
+    removed();
     put(scene, id, { [name]: links().slice(3) });
-    send(scene, { method: 'DELETE', id });
-    get(scene, id);
+    removed();
   },
-});
+);
 
 export const writeRules: readonly Rule[] = [
   ...operationRules,
   ...identifierRules,
   ...conflictRules,
-  ...table('limits', [manyRows]),
+  ...table('limits', manyRows),
 ];
