@@ -1,10 +1,13 @@
 /** `delete --chunked`: a large tree is removed in steps, beside a service, and nothing else is. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
+import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { deleteTree } from '../../engine/storage/write/delete-tree.ts';
 import { ask } from '../support/ask.ts';
+import { databaseKind, fileOf } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';
 
 const FILES = {
@@ -175,6 +178,23 @@ describe('delete --chunked', () => {
       });
       expect(await counts(url)).toEqual(before);
     }));
+
+  // For PostgreSQL, tests/postgres/large-tree counts what is read.
+  (databaseKind === 'sqlite' ? test : test.skip)(
+    'on SQLite, finds the children of several parents by their index',
+    async () =>
+      project.serving(async () => {
+        const database = new Database(fileOf(project.database), { readonly: true });
+        const sql = sqliteDialect.childrenInOrder('items', 'id', 'department_id', 1000);
+        const plan = database.prepare<string[], { readonly detail: string }>(`explain query plan ${sql}`).all('[3, 1]');
+        database.close();
+        expect(plan.map(({ detail }) => detail)).toEqual([
+          expect.stringMatching(/^SEARCH items USING COVERING INDEX/),
+          'LIST SUBQUERY 1',
+          expect.stringMatching(/^SCAN json_each /),
+        ]);
+      }),
+  );
 
   test.each([
     [['Shop', '999999', '--chunked'], 'There is no Shop 999999; nothing was deleted'],

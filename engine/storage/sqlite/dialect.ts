@@ -13,6 +13,8 @@ const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
+const oneOf = (column: string): string => `${column} in (select value from json_each(?))`;
+
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   revision: { sql: 'pragma schema_version', inEachSnapshot: true },
@@ -57,7 +59,12 @@ export const sqliteDialect: Dialect = {
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
-  oneOf: (column) => `${column} in (select value from json_each(?))`,
+  oneOf,
+  oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
+  childrenInOrder: (table, identifier, column, limit) => {
+    const both = `${quote(column)}, ${quote(identifier)}`;
+    return `select ${both} from ${quote(table)} where ${oneOf(quote(column))} order by ${both} limit ${limit}`;
+  },
   returning: false,
   insertGiven: (sql) => sql,
   sequence: {

@@ -8,6 +8,8 @@ import { ConstraintError, type Driver, type Reader, type Statement } from '../dr
 
 /** Rows of one transaction. */
 const CHUNK = 1000;
+/** Links that are read at once. */
+const LINKS = 50_000;
 /** Milliseconds between two transactions, at least, for the writes of others. */
 const PAUSE = 5;
 
@@ -19,8 +21,10 @@ interface Frame {
   readonly identifiers: readonly number[];
   /** The link that made these records part of the tree: it must still be there when they are deleted. */
   readonly above: { readonly column: string; readonly identifiers: readonly number[] } | undefined;
-  /** The next referrer, and the last of its records that was read. */
+  /** The next referrer. */
   at: number;
+  /** How far its records were read: those of the first parents are done, and the next one's up to an identifier. */
+  parents: readonly number[];
   after: number;
 }
 
@@ -69,7 +73,8 @@ function push(walk: TreeWalk, type: RecordType, identifiers: readonly number[], 
   const known = walk.path.get(type) ?? new Set<number>();
   walk.path.set(type, known);
   for (const identifier of identifiers) known.add(identifier);
-  walk.stack.push({ type, identifiers, above, at: 0, after: 0 });
+  const parents = identifiers.toSorted((a, b) => a - b);
+  walk.stack.push({ type, identifiers: parents, above, at: 0, parents, after: 0 });
 }
 
 function pop({ stack, path }: TreeWalk): void {
@@ -77,32 +82,60 @@ function pop({ stack, path }: TreeWalk): void {
   for (const identifier of frame?.identifiers ?? []) path.get(frame?.type as RecordType)?.delete(identifier);
 }
 
-/** The next records that refer to those of a frame, without those that are above it; undefined where there are no more. */
-async function nextBelow(
-  { driver, path }: TreeWalk,
+/** The next records that refer to those of a frame; undefined if there are no more. */
+async function nextReferring(
+  driver: Driver,
   frame: Frame,
   { type, reference }: Referrer,
 ): Promise<readonly number[] | undefined> {
-  const { quote, oneOf } = driver.dialect;
-  const identifier = quote(type.identifier.column);
-  const column = quote(reference.column);
-  // For a single one the index gives the order; PostgreSQL would sort all that belong to several, for each chunk.
-  const [single, ...others] = frame.identifiers;
-  const [where, value] =
-    single !== undefined && others.length === 0
-      ? [`${column} = ?`, single]
-      : [oneOf(column), JSON.stringify(frame.identifiers)];
-  const sql =
-    `select ${identifier} from ${quote(type.table)} where ${where} and ${identifier} > ? ` +
-    `order by ${identifier} limit ${CHUNK}`;
-  const found = (await driver.column({ sql }, [value, frame.after])).map(Number);
-  frame.after = found.at(-1) ?? frame.after;
-  const above = path.get(type);
-  return found.length === 0 ? undefined : found.filter((one) => !above?.has(one));
+  while (frame.parents.length > 0) {
+    const next = frame.after === 0 ? nextOfSeveral : nextOfOne;
+    const found = await next(driver, frame, type, reference);
+    if (found.length > 0) return found;
+  }
+  return undefined;
+}
+
+/** The same without those that are above the frame. */
+async function nextBelow(walk: TreeWalk, frame: Frame, referrer: Referrer): Promise<readonly number[] | undefined> {
+  const above = walk.path.get(referrer.type);
+  return (await nextReferring(walk.driver, frame, referrer))?.filter((one) => !above?.has(one));
+}
+
+/** Of all parents that are left, from the first one on. */
+async function nextOfSeveral(
+  driver: Driver,
+  frame: Frame,
+  { table, identifier }: RecordType,
+  { column }: Reference,
+): Promise<readonly number[]> {
+  const sql = driver.dialect.childrenInOrder(table, identifier.column, column, CHUNK);
+  const rows = await driver.all({ sql }, [JSON.stringify(frame.parents)]);
+  const last = rows.length < CHUNK ? undefined : rows.at(-1);
+  frame.parents = last === undefined ? [] : frame.parents.filter((parent) => parent >= Number(last[0]));
+  frame.after = Number(last?.[1] ?? 0);
+  return rows.map(([, child]) => Number(child));
+}
+
+/** What is left of the first parent. */
+async function nextOfOne(
+  driver: Driver,
+  frame: Frame,
+  { table, identifier }: RecordType,
+  reference: Reference,
+): Promise<readonly number[]> {
+  const { quote } = driver.dialect;
+  const [id, column] = [quote(identifier.column), quote(reference.column)];
+  const sql = `select ${id} from ${quote(table)} where ${column} = ? and ${id} > ? order by ${id} limit ${CHUNK}`;
+  const found = (await driver.column({ sql }, [frame.parents[0] ?? 0, frame.after])).map(Number);
+  frame.after = found.length < CHUNK ? 0 : (found.at(-1) ?? 0);
+  if (frame.after === 0) frame.parents = frame.parents.slice(1);
+  return found;
 }
 
 function nextReferrer(frame: Frame): void {
   frame.at += 1;
+  frame.parents = frame.identifiers;
   frame.after = 0;
 }
 
@@ -198,30 +231,26 @@ async function deleteAll(walk: TreeWalk): Promise<void> {
 
 async function goBelow(walk: TreeWalk, frame: Frame, referrer: Referrer): Promise<void> {
   const { type, reference } = referrer;
-  if (reference.onDelete === 'setNull') {
-    await unlink(walk, frame, referrer);
-    return nextReferrer(frame);
-  }
+  if (reference.onDelete === 'setNull') return unlinkSome(walk, frame, referrer);
   const found = await nextBelow(walk, frame, referrer);
   if (found === undefined) return nextReferrer(frame);
   if (reference.onDelete === 'restrict') await requireWithin(walk, frame, referrer, found);
   if (found.length > 0) push(walk, type, found, { column: reference.column, identifiers: frame.identifiers });
 }
 
-async function unlink(walk: TreeWalk, { identifiers }: Frame, { type, reference }: Referrer): Promise<void> {
+async function unlinkSome(walk: TreeWalk, frame: Frame, referrer: Referrer): Promise<void> {
   const { quote, oneOf } = walk.driver.dialect;
-  const [table, identifier, column] = [quote(type.table), quote(type.identifier.column), quote(reference.column)];
-  const some = `select ${identifier} from ${table} where ${oneOf(column)} limit ${CHUNK}`;
-  await inSteps(walk, `update ${table} set ${column} = null where ${identifier} in (${some})`, identifiers);
+  const { table, identifier } = referrer.type;
+  const found = await nextReferring(walk.driver, frame, referrer);
+  if (found === undefined) return nextReferrer(frame);
+  const column = quote(referrer.reference.column);
+  const sql = `update ${quote(table)} set ${column} = null where ${oneOf(quote(identifier.column))} and ${oneOf(column)}`;
+  await step(walk, { sql }, [JSON.stringify(found), JSON.stringify(frame.identifiers)]);
 }
 
 async function deleteFrame(walk: TreeWalk, { type, identifiers, above }: Frame): Promise<void> {
   const { quote, oneOf } = walk.driver.dialect;
-  for (const [{ name, left, right }, column] of walk.joins.get(type) ?? []) {
-    const both = `${quote(left.column)}, ${quote(right.column)}`;
-    const some = `select ${both} from ${quote(name)} where ${oneOf(quote(column))} limit ${CHUNK}`;
-    await inSteps(walk, `delete from ${quote(name)} where (${both}) in (${some})`, identifiers);
-  }
+  for (const [table, column] of walk.joins.get(type) ?? []) await removeLinks(walk, table, column, identifiers);
   const still = above === undefined ? '' : ` and ${oneOf(quote(above.column))}`;
   const sql = `delete from ${quote(type.table)} where ${oneOf(quote(type.identifier.column))}${still}`;
   const values = [identifiers, ...(above === undefined ? [] : [above.identifiers])].map((some) => JSON.stringify(some));
@@ -235,9 +264,23 @@ async function deleteFrame(walk: TreeWalk, { type, identifiers, above }: Frame):
   }
 }
 
-/** A statement that takes a chunk of what is left, until nothing is. */
-async function inSteps(walk: TreeWalk, sql: string, identifiers: readonly number[]): Promise<void> {
-  while ((await step(walk, { sql }, [JSON.stringify(identifiers)])) === CHUNK);
+/** Many are read at once: on PostgreSQL, each look at an index passes the rows that were deleted before. */
+async function removeLinks(
+  walk: TreeWalk,
+  { name, left, right }: JoinTable,
+  column: string,
+  identifiers: readonly number[],
+): Promise<void> {
+  const { quote, oneOf, oneOfPairs } = walk.driver.dialect;
+  const [table, ...sides] = [name, left.column, right.column].map(quote) as [string, string, string];
+  const some = `select ${sides.join(', ')} from ${table} where ${oneOf(quote(column))} limit ${LINKS}`;
+  const remove = { sql: `delete from ${table} where ${oneOfPairs(...sides)}` };
+  for (let found = LINKS; found === LINKS;) {
+    const pairs = await walk.driver.all({ sql: some }, [JSON.stringify(identifiers)]);
+    for (let from = 0; from < pairs.length; from += CHUNK)
+      await step(walk, remove, [JSON.stringify(pairs.slice(from, from + CHUNK))]);
+    found = pairs.length;
+  }
 }
 
 /** One transaction, and time for others. */
