@@ -2,7 +2,8 @@
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
-import type { Awaitable, Dialect, Driver, Reader, Writer } from '../driver.ts';
+import type { Awaitable, Dialect, Driver, Reader, Row, Writer } from '../driver.ts';
+import { SEED_TABLE } from '../engine-tables.ts';
 import {
   type CheckLine,
   type Faults,
@@ -83,8 +84,10 @@ async function importAll(job: ImportRun): Promise<number> {
   // Records may refer to later ones, and to each other in circles.
   const deferred = dialect.deferred(tables);
   for (const sql of deferred.begin) await writer.run({ sql }, []);
+  const seeds = await takeSeeds(writer);
   const count = await readAll(job);
   await loader.flush();
+  for (const values of seeds) await writer.run(REMEMBER_SEED, values);
   const { faults, source } = intake;
   await refuseDangling(model, writer, dialect, source, faults);
   if (faults.count > 0) throw new LinesRefused();
@@ -99,6 +102,15 @@ async function refuseFilled(model: Model, writer: Writer, { quote }: Dialect): P
       throw new StartError(
         `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
       );
+}
+
+const REMEMBER_SEED = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?) on conflict do nothing` };
+
+/** Seeds of this database whose records were deleted: the file may name them as well, and they stay deleted if it does not. */
+async function takeSeeds(writer: Writer): Promise<readonly Row[]> {
+  const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
+  await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
+  return seeds;
 }
 
 async function readAll(job: ImportRun): Promise<number> {

@@ -1,0 +1,196 @@
+/** A client may bring an identifier that was deleted: it is a new record, with nothing of the old one. The service never assigns one again. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../engine/json.ts';
+import { ask } from '../support/ask.ts';
+import { exchange } from '../support/exchange.ts';
+import { createProject, type Project } from '../support/project.ts';
+
+const JSON_BODY = { 'content-type': 'application/json' };
+
+const FILES = {
+  'shelf.yaml': `type: Shelf
+path: shelves
+fields: { name: { type: string, default: unnamed }, code: { type: string, unique: true } }
+relations:
+  books: { kind: hasMany, type: Book, inverse: shelf, owned: true }
+  notes: { kind: hasMany, type: Note, inverse: shelf, nested: write }
+  lock: { kind: hasOne, type: Lock, inverse: shelf, owned: true }
+  labels: { kind: manyToMany, type: Label, nested: write }
+seed:
+  - { id: 1, name: seeded }
+`,
+  'book.yaml': `type: Book
+fields: { title: { type: string } }
+relations: { shelf: { kind: belongsTo, type: Shelf, inverse: books, required: true } }
+`,
+  'note.yaml': `type: Note
+fields: { text: { type: string } }
+relations: { shelf: { kind: belongsTo, type: Shelf, inverse: notes, onDelete: setNull } }
+`,
+  'lock.yaml': `type: Lock
+fields: { key: { type: string } }
+relations: { shelf: { kind: belongsTo, type: Shelf, inverse: lock } }
+`,
+  'label.yaml': `type: Label
+fields: { word: { type: string } }
+`,
+};
+
+const FULL = {
+  name: 'old',
+  code: 'c',
+  books: [{ title: 'a' }, { title: 'b' }],
+  notes: [{ text: 'n' }],
+  lock: { key: 'k' },
+  labels: [{ word: 'w' }],
+};
+const EMPTY = { name: 'unnamed', code: null, books: [], notes: [], lock: null, labels: [] };
+
+describe('a deleted identifier', () => {
+  let project: Project;
+  beforeAll(async () => void (project = await createProject(FILES)));
+  afterAll(() => project.remove());
+
+  const made = async (url: string, body: object): Promise<JsonObject & { readonly id: number }> => {
+    const { status, body: record } = await ask(url, 'POST /api/shelves', body);
+    expect({ status, record }).toMatchObject({ status: 201 });
+    return record as JsonObject & { readonly id: number };
+  };
+  const madeAndDeleted = async (url: string, body: object = {}): Promise<number> => {
+    const { id } = await made(url, body);
+    expect((await ask(url, `DELETE /api/shelves/${id}`)).status).toBe(200);
+    return id;
+  };
+
+  it('may come back again and again, each time as a new record', async () =>
+    project.serving(async (url) => {
+      const { id } = await made(url, FULL);
+      for (let turn = 0; turn < 3; turn += 1) {
+        expect((await ask(url, `DELETE /api/shelves/${id}`)).status).toBe(200);
+        expect(await made(url, { id })).toEqual({ id, ...EMPTY });
+        expect((await ask(url, `GET /api/shelves/${id}`)).body).toEqual({ id, ...EMPTY });
+        const listed = (await ask(url, `GET /api/shelves?_cnd[id]=${id}`)).body;
+        expect(listed).toEqual([{ id, ...EMPTY }]);
+        const { status } = await ask(url, `PUT /api/shelves/${id}`, FULL);
+        expect(status).toBe(200);
+      }
+      // Those of the old ones: unlinked, and not linked again.
+      const notes = await ask(url, 'GET /api/notes?_cnd[shelf][null]=true&include=');
+      expect(notes.body).toHaveLength(3);
+      expect((await ask(url, 'GET /api/books?include=')).body).toHaveLength(2);
+    }));
+
+  it('is not assigned by the service, whatever was brought back', async () =>
+    project.serving(async (url) => {
+      const last = await madeAndDeleted(url);
+      expect(await made(url, {})).toMatchObject({ id: last + 1 });
+      const far = await madeAndDeleted(url, { id: last + 1000 });
+      await made(url, { id: last });
+      expect(await made(url, {})).toMatchObject({ id: far + 1 });
+      await made(url, { id: far });
+      expect(await made(url, {})).toMatchObject({ id: far + 2 });
+    }));
+
+  it('is assigned to nobody after a restart either', async () => {
+    const last = await project.serving((url) => madeAndDeleted(url));
+    await project.serving(async (url) => {
+      expect(await made(url, {})).toMatchObject({ id: last + 1 });
+      expect(await made(url, { id: last })).toMatchObject({ id: last });
+    });
+  });
+
+  it('comes back once, of many requests at once', async () =>
+    project.serving(async (url) => {
+      const id = await madeAndDeleted(url, { ...FULL, code: 'd' });
+      const sent = Array.from({ length: 20 }, (_, name) => ask(url, 'POST /api/shelves', { id, name: `${name}` }));
+      const answers = await Promise.all(sent);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+      const winner = answers.find(({ status }) => status === 201);
+      expect((await ask(url, `GET /api/shelves/${id}`)).body).toEqual(winner?.body);
+    }));
+
+  it('comes back by a create only: other requests that name it are refused', async () =>
+    project.serving(async (url) => {
+      const { id: kept } = await made(url, { books: [{ title: 'kept' }] });
+      const { id, books } = await made(url, { books: [{ title: 'gone' }] });
+      const [book] = books as readonly { readonly id: number }[];
+      await ask(url, `DELETE /api/shelves/${id}`);
+      const told = async (request: string, body?: unknown): Promise<unknown> => {
+        const answer = await ask(url, request, body);
+        const { type, errors = [] } = answer.body as { type: string; errors?: readonly { pointer: string }[] };
+        return [answer.status, type, ...errors.map(({ pointer }) => pointer)];
+      };
+      const unknown = [422, 'urn:problem:invalid-reference'];
+      const missing = [404, 'urn:problem:record-not-found'];
+      expect(await told(`GET /api/shelves/${id}`)).toEqual(missing);
+      expect(await told(`DELETE /api/shelves/${id}`)).toEqual(missing);
+      expect(await told(`PUT /api/shelves/${id}`, { id, name: 'x' })).toEqual(missing);
+      expect(await told(`PATCH /api/shelves/${id}`, { id, name: 'x' })).toEqual(missing);
+      expect(await told('POST /api/notes', { shelf: { id } })).toEqual([...unknown, '/shelf/id']);
+      expect(await told(`PUT /api/shelves/${kept}`, { books: [{ id: book?.id, title: 'x' }] })).toEqual([
+        ...unknown,
+        '/books/0/id',
+      ]);
+      expect((await ask(url, `GET /api/shelves/${kept}`)).body).toMatchObject({ books: [{ title: 'kept' }] });
+    }));
+
+  it('has another entity tag if its content is another', async () =>
+    project.serving(async (url) => {
+      const { id } = await made(url, { name: 'first' });
+      const tag = (await ask(url, `GET /api/shelves/${id}`)).headers.get('etag') ?? '';
+      await ask(url, `DELETE /api/shelves/${id}`);
+      await made(url, { id, name: 'second' });
+      const headers = { ...JSON_BODY, 'if-match': tag };
+      const body = '{"name":"third"}';
+      expect((await exchange(url, `PUT /api/shelves/${id}`, { headers, body })).status).toBe(412);
+      expect((await exchange(url, `DELETE /api/shelves/${id}`, { headers })).status).toBe(412);
+    }));
+
+  it('does not come back by the answer kept for an Idempotency-Key', async () =>
+    project.serving(async (url) => {
+      const headers = { ...JSON_BODY, 'idempotency-key': 'a' };
+      const send = () => exchange(url, 'POST /api/shelves', { headers, body: '{"name":"once"}' });
+      const first = await send();
+      const { id } = JSON.parse(first.text);
+      await ask(url, `DELETE /api/shelves/${id}`);
+      expect(await send()).toMatchObject({ status: 201, text: first.text });
+      expect((await ask(url, `GET /api/shelves/${id}`)).status).toBe(404);
+    }));
+
+  it('of a seed may come back too, and a start leaves it as it is', async () => {
+    await project.serving(async (url) => {
+      expect((await ask(url, 'DELETE /api/shelves/1')).status).toBe(200);
+      await made(url, { id: 1, name: 'mine' });
+    });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'GET /api/shelves/1')).body).toMatchObject({ name: 'mine' });
+      await ask(url, 'DELETE /api/shelves/1');
+    });
+    await project.serving(async (url) => expect((await ask(url, 'GET /api/shelves/1')).status).toBe(404));
+  });
+
+  it('comes back by an import, and the sequence stays past every one that was ever used', async () => {
+    const target = await createProject(FILES);
+    const file = join(project.directory, 'records.ndjson');
+    try {
+      const { shown, last } = await project.serving(async (url) => {
+        const { id } = await made(url, { name: 'exported', books: [{ title: 'of it' }] });
+        return { last: id, shown: (await ask(url, 'GET /api/shelves')).body };
+      });
+      await target.serving(async (url) => {
+        await madeAndDeleted(url, { id: last, books: [{ title: 'of the old one' }] });
+        await madeAndDeleted(url, { id: last + 50 });
+        await ask(url, 'DELETE /api/shelves/1');
+      });
+      expect(await project.run('export', file)).toMatchObject({ code: 0 });
+      expect(await target.run('import', file)).toMatchObject({ code: 0, err: '' });
+      await target.serving(async (url) => {
+        expect((await ask(url, 'GET /api/shelves')).body).toEqual(shown);
+        expect(await made(url, {})).toMatchObject({ id: last + 51 });
+      });
+    } finally {
+      await target.remove();
+    }
+  });
+});
