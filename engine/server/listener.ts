@@ -66,8 +66,8 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
   requireHostHeader: false,
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout,
-  headersTimeout: requestTimeout / 3,
-  connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, requestTimeout / 6)),
+  headersTimeout: Math.ceil(requestTimeout / 3),
+  connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, Math.ceil(requestTimeout / 6))),
 });
 
 /** Beyond `most` connections, the oldest one without a request is closed; if there is none, the new one. */

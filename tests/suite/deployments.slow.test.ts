@@ -28,8 +28,8 @@ interface Setup {
 
 const SETUPS: readonly Setup[] = [
   {
-    name: 'little that a request may hold, and little patience',
-    settings: { bodyLimit: 900, bodyKeys: 40, bodyItems: 60, urlLimit: 300, requestTimeout: 600 },
+    name: 'little that a request may hold',
+    settings: { bodyLimit: 900, bodyKeys: 40, bodyItems: 60, urlLimit: 300 },
     groups: ['limits', 'wire'],
   },
   { name: 'two origins', settings: { corsOrigins: ['https://a.example', 'http://b.example:8080'] }, groups: ['cors'] },
@@ -62,6 +62,16 @@ describe.each(SETUPS)('a service with $name', ({ settings, known, tokens: held =
       all.filter((one) => one.group === group),
     ),
   );
+});
+
+test('a service with little patience: bytes whose body never ends', async () => {
+  // Each of them waits as long: one type stands for the rest.
+  const settings = { requestTimeout: 4000 };
+  const waiting = casesFor(settings).find(({ title }) => title.includes('whose body never ends'));
+  const bench = await openBench('schema', model, { settings });
+  await replayAll(bench, waiting ? [waiting] : []);
+  await bench.close();
+  expect(waiting).toBeDefined();
 });
 
 const needing = (condition: string): readonly Case[] =>
