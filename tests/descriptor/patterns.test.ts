@@ -1,8 +1,8 @@
 /** Patterns of descriptors mean what ECMA-262 says, and take time that grows with the text alone. */
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { compilePattern, isPredictable, patternFault } from '../../engine/patterns/compile.ts';
 import { parsePattern } from '../../engine/patterns/parse.ts';
+import fc from '../support/fast-check.ts';
 
 const RUNS = Number(process.env['RUNS'] ?? 500);
 

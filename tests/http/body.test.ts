@@ -1,9 +1,9 @@
 /** From the bytes of a body to an object, or to what is wrong with them. */
-import * as fc from 'fast-check';
 import { bodyParser } from '../../engine/http/body.ts';
 import { textFault } from '../../engine/http/json-fault.ts';
 import { Problem } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
+import fc from '../support/fast-check.ts';
 
 const LIMITS = { bodyDepth: 64, bodyKeys: 1000, bodyItems: 1000 };
 

@@ -1,7 +1,7 @@
 /** Entity tags against the service: never stale, whatever changes; and of writers with the same tag one is first. */
-import * as fc from 'fast-check';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import fc from '../support/fast-check.ts';
 
 let server: TestServer;
 beforeAll(async () => {

@@ -2,7 +2,6 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import * as fc from 'fast-check';
 import { csvHead, csvLine } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/budget.ts';
 import { createSlowReaders } from '../../engine/http/slow-readers.ts';
@@ -10,6 +9,7 @@ import { createEnvelopes } from '../../engine/http/send.ts';
 import { send } from '../../engine/http/send.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import fc from '../support/fast-check.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 

@@ -1,6 +1,5 @@
 /** Plans of random descriptors over tables that others have made, in any order: what stays, and what is served of it. */
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { resolveModel } from '../../engine/model/resolve.ts';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { type AppliedModel, NO_MODEL } from '../../engine/storage/migrate/applied.ts';
@@ -10,6 +9,7 @@ import { isDrop, type MigrationStep, type Plan, stepId } from '../../engine/stor
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { randomSchema } from '../support/random-schema.ts';
+import fc from '../support/fast-check.ts';
 
 const drops = ({ steps, kept }: Plan): readonly string[] => [...steps, ...kept].filter(isDrop).map(stepId);
 const ids = (steps: readonly MigrationStep[]): readonly string[] => steps.map(stepId).toSorted();

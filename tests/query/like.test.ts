@@ -1,10 +1,10 @@
 /** `like` finds the same on every database, by short and by long patterns, and reads a text once however long the pattern is. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { operators } from '../../engine/query/operators.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
+import fc from '../support/fast-check.ts';
 
 const LONG = 20;
 const RUNS = Number(process.env['RUNS'] ?? 300);

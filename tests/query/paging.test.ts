@@ -1,7 +1,7 @@
 /** Paging by links while records come and go: what stays is read once, in order, forth and back. */
-import * as fc from 'fast-check';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import fc from '../support/fast-check.ts';
 
 interface Box {
   readonly id: number;

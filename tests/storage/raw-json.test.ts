@@ -1,5 +1,4 @@
 /** JSON taken apart as text: nothing is lost, two texts are the same where their values are, a patch touches only what it names. */
-import * as fc from 'fast-check';
 import {
   hasEscapedKey,
   membersOf,
@@ -14,6 +13,7 @@ import { mergePatch } from '../../engine/storage/write/record.ts';
 import { mergePatch as expectedPatch } from '../../engine/suite/values.ts';
 import { isObject, type JsonValue } from '../../engine/json.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';
+import fc from '../support/fast-check.ts';
 
 const parsed = (text: string): JsonValue => parseValue(readingOf(text));
 

@@ -1,6 +1,5 @@
 /** What is kept as JSON is kept as it was written: in `any` and `array` fields and in open keys, whatever way it comes and goes. */
 import express from 'express';
-import * as fc from 'fast-check';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +12,7 @@ import { exchange } from '../support/exchange.ts';
 import { createProject } from '../support/project.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import fc from '../support/fast-check.ts';
 
 const THING = `type: Thing
 open: true

@@ -1,7 +1,6 @@
 /** Nested reads and writes over HTTP: links, sets, owned records, one transaction, the round trip. */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { RecordType, Relation } from '../../engine/model/model.ts';
@@ -10,6 +9,7 @@ import { watchDatabase, type Watch } from '../support/database.ts';
 import { isPooled } from '../support/databases.ts';
 import { randomBody } from '../support/random-body.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import fc from '../support/fast-check.ts';
 
 const FIXTURES = 'tests/fixtures/schemas';
 

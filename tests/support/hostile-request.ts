@@ -1,7 +1,7 @@
 /** Requests that nobody should send: nasty values in every place where a value can stand. */
-import * as fc from 'fast-check';
 import type { Model } from '../../engine/model/model.ts';
 import { nearlyValid } from './nearly-valid.ts';
+import fc from './fast-check.ts';
 
 export interface HostileRequest {
   readonly method: string;

@@ -1,7 +1,7 @@
 /** Random bodies that a type accepts, records nested in them to any depth, for property tests. */
-import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
+import fc from './fast-check.ts';
 
 /** Numbers that make values differ: each is used once. */
 let next = 1;

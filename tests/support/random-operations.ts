@@ -1,5 +1,4 @@
 /** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
-import * as fc from 'fast-check';
 import { RAW_TEXTS } from '../../engine/field-types/document.ts';
 import { pick } from '../../engine/field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
@@ -9,6 +8,7 @@ import { raw } from '../../engine/suite/template.ts';
 import { badValues, refusedAt } from '../../engine/suite/values.ts';
 import { represent, type Shown, shownBy } from '../../engine/suite/reads.ts';
 import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
+import fc from './fast-check.ts';
 
 export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
 

@@ -1,5 +1,4 @@
 /** Small random schemas, from the grammar: any kinds of fields and relations over one to three types. */
-import * as fc from 'fast-check';
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import {
 import type { JsonValue } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { loadModel } from './model.ts';
+import fc from './fast-check.ts';
 
 const NAMES = ['Red', 'Green', 'Blue'] as const;
 

@@ -1,5 +1,5 @@
 /** Random JSON as text: valid, in forms that JSON.stringify never writes. */
-import * as fc from 'fast-check';
+import fc from './fast-check.ts';
 
 const digits = (most: number): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...'0123456789'), { minLength: 1, maxLength: most }).map((all) => all.join(''));
