@@ -31,7 +31,7 @@ beforeAll(async () => {
     await client.query(`${rows(`generate_series(1, ${ROWS}) as value`)} analyze`);
     await client.end();
   }
-}, 60_000);
+});
 afterAll(() => server.close());
 
 async function listed(path: string, prefer?: string) {

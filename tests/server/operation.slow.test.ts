@@ -11,6 +11,7 @@ import { type Environment, type Running, urlOf, useCompiled } from '../support/c
 import { fileOf } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
+import { pause } from '../support/postgres.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 
@@ -296,7 +297,7 @@ class Balancer {
   readonly instances: string[] = [];
   private ready: readonly string[] = [];
   private turn = 0;
-  private readonly timer = setInterval(() => void this.look(), 20);
+  private isClosed = false;
 
   async look(): Promise<void> {
     const asked = this.instances.map(async (url) => {
@@ -315,13 +316,22 @@ class Balancer {
     return url;
   }
 
+  /** One look after the other: an earlier one cannot overtake a later one. */
+  async watch(): Promise<void> {
+    while (!this.isClosed) {
+      await this.look();
+      await pause(20);
+    }
+  }
+
   close(): void {
-    clearInterval(this.timer);
+    this.isClosed = true;
   }
 }
 
 test('a rolling restart of two instances fails no request', async () => {
-  const environment = { DRAIN_DELAY: '2', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
+  // Long enough for a look, and for the requests that were sent before it, on a busy machine too.
+  const environment = { DRAIN_DELAY: '4', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
   const balancer = new Balancer();
   const all: Running[] = [];
   const launch = async (): Promise<readonly [Running, string]> => {
@@ -333,6 +343,7 @@ test('a rolling restart of two instances fails no request', async () => {
     return [service, url];
   };
   const running = [await launch(), await launch()];
+  const watching = balancer.watch();
   const state = { stopped: false };
   const answers = new Map<string, number>();
   const client = async (): Promise<void> => {
@@ -356,6 +367,7 @@ test('a rolling restart of two instances fails no request', async () => {
   state.stopped = true;
   await Promise.all(clients);
   balancer.close();
+  await watching;
   expect([...answers.keys()].toSorted()).toEqual(['200', '201']);
   expect(answers.get('201')).toBeGreaterThan(20);
   for (const { child } of all) child.kill('SIGTERM');

@@ -9,6 +9,7 @@ import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { type Copier, createLogFile, LONG_LOG } from '../../engine/storage/sqlite/log-file.ts';
 import type { LogState } from '../../engine/storage/sqlite/reader-protocol.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { until } from '../support/leaving.ts';
 
 const INSERT = { sql: 'insert into notes (text) values (?)' };
 const TEXT = 'x'.repeat(64 * 1024);
@@ -36,10 +37,6 @@ function holdSnapshot(): () => void {
   const reader = new Database(file, { readonly: true });
   reader.exec('begin; select * from notes');
   return () => void reader.close();
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (const end = performance.now() + 20_000; !holds() && performance.now() < end;) await sleep(10);
 }
 
 describe('a service', () => {

@@ -70,7 +70,10 @@ describe('a search', () => {
     driver = open(200);
     await expect(hours(PATIENT)).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
     await until(() => children().length === 0);
-    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+    // The next one has a deadline, too: on a busy machine it may need another try.
+    await until(
+      async () => (await settled(Promise.resolve(driver.scan((reader) => reader.value(ONE, []), PATIENT)))) === 1,
+    );
   });
 
   it('ends when its client leaves, while it runs and while it waits', async () => {

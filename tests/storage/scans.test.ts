@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { checkSchema } from '../../engine/check.ts';
@@ -12,6 +13,7 @@ import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { compileList } from '../../engine/storage/read/lists.ts';
 import { createReads, type Reads } from '../../engine/storage/read/reads.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
+import { until } from '../support/leaving.ts';
 
 const BOOK = `type: Book
 fields:
@@ -282,10 +284,10 @@ describe('a whole list', () => {
       const { records } = await reads.stream(queriesOf('Book').list(''), 'none');
       for await (const some of records) if (some.length > 0) break;
     }
-    await new Promise((resolve) => setImmediate(resolve));
     const database = new Database(file);
-    // A snapshot that is still open would be in its way.
-    expect(database.pragma('wal_checkpoint(truncate)')).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+    // A snapshot that is still open is in its way.
+    const checkpoint = (): unknown => database.pragma('wal_checkpoint(truncate)');
+    await until(() => isDeepStrictEqual(checkpoint(), [{ busy: 0, log: 0, checkpointed: 0 }]));
     database.close();
   });
 

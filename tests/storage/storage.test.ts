@@ -15,7 +15,9 @@ import { openStorage } from '../../engine/storage/open.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
+import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
+import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
@@ -294,12 +296,21 @@ describe.each(databaseKinds)('writes to %s', (kind) => {
 
 describe('group commit, which SQLite alone needs', () => {
   let driver: Driver;
+  let own: SqliteConnection;
+  let commits: ReturnType<typeof createGroupCommit>;
+  /** A group ends after some milliseconds; for these writes, no time passes. */
+  const STILL = { refresh: () => undefined, onCommit: () => undefined, now: () => 0 };
 
   beforeEach(async () => {
     driver = openSqlite(file());
     await prepare(model, driver);
+    own = connect(file(), false);
+    commits = createGroupCommit(own, STILL);
   });
-  afterEach(() => driver.close());
+  afterEach(async () => {
+    own.close();
+    await driver.close();
+  });
 
   it('writes that arrive together are one commit', async () => {
     const other = new Database(file(), { readonly: true });
@@ -307,7 +318,7 @@ describe('group commit, which SQLite alone needs', () => {
     const seen = new Set([version()]);
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        await driver.write((writer) => writer.run(INSERT, [`s${index}`]));
+        await commits.write((group) => group.run(INSERT, [`s${index}`]));
         seen.add(version());
       }),
     );
@@ -319,7 +330,7 @@ describe('group commit, which SQLite alone needs', () => {
     const other = new Database(file(), { readonly: true });
     const count = other.prepare('select count(*) from shelves').pluck();
     const counts = await Promise.all(
-      [1, 2, 3].map((index) => driver.write((writer) => writer.run(INSERT, [`s${index}`])).then(() => count.get())),
+      [1, 2, 3].map((index) => commits.write((group) => group.run(INSERT, [`s${index}`])).then(() => count.get())),
     );
     other.close();
     expect(counts).toEqual([3, 3, 3]);

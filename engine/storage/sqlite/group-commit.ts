@@ -44,9 +44,14 @@ interface CommitOptions {
   /** Ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
   refresh(): void;
   onCommit(): void;
+  /** Tells the time in milliseconds. */
+  now?(): number;
 }
 
-export function createGroupCommit(connection: SqliteConnection, { refresh, onCommit }: CommitOptions): GroupCommit {
+export function createGroupCommit(
+  connection: SqliteConnection,
+  { refresh, onCommit, now = () => performance.now() }: CommitOptions,
+): GroupCommit {
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
@@ -109,9 +114,9 @@ export function createGroupCommit(connection: SqliteConnection, { refresh, onCom
   }
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
-    const end = performance.now() + MAX_TIME;
+    const end = now() + MAX_TIME;
     const alone = queue.length === 1;
-    while (queue.length > 0 && group.length < MAX_JOBS && performance.now() < end) {
+    while (queue.length > 0 && group.length < MAX_JOBS && now() < end) {
       const job = queue.shift();
       if (!job) break;
       group.push(job);
@@ -137,12 +142,12 @@ export function createGroupCommit(connection: SqliteConnection, { refresh, onCom
   const isWanted = (): boolean => queue.some(({ caller }) => caller?.isGone !== true);
 
   async function begin(): Promise<void> {
-    for (const end = performance.now() + BUSY_TIMEOUT; ;) {
+    for (const end = now() + BUSY_TIMEOUT; ;) {
       try {
         return connection.command(BEGIN);
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
-        if (!isBusy || closing || performance.now() > end || !isWanted()) throw error;
+        if (!isBusy || closing || now() > end || !isWanted()) throw error;
         await delay(BUSY_STEP);
       }
     }
