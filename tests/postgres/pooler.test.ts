@@ -18,7 +18,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
   beforeAll(async () => {
     cluster = await startCluster();
     pooled = await cluster.pool();
-    instance = await startInstance(withParameters(pooled, { pool: '20' }));
+    instance = await startInstance(withParameters(pooled, { pool: '20', lock_timeout: '60000' }));
   });
   afterAll(async () => {
     await instance?.close();
@@ -62,8 +62,10 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
   it('has no connection left: 503, and the next request is served', async () => {
     const holders = await Promise.all([1, 2, 3, 4, 5].map(() => connectTo(pooled)));
     await Promise.all(holders.map((holder) => holder.query('begin')));
+    await cluster.patience(1);
     const { status, headers } = await send('GET /api/tmp-vars/1');
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    await cluster.patience(60);
     await Promise.all(holders.map((holder) => holder.end()));
     expect((await send('GET /api/tax-classes')).status).toBe(200);
   });
@@ -87,7 +89,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     const load = await loadWhile(send, 'pooler', async ({ acknowledged, refused }) => {
       await atLeast(acknowledged, 50);
       await cluster.unpool();
-      while (refused.size === 0) await pause(20);
+      while (!refused.has('503 1')) await pause(20);
       await cluster.pool();
       await atLeast(acknowledged, acknowledged.length + 50);
     });

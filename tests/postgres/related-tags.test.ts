@@ -160,7 +160,8 @@ onServer('two writers at once', () => {
   const waiting = async (count: number, answered: () => number): Promise<void> => {
     for (;;) {
       const { rows } = await client.query<{ waiting: number }>(
-        "select count(*)::int as waiting from pg_stat_activity where application_name = 'records' and wait_event_type = 'Lock'",
+        `select count(*)::int as waiting from pg_stat_activity
+          where datname = current_database() and application_name = 'records' and wait_event_type = 'Lock'`,
       );
       if ((rows[0]?.waiting ?? 0) + answered() >= count) return;
       await pause(5);

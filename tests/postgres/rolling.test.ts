@@ -2,7 +2,7 @@
 import { freePort, Instance } from '../chaos/instances.ts';
 import { openBuild } from '../support/compiled.ts';
 import { createDatabase } from '../support/databases.ts';
-import { exchange } from '../support/exchange.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { onServer } from '../support/postgres.ts';
 
@@ -12,16 +12,26 @@ const JSON_BODY = { 'content-type': 'application/json' };
 /** Gives requests to the instances that it has, in turn, as a load balancer does. */
 class Balancer {
   readonly within = new Set<Instance>();
+  /** Requests that are not answered yet. */
+  readonly #open = new Map<Instance | undefined, number>();
   #turn = 0;
 
-  get url(): string {
+  async send(title: string, parts: Parameters<typeof exchange>[2] = {}): Promise<Exchanged> {
     const all = [...this.within];
-    return all[(this.#turn += 1) % all.length]?.target.url ?? '';
+    const instance = all[(this.#turn += 1) % all.length];
+    this.#count(instance, 1);
+    return exchange(instance?.target.url ?? '', title, parts).finally(() => this.#count(instance, -1));
+  }
+
+  #count(instance: Instance | undefined, more: number): void {
+    this.#open.set(instance, (this.#open.get(instance) ?? 0) + more);
   }
 
   /** As a deployment does it: no new requests, stop, start, and requests again once it is ready. */
   async replace(instance: Instance, version: 'first' | 'second'): Promise<void> {
     this.within.delete(instance);
+    // A connection that the system has, but the instance has not accepted yet, would be reset.
+    await until(() => (this.#open.get(instance) ?? 0) === 0);
     await instance.renew('SIGTERM', version);
     await until(async () => (await exchange(instance.target.url, 'GET /health/ready')).status === 200);
     this.within.add(instance);
@@ -75,7 +85,7 @@ class Load {
 
   async #send(title: string, status: number, body?: object): Promise<Register | undefined> {
     const parts = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) };
-    const answer = await exchange(this.#balancer.url, title, parts).catch((error: unknown) => ({
+    const answer = await this.#balancer.send(title, parts).catch((error: unknown) => ({
       status: 0,
       text: String(error),
     }));
@@ -91,8 +101,7 @@ onServer('three instances', () => {
     const compiled = openBuild();
     const database = await createDatabase('postgres');
     const ports = await Promise.all([freePort(), freePort(), freePort()]);
-    // Connections that the system has, but the instance has not accepted yet, would be reset: it goes on for a while.
-    const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '60', DRAIN_DELAY: '1' };
+    const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '60' };
     const instances = ports.map((port, at) => new Instance(compiled, 'ABC'[at] ?? '', port, environment));
     const balancer = new Balancer();
     const load = new Load(balancer);
@@ -109,7 +118,7 @@ onServer('three instances', () => {
       load.end();
       await running;
       expect(load.failed).toEqual([]);
-      const { text } = await exchange(balancer.url, 'GET /api/registers');
+      const { text } = await balancer.send('GET /api/registers');
       const found = new Map((JSON.parse(text) as Register[]).map(({ id, stamp }) => [id, stamp]));
       expect(found).toEqual(load.stored);
     } finally {

@@ -3,6 +3,7 @@ import { execFile, type ExecFileException } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectTo } from './databases.ts';
 
 export interface Cluster {
   readonly url: string;
@@ -12,6 +13,8 @@ export interface Cluster {
   pool(): Promise<string>;
   /** Ends PgBouncer in the middle of whatever it does. */
   unpool(): Promise<void>;
+  /** How many seconds PgBouncer lets a statement wait for a connection of the server. */
+  patience(seconds: number): Promise<void>;
   /** A copy that follows it. */
   standby(): Promise<Cluster>;
   /** Makes a standby the primary. */
@@ -40,6 +43,7 @@ export async function startCluster(within = tmpdir()): Promise<Cluster> {
 
 function clusterIn(directory: string, url: string): Cluster {
   let frozen: readonly number[] = [];
+  let pooled = '';
   return {
     url,
     standby: async () => {
@@ -58,7 +62,14 @@ function clusterIn(directory: string, url: string): Cluster {
     },
     stop: async (mode) => void (await control('stop', directory, mode)),
     again: async () => void (await control('again', directory)),
-    pool: () => control('pool', directory),
+    pool: async () => (pooled = await control('pool', directory)),
+    patience: async (seconds) => {
+      const console = new URL(pooled);
+      console.pathname = '/pgbouncer';
+      const client = await connectTo(console.href);
+      await client.query(`set query_wait_timeout = ${seconds}`);
+      await client.end();
+    },
     unpool: async () => void (await control('unpool', directory)),
     remove: async () => {
       for (const pid of frozen) signal(pid, 'SIGCONT');

@@ -47,13 +47,34 @@ const creators: Readonly<Record<DatabaseKind, () => Promise<TestDatabase>>> = {
 
 async function ownSchema(): Promise<TestDatabase> {
   const schema = `records_${randomUUID().replaceAll('-', '')}`;
-  await administer(`create schema ${schema}`);
-  const url = new URL(POSTGRES_URL);
+  const worker = await workerDatabase();
+  await administer(`create schema ${schema}`, worker);
+  const url = new URL(worker);
   url.searchParams.set('options', `-c search_path=${schema}`);
-  url.searchParams.set('pool', '4');
-  const remove = (): Promise<void> => administer(`set client_min_messages = error; drop schema ${schema} cascade`);
+  for (const [name, value] of Object.entries(PATIENT)) url.searchParams.set(name, value);
+  const remove = (): Promise<void> =>
+    administer(`set client_min_messages = error; drop schema ${schema} cascade`, worker);
   return { kind: 'postgres', url: url.href, remove };
 }
+
+/** Few connections, since many tests share a server; and on a busy machine, a lock may take long to come free. */
+const PATIENT = { pool: '4', lock_timeout: '60000' };
+
+/**
+ * Each worker of Jest has a database to itself, and runs one test file at a time. So what a test finds in catalogs, or
+ * in views of the server's activity where `datname = current_database()`, is its own.
+ */
+async function workerDatabase(): Promise<string> {
+  const name = `worker_${process.env['JEST_WORKER_ID'] ?? '1'}`;
+  const url = new URL(POSTGRES_URL);
+  url.pathname = `/${name}`;
+  await administer(`create database ${name}`).catch((error: unknown) => {
+    if ((error as { readonly code?: string }).code !== DUPLICATE_DATABASE) throw error;
+  });
+  return url.href;
+}
+
+const DUPLICATE_DATABASE = '42P04';
 
 /** A pooler takes no search_path: connections to it are not connections to the server. */
 async function ownDatabase(): Promise<TestDatabase> {
@@ -61,7 +82,7 @@ async function ownDatabase(): Promise<TestDatabase> {
   await administer(`create database ${name}`);
   const url = new URL(POSTGRES_URL);
   url.pathname = `/${name}`;
-  url.searchParams.set('pool', '4');
+  for (const [parameter, value] of Object.entries(PATIENT)) url.searchParams.set(parameter, value);
   return { kind: 'postgres', url: url.href, remove: () => administer(`drop database ${name} with (force)`) };
 }
 
@@ -81,8 +102,11 @@ export async function connectTo(url: string): Promise<Client> {
   return client;
 }
 
-async function administer(sql: string): Promise<void> {
-  const client = await connectTo(POSTGRES_URL);
-  await client.query(sql);
-  await client.end();
+async function administer(sql: string, url = POSTGRES_URL): Promise<void> {
+  const client = await connectTo(url);
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }

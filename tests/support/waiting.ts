@@ -19,7 +19,7 @@ export interface Waited {
 
 /** Statements of a migration wait for locks, too. */
 const LOCKED = `select coalesce(max(extract(epoch from clock_timestamp() - state_change)) * 1000, 0)::float as waited
-  from pg_stat_activity where application_name = 'records' and wait_event_type = 'Lock'
+  from pg_stat_activity where datname = current_database() and application_name = 'records' and wait_event_type = 'Lock'
   and query !~* '^ *(alter|create|drop|lock|do|begin; *set local lock_timeout = 100)'`;
 const LOOK = 20;
 
