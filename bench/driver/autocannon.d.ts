@@ -16,6 +16,8 @@ declare module 'autocannon' {
       readonly amount: number;
       /** Milliseconds between two looks at whether the end is reached. */
       readonly sampleInt: number;
+      /** Seconds until an answer that does not come is an error. */
+      readonly timeout: number;
       readonly setupClient: (client: Client) => void;
     }
     interface Result {

@@ -13,6 +13,8 @@ type Prepared = autocannon.Prepared;
 
 const JSON_BODY = { 'content-type': 'application/json' };
 const SAMPLE_MS = 20;
+/** Seconds that an answer may take: on a busy machine a process may wait long for its turn. */
+const TIMEOUT = 120;
 
 const prepared = ({ method, path, body }: Request): Prepared =>
   body ? { method, path, body: JSON.stringify(body), headers: JSON_BODY } : { method, path };
@@ -36,7 +38,7 @@ async function drive(job: Job): Promise<Outcome> {
   // Before the first answer, the driver is busy with itself.
   let began = 0;
   let end = 0;
-  const run = autocannon({ url, connections, amount, sampleInt: SAMPLE_MS, setupClient });
+  const run = autocannon({ url, connections, amount, sampleInt: SAMPLE_MS, timeout: TIMEOUT, setupClient });
   run.on('response', (_client, _status, _bytes, milliseconds) => {
     end = performance.now();
     began ||= end;

@@ -9,7 +9,7 @@ import { describeWith, isLong, run } from './tools.ts';
 const CONNECTIONS = isLong ? '1000' : '100';
 const IDLE = isLong ? 5000 : 2000;
 /** Long enough to see that it is the service that ends it. */
-const SECONDS = '120';
+const SECONDS = '600';
 const PATH = '/api/tmp-vars';
 
 let target: Target;
@@ -72,5 +72,5 @@ test(`${IDLE} idle connections: others are served, and the service closes them`,
   expect(await servedDuring(Promise.all(closed))).toBeGreaterThan(0);
 });
 
-// Of a thousand long pages at once, most find no place in the queue.
-test('and the service is as it was', () => expectUnhurt(target, isLong ? [503] : []));
+// Of many long pages at once, some find no place in the queue.
+test('and the service is as it was', () => expectUnhurt(target, [503]));

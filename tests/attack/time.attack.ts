@@ -35,7 +35,7 @@ async function runningIn({ kind, url }: TestDatabase): Promise<readonly unknown[
   if (kind === 'sqlite') return [];
   const client = await connectTo(url);
   const { rows } = await client.query(
-    "select query from pg_stat_activity where application_name = 'records' and state = 'active'",
+    "select query from pg_stat_activity where datname = current_database() and application_name = 'records' and state = 'active'",
   );
   await client.end();
   return rows;
@@ -55,8 +55,8 @@ test.each(['orders, left', 'likes, left'])('%s', async (name) => {
     expect(victim.isAlive()).toBe(true);
     expect(victim.peak()).toBeLessThan(LIMIT);
     expect([waits.served > 0, waits.refused]).toEqual([true, 0]);
-    // One of them is what it takes to see it.
-    expect(seconds).toBeLessThanOrEqual(2);
+    // One of them is what it takes to see it. In the short form no time is measured: other work may take the machine.
+    if (isLong) expect(seconds).toBeLessThanOrEqual(2);
     expect(await runningIn(stage.database)).toEqual([]);
   } finally {
     await victim.stop();

@@ -1,4 +1,7 @@
 /** Instances of the compiled service under a supervisor that starts them again, as systemd or Kubernetes would. */
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Compiled, type Running, urlOf } from '../support/compiled.ts';
@@ -10,7 +13,7 @@ export const schemaOf = (version: Version): string => `tests/fixtures/chaos/${ve
 
 const RESTART_MS = 200;
 /** A start that takes longer never ends. */
-const START_MS = 20_000;
+const START_MS = 180_000;
 
 export class DoesNotStart extends Error {}
 
@@ -122,13 +125,25 @@ export class Instance {
   }
 }
 
+const LEAST_PORT = 10_240;
+
+/** Of the ports that the system gives to outgoing connections: one that is free now may be taken during a restart. */
+function firstOutgoingPort(): number {
+  try {
+    return Number.parseInt(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'), 10);
+  } catch {
+    return 32_768;
+  }
+}
+
 /** A port that stays the instance's own over its restarts. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
+export async function freePort(): Promise<number> {
+  const port = randomInt(LEAST_PORT, firstOutgoingPort());
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isFree ? port : freePort();
 }
