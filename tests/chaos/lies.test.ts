@@ -1,39 +1,38 @@
 /** The checker finds a service that lies, and nothing wrong with one that does not. */
 import type { Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { Clients, overHttp, type Transport } from './clients.ts';
 import { describeOp, History, type Violation } from './history.ts';
 import { judge } from './judge.ts';
 
 const OPS = 600;
 
-let server: TestServer;
-let http: ReturnType<typeof overHttp>;
-beforeEach(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/chaos/second' });
-  http = overHttp();
-});
-afterEach(async () => {
-  http.close();
-  await server.close();
-});
+/** What a lie looks like depends on how requests happen to meet; the first seed nearly always shows it. */
+const SEEDS = Array.from({ length: 10 }, (_, index) => 7 + index);
 
 type Lie = (honest: Transport) => Transport;
 
-async function verdict(lie: Lie): Promise<Violation | undefined> {
-  const history = new History();
-  const target = { name: 'A', url: server.url };
-  const clients = new Clients(history, lie(http), () => [target]);
-  await clients.run(7, 4, () => history.ops.length > OPS);
-  await clients.readAll(target);
-  return judge(history);
+async function verdict(lie: Lie, seed: number): Promise<Violation | undefined> {
+  const server = await startTestServer({ schemaDirectory: 'tests/fixtures/chaos/second' });
+  const http = overHttp();
+  try {
+    const history = new History();
+    const target = { name: 'A', url: server.url };
+    const clients = new Clients(history, lie(http), () => [target]);
+    await clients.run(seed, 4, () => history.ops.length > OPS);
+    await clients.readAll(target);
+    return judge(history);
+  } finally {
+    http.close();
+    await server.close();
+  }
 }
 
 const titled = (violation: Violation | undefined): string | undefined =>
   violation && [violation.rule, ...violation.ops.map(describeOp)].join('\n');
 
 test('an honest service', async () => {
-  expect(titled(await verdict((honest) => honest))).toBeUndefined();
+  expect(titled(await verdict((honest) => honest, 7))).toBeUndefined();
 });
 
 /** One in so many of the requests that fit. */
@@ -180,5 +179,11 @@ const rules: Readonly<Record<keyof typeof lies, RegExp>> = {
 };
 
 test.each(Object.entries(lies))('%s', async (name, lie) => {
-  expect(titled(await verdict(lie))).toMatch(rules[name as keyof typeof lies]);
+  const rule = rules[name as keyof typeof lies];
+  const found: (string | undefined)[] = [];
+  for (const seed of SEEDS) {
+    found.push(titled(await verdict(lie, seed)));
+    if (rule.test(found.at(-1) ?? '')) return;
+  }
+  expect(found).toContainEqual(expect.stringMatching(rule));
 });
