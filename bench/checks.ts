@@ -17,6 +17,7 @@ export async function checkAnswers(
     const response = await ask(url, request);
     const text = await response.text();
     const where = `${contender.name}: ${request.method} ${request.path}`;
+    if (contender.headers) checkHeaders(response, work, where);
     if (!work.status.includes(response.status)) throw new Error(`${where} answered ${response.status}: ${text}`);
     if (text === '' || (request.method !== 'GET' && !dialect.echoes)) continue;
     const expected = work.expected(n, world);
@@ -28,6 +29,13 @@ export async function checkAnswers(
 }
 
 export const SAMPLES = 5;
+
+function checkHeaders({ headers }: Response, { header }: Work, where: string): void {
+  if (header === undefined) return;
+  const [name, expected] = header;
+  const value = headers.get(name) ?? 'nothing';
+  if (!expected.test(value)) throw new Error(`${where} answered ${name}: ${value}`);
+}
 
 const ask = (url: string, { method, path, body }: Request): Promise<Response> =>
   fetch(url + path, {

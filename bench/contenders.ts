@@ -12,6 +12,8 @@ export interface Contender {
   /** What node is started with. */
   readonly program: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Whether it tells totals of lists, and where it has made a record. */
+  readonly headers?: boolean;
 }
 
 /** The root of the project: npm starts its scripts there. */
@@ -25,6 +27,7 @@ export const engine: Contender = {
   dialect: 'engine',
   program: join(__dirname, '..', 'server.js'),
   environment: { SCHEMA_DIR: SCHEMA },
+  headers: true,
 };
 
 const byHand = (name: string, description: string, database: DatabaseName = 'sqlite'): Contender => ({
@@ -68,7 +71,7 @@ export const enginePostgres: Contender = {
 /** They need a PostgreSQL server. */
 export const onPostgres: readonly Contender[] = [
   enginePostgres,
-  byHand('fastify-postgres', 'Fastify 5 and pg, by hand, with schemas', 'postgres'),
+  { ...byHand('fastify-postgres', 'Fastify 5 and pg, by hand, with schemas', 'postgres'), headers: true },
 ];
 
 export const contenders: readonly Contender[] = [engine, ...handWritten, ...onPostgres, ...peers];

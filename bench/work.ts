@@ -41,6 +41,8 @@ export interface Work {
   page?(server: Running): Promise<string>;
   request(dialect: Dialect, n: number, world: World): Request;
   readonly status: readonly number[];
+  /** What a contender with `headers` answers besides. */
+  readonly header?: readonly [name: string, value: RegExp];
   /** What the body must hold, read by the dialect; a record that is made may hold more. */
   expected(n: number, world: World): JsonValue;
 }
@@ -57,6 +59,8 @@ export const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(val
 
 export const plain = { relations: false, consumes: false, status: [200] } as const;
 
+const TOTAL = ['X-Total-Count', /^[1-9]\d*$/] as const;
+
 const list = (dialect: Dialect, collection: Collection, options: ListOptions): Request => ({
   method: 'GET',
   path: `${dialect.path(collection)}?${dialect.query(options)}`,
@@ -65,6 +69,7 @@ const list = (dialect: Dialect, collection: Collection, options: ListOptions): R
 const listWork = (limit: number): Work => ({
   ...plain,
   name: `list ${limit}`,
+  header: TOTAL,
   request: (dialect, n) => list(dialect, 'items', { offset: (n % PAGES) * limit, limit, orderBy: 'name' }),
   expected: (n, { rows }) => {
     const offset = (n % PAGES) * limit;
@@ -122,6 +127,7 @@ export const work: readonly Work[] = [
   {
     ...plain,
     name: 'list with relations',
+    header: TOTAL,
     relations: true,
     request: (dialect, n) => list(dialect, 'purchases', { offset: (n % PAGES) * 20, limit: 20, orderBy: 'number' }),
     expected: (n, { rows }) => {
@@ -136,6 +142,7 @@ export const work: readonly Work[] = [
   {
     ...plain,
     name: 'filtered list',
+    header: TOTAL,
     request: (dialect, n) => list(dialect, 'items', { offset: 0, limit: 20, category: categoryOf(n) }),
     expected: (n, { rows }) =>
       json(
@@ -163,6 +170,7 @@ export const work: readonly Work[] = [
   {
     ...plain,
     name: 'create',
+    header: ['Location', /\/api\/items\/[1-9]\d*$/],
     status: [201],
     request: (dialect, n) => ({ method: 'POST', path: dialect.path('items'), body: dialect.body(madeItem(n)) }),
     expected: madeItem,
@@ -170,6 +178,7 @@ export const work: readonly Work[] = [
   {
     ...plain,
     name: 'nested create',
+    header: ['Location', /\/api\/purchases\/[1-9]\d*$/],
     relations: true,
     status: [201],
     request: (dialect, n) => ({ method: 'POST', path: dialect.path('purchases'), body: dialect.body(madePurchase(n)) }),

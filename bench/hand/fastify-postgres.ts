@@ -26,13 +26,18 @@ app.get<Id>('/api/items/:id', { schema: { params, response: { 200: item } } }, a
   const row = await records.item(request.params.id);
   return reply.code(row ? 200 : 404).send(row ?? NOT_FOUND);
 });
-app.get<Query>('/api/items', { schema: { querystring, response: { 200: list(item) } } }, (request) => {
+app.get<Query>('/api/items', { schema: { querystring, response: { 200: list(item) } } }, async (request, reply) => {
   const { offset, limit, orderBy, category } = request.query;
-  return records.items(offset, limit, orderBy, category);
+  const page = await records.items(offset, limit, orderBy, category);
+  return reply.header('X-Total-Count', page.total).send(page.records);
 });
-app.post<ItemInput>('/api/items', { schema: { body: itemBody, response: { 201: item } } }, async (request, reply) =>
-  reply.code(201).send(await records.createItem(request.body)),
-);
+app.post<ItemInput>('/api/items', { schema: { body: itemBody, response: { 201: item } } }, async (request, reply) => {
+  const row = await records.createItem(request.body);
+  return reply
+    .code(201)
+    .header('Location', `/api/items/${row?.id ?? 0}`)
+    .send(row);
+});
 app.put<Id & ItemInput>(
   '/api/items/:id',
   { schema: { params, body: itemBody, response: { 200: item } } },
@@ -49,10 +54,15 @@ app.get<Id>('/api/purchases/:id', { schema: { params, response: { 200: purchase 
   const row = await records.purchase(request.params.id);
   return reply.code(row ? 200 : 404).send(row ? showPurchase(row) : NOT_FOUND);
 });
-app.get<Query>('/api/purchases', { schema: { querystring, response: { 200: list(purchase) } } }, (request) => {
-  const { offset, limit } = request.query;
-  return records.purchases(offset, limit).then((rows) => rows.map(showPurchase));
-});
+app.get<Query>(
+  '/api/purchases',
+  { schema: { querystring, response: { 200: list(purchase) } } },
+  async (request, reply) => {
+    const { offset, limit } = request.query;
+    const page = await records.purchases(offset, limit);
+    return reply.header('X-Total-Count', page.total).send(page.records.map(showPurchase));
+  },
+);
 app.post<PurchaseInput>(
   '/api/purchases',
   { schema: { body: purchaseBody, response: { 201: purchase } } },
@@ -60,7 +70,10 @@ app.post<PurchaseInput>(
     const { customer: made, warehouse: linked, ...body } = request.body;
     const customer = { ...made, regular: made.regular ? 1 : 0 };
     const row = await records.createPurchase({ ...body, customer, warehouse: linked.id });
-    return reply.code(row ? 201 : 500).send(row && showPurchase(row));
+    return reply
+      .code(row ? 201 : 500)
+      .header('Location', `/api/purchases/${row?.id ?? 0}`)
+      .send(row && showPurchase(row));
   },
 );
 
