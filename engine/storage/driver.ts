@@ -13,6 +13,8 @@ export type { Awaitable } from '../awaitable.ts';
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
 export interface Statement {
   readonly sql: string;
+  /** The same, with the same values, for one transaction with others: it does nothing where it would hold them up. */
+  readonly together?: Statement | undefined;
 }
 
 export type Values = readonly SqlValue[];
@@ -143,7 +145,8 @@ export interface Driver extends Reader, Migrating {
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
   /**
    * Runs one statement that writes, in a transaction of its own, and returns its first row. Missing if a transaction costs
-   * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last seen.
+   * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last
+   * seen. With null in its place, the statement does nothing.
    */
   readonly writeAlone?:
     | ((statement: Statement, values: Values, caller?: Caller, row?: string) => Promise<Row | undefined>)

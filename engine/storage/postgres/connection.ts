@@ -3,19 +3,22 @@ import { type Client, Connection, type PoolClient } from 'pg';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
-import type { Row, Statement, Values } from '../driver.ts';
+import type { Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
-
-export interface Answered {
-  readonly rows: readonly Row[];
-  readonly changes: number;
-}
+import { type Answered, type KnownStatement, type Ran, runPrepared, types } from './prepared.ts';
 
 export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
   query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
   /** The same for a statement that writes, without a transaction around it. */
   write(statement: Statement, values: Values): Promise<Answered>;
+  /**
+   * The same statement with each of these values, in one transaction and one round trip. Undefined if this connection has
+   * not yet run the statement.
+   */
+  queryAll(statement: Statement, values: readonly Values[]): Promise<Ran> | undefined;
+  /** The position after what was written last, if callers are told positions. Never rejects. */
+  position(): Promise<string | undefined>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
   /** What is asked meanwhile is sent in one piece. */
@@ -61,7 +64,7 @@ export const numberedBehind = (count: number, sql: string): string =>
 interface Leased {
   readonly client: PoolClient;
   /** The statements that this connection knows; undefined if statements have no names. */
-  readonly names: Set<string> | undefined;
+  readonly names: Map<string, KnownStatement> | undefined;
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
   readonly caller: Caller;
@@ -87,25 +90,37 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     if (running > 0) cancel();
   });
 
+  function explained(error: unknown): unknown {
+    // The server may still be running a statement that it does not answer.
+    if (isSilent(error)) cancel();
+    if (!isCancelled(error)) return error;
+    return cancelling === undefined ? tooSlow(timeout, error) : new CallerGone();
+  }
+
   async function during<T>(ask: () => Promise<T>): Promise<T> {
     running += 1;
     try {
       return await ask();
     } catch (error) {
-      // The server may still be running a statement that it does not answer.
-      if (isSilent(error)) cancel();
-      if (!isCancelled(error)) throw error;
-      throw cancelling === undefined ? tooSlow(timeout, error) : new CallerGone();
+      throw explained(error);
     } finally {
       running -= 1;
     }
   }
 
+  async function runKnown(known: KnownStatement, values: readonly Values[]): Promise<Ran> {
+    running += 1;
+    const { answers, error } = await runPrepared(client, known, values, inTime.query_timeout);
+    running -= 1;
+    return error === undefined ? { answers } : { answers, error: explained(error) };
+  }
+
   const query: PostgresConnection['query'] = async (statement, values, named = true) => {
     if (caller.isGone) throw new CallerGone();
     const { text, name } = compile(statement);
+    const known = named ? names?.get(name) : undefined;
+    if (known) return onlyOf(await runKnown(known, [values]));
     const remembered = named && names !== undefined;
-    if (remembered) names.add(name);
     const result = await during(() =>
       client.query<SqlValue[]>({
         text,
@@ -115,6 +130,8 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
         ...inTime,
       }),
     );
+    if (remembered)
+      names.set(name, { name, parsers: result.fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID)) });
     return { rows: result.rows, changes: result.rowCount ?? 0 };
   };
 
@@ -127,6 +144,11 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
 
   return {
     query,
+    queryAll: (statement, values) => {
+      const known = names?.get(compile(statement).name);
+      return known && runKnown(known, values);
+    },
+    position: positionAfter,
     write: async (statement, values) => {
       const asked = query(statement, values);
       const position = positionAfter();
@@ -162,6 +184,11 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
       else free();
     },
   };
+}
+
+function onlyOf({ answers: [answered], error }: Ran): Answered {
+  if (error !== undefined) throw error;
+  return answered ?? { rows: [], changes: 0 };
 }
 
 const POSITION = {

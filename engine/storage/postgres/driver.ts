@@ -2,7 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PATIENT } from '../../caller.ts';
 import { StartError } from '../../start-error.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Replica, type Statement, UNLIMITED } from '../driver.ts';
+import {
+  type Awaitable,
+  type Driver,
+  type DriverOptions,
+  type Replica,
+  type Row,
+  type Statement,
+  UNLIMITED,
+} from '../driver.ts';
 import { createPlaces } from '../places.ts';
 import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
@@ -12,6 +20,7 @@ import { parsePlace, type PostgresPlace } from './place.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { shareReads } from './shared-reads.ts';
+import { shareWrites } from './shared-writes.ts';
 import { openSnapshot } from './snapshot.ts';
 import { alone, readIn, shared, writeAlone, writeIn } from './transaction.ts';
 import { findDrift } from './drift.ts';
@@ -91,6 +100,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
   // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
   const { prepared } = place;
   const share = shareReads(shares.read);
+  const together = shareWrites(shares.write());
   const driver: Driver = {
     dialect: postgresDialect,
     ...(prepared ? shared(shares.read, share) : alone(shares.read)),
@@ -112,7 +122,10 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     write: (work, caller, row) => writeIn(shares.write(row), begin, work, caller),
     // Where a connection keeps no settings, only a transaction has limits.
     writeAlone: place.prepared
-      ? (asked, values, caller, row) => writeAlone(shares.write(row), asked, values, caller)
+      ? (asked, values, caller, row) => {
+          const single = (): Promise<Row | undefined> => writeAlone(shares.write(row), asked, values, caller);
+          return asked.together ? together(asked.together, values, single, caller) : single();
+        }
       : undefined,
     define: (statements) => unlimited(() => define(connections, statements)),
     migrate: (migration) => unlimited(() => migrate(connections, migration)),

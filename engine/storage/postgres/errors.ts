@@ -98,6 +98,9 @@ export function isRefusal(error: unknown): boolean {
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
 
+/** It waited for others for too long. */
+export const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
+
 /** The whole transaction was given up, and may succeed if it is repeated. */
 export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(error)) || isStale(error);
 

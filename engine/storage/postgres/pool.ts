@@ -6,7 +6,7 @@ import { connectionOf, type PostgresConnection } from './connection.ts';
 import type { PoolUsage } from '../driver.ts';
 import type { Hosts } from './hosts.ts';
 import type { PostgresPlace } from './place.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
+import { type KnownStatement, types } from './prepared.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
 const WAIT_TIMEOUT = 5_000;
@@ -76,7 +76,7 @@ export function createConnections(
   });
   // The pool forgets a connection that breaks; a running statement reports it.
   pool.on('error', () => undefined);
-  const names = new WeakMap<PoolClient, Set<string>>();
+  const names = new WeakMap<PoolClient, Map<string, KnownStatement>>();
   /** As the server was told last. */
   const told = new WeakMap<PoolClient, TimeLimits>();
   let unlimited = 0;
@@ -90,9 +90,9 @@ export function createConnections(
   });
   const now = (): TimeLimits => (unlimited > 0 ? NO_LIMITS : limits);
 
-  function namesOf(client: PoolClient): Set<string> | undefined {
+  function namesOf(client: PoolClient): Map<string, KnownStatement> | undefined {
     if (!prepared) return undefined;
-    const known = names.get(client) ?? new Set<string>();
+    const known = names.get(client) ?? new Map<string, KnownStatement>();
     names.set(client, known);
     return known;
   }
@@ -178,21 +178,3 @@ function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<Po
     void settle();
   });
 }
-
-// How PostgreSQL's values are read: as text, and whole numbers as numbers.
-
-type Parse = (text: string) => SqlValue;
-
-const asText: Parse = (text) => text;
-const toNumber: Parse = (text) => Number(text);
-
-/** By type OID (pg_type.oid). */
-const parsers: ReadonlyMap<number, Parse> = new Map<number, Parse>([
-  [20, toNumber],
-  [21, toNumber],
-  [23, toNumber],
-  // PostgreSQL writes 1e-07 where JavaScript writes 1e-7; equal numbers must be equal texts.
-  [701, (text) => String(Number(text))],
-]);
-
-export const types = { getTypeParser: (oid: number): Parse => parsers.get(oid) ?? asText };

@@ -3,7 +3,8 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { pageTooLong } from '../../problem.ts';
 import { NeedsSnapshot, type PageRequest, type Reader, type Statement, type Values } from '../driver.ts';
 import { SHORT_PAGE, weighed } from '../lengths.ts';
-import { type Answered, numberedBehind } from './connection.ts';
+import { numberedBehind } from './connection.ts';
+import type { Answered } from './prepared.ts';
 
 /** JSON texts never contain these characters. */
 const TOO_LONG = '\u0002';

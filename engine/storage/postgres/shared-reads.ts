@@ -6,9 +6,10 @@
  */
 import { PATIENT } from '../../caller.ts';
 import type { Statement, Values } from '../driver.ts';
-import type { Answered, PostgresConnection } from './connection.ts';
+import type { PostgresConnection } from './connection.ts';
 import { isConnectionLost, isRepeatable, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
+import type { Answered } from './prepared.ts';
 import { taken } from './transaction.ts';
 
 /** Statements that one connection gets at once: the server runs them one after the other. */
@@ -56,29 +57,48 @@ export function shareReads(connections: Connections, now = (): number => perform
   async function sendSome(statement: Statement, asked: readonly SharedRead[]): Promise<void> {
     try {
       const connection = await taken(connections, PATIENT);
-      await measured(statement, asked.length, () =>
-        Promise.all(connection.atOnce(() => asked.map((one) => ask(connection, statement, one)))),
-      );
+      await measured(statement, asked.length, () => askAll(connection, statement, asked));
       connection.release();
     } catch (error) {
       for (const { reject } of asked) reject(error);
     }
   }
 
-  /** Each statement is a transaction of its own: that one fails means nothing to the others. */
-  async function ask(
+  /** Those behind one that fails are asked again. */
+  async function askAll(
     connection: PostgresConnection,
     statement: Statement,
-    { values, alone, resolve, reject }: SharedRead,
+    asked: readonly SharedRead[],
   ): Promise<void> {
-    try {
-      resolve(await connection.query(statement, values));
-    } catch (error) {
-      const isAgain = isConnectionLost(error) || isRepeatable(error);
-      if (isAgain) connection.spoil();
-      if (isAgain) resolve(alone());
-      else reject(translate(error));
-    }
+    const running = connection.queryAll(
+      statement,
+      asked.map(({ values }) => values),
+    );
+    if (!running) return askEach(connection, statement, asked);
+    const { answers, error } = await running;
+    for (const [index, answered] of answers.entries()) asked[index]?.resolve(answered);
+    if (error === undefined || asked.length === answers.length) return undefined;
+    const [failed, ...behind] = asked.slice(answers.length);
+    if (failed) fail(connection, failed, error);
+    if (!isAgain(error)) return askAll(connection, statement, behind);
+    for (const one of behind) one.resolve(one.alone());
+    return undefined;
+  }
+
+  /** The same where the connection does not know the statement yet: each is a transaction of its own. */
+  async function askEach(
+    connection: PostgresConnection,
+    statement: Statement,
+    asked: readonly SharedRead[],
+  ): Promise<void> {
+    const ask = async (one: SharedRead): Promise<void> => {
+      try {
+        one.resolve(await connection.query(statement, one.values));
+      } catch (error) {
+        fail(connection, one, error);
+      }
+    };
+    await Promise.all(connection.atOnce(() => asked.map(ask)));
   }
 
   return (statement, values, alone) => {
@@ -90,4 +110,13 @@ export function shareReads(connections: Connections, now = (): number => perform
       else gathered.set(statement, [{ values, alone, resolve, reject }]);
     });
   };
+}
+
+/** What was only asked in the wrong place, or at the wrong time. */
+const isAgain = (error: unknown): boolean => isConnectionLost(error) || isRepeatable(error);
+
+function fail(connection: PostgresConnection, { alone, resolve, reject }: SharedRead, error: unknown): void {
+  if (!isAgain(error)) return reject(translate(error));
+  connection.spoil();
+  resolve(alone());
 }

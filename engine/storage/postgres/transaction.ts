@@ -11,7 +11,7 @@ import {
   type Values,
   type Writer,
 } from '../driver.ts';
-import type { Answered, PostgresConnection } from './connection.ts';
+import type { PostgresConnection } from './connection.ts';
 import {
   isAborted,
   isConnectionLost,
@@ -24,6 +24,7 @@ import {
 } from './errors.ts';
 import { outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
+import type { Answered } from './prepared.ts';
 import { readerOf, type RunQuery } from './reader.ts';
 import type { ShareRead } from './shared-reads.ts';
 import { lateStatement } from '../ending-writer.ts';

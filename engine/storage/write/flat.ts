@@ -165,17 +165,21 @@ interface FlatStatements {
 
 const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
 
+/** A row that another write has locked is not found. */
+const UNLOCKED = 'for update skip locked';
+
 function insertStatement(view: View, dialect: Dialect): Statement {
   const { type } = view;
   const columns = columnsOf(type, dialect.name);
   const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
   const values = columns.map((column, index) => bound(column, index + 1, dialect)).join(', ');
   const json = newRecordJson(view, ROOT_ALIAS, dialect);
-  return {
-    sql:
-      `insert into ${tableOf(type.table, dialect)} (${names}) select ${values} ` +
-      `where ${isCurrent(dialect, columns.length + 1)} returning ${columnOf(type.identifier.column, dialect)}, ${json}`,
-  };
+  const made = columnOf(type.identifier.column, dialect);
+  const sql = (conflict = ''): string =>
+    `insert into ${tableOf(type.table, dialect)} (${names}) select ${values} ` +
+    `where ${isCurrent(dialect, columns.length + 1)}${conflict} returning ${made}, ${json}`;
+  // One with a value that is taken does not undo the others.
+  return { sql: sql(), together: { sql: sql(' on conflict do nothing') } };
 }
 
 /** What is not different is not written. */
@@ -188,21 +192,31 @@ function updateStatement({ columns, ...found }: Update, dialect: Dialect): State
   const after = values.map((value) => `${value}::text`).join(', ');
   const identifier = dialect.quote(type.identifier.column);
   const json = recordJson(found.view, ROOT_ALIAS, dialect);
-  return {
-    sql: [
-      `with old as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, columns.length + 2, dialect)} for update),`,
+  const sql = (locked: string): string =>
+    [
+      `with old as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, columns.length + 2, dialect)} ${locked}),`,
       `new as (update ${table} set ${set} from old where ${ROOT_ALIAS}.${identifier} = old.${identifier}`,
       `and (${before}) is distinct from (${after}) returning ${json} as json)`,
       `select json from new union all select ${json} from old as ${ROOT_ALIAS} where not exists (select from new)`,
-    ].join(' '),
-  };
+    ].join(' ');
+  const isUnique = type.indexes.some(
+    ({ unique, members }) => unique && members.some(({ name }) => columns.some(({ field }) => field?.name === name)),
+  );
+  return { sql: sql('for update'), together: isUnique ? undefined : { sql: sql(UNLOCKED) } };
 }
 
-const deleteStatement = (removal: Removal, dialect: Dialect): Statement => ({
-  sql:
-    `delete from ${tableOf(removal.view.type.table, dialect)} where ${isFound(removal, 2, dialect)} ` +
-    `returning ${recordJson(removal.view, ROOT_ALIAS, dialect)}`,
-});
+function deleteStatement(removal: Removal, dialect: Dialect): Statement {
+  const { type } = removal.view;
+  const table = tableOf(type.table, dialect);
+  const identifier = columnOf(type.identifier.column, dialect);
+  const found = isFound(removal, 2, dialect);
+  const sql = (condition: string): string =>
+    `delete from ${table} where ${condition} returning ${recordJson(removal.view, ROOT_ALIAS, dialect)}`;
+  // The server looks for the rows that refer to it, and waits for those that are locked.
+  const isReferred = type.referrers.length > 0;
+  const unlocked = `${identifier} = (select ${identifier} from ${table} where ${found} ${UNLOCKED})`;
+  return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) } };
+}
 
 const tableOf = (table: string, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;
 const columnOf = (column: string, { quote }: Dialect): string => `${ROOT_ALIAS}.${quote(column)}`;
