@@ -92,7 +92,7 @@ function format({ steps, backup, isTakenBack }: Outcome): string {
     ...(isTakenBack ? ['Took back what a migration to other descriptors had prepared.'] : []),
     ...(made.length === 0
       ? ['Nothing to do: the tables have what the descriptors want.']
-      : [formatSteps(made, false), `${made.length} ${made.length === 1 ? 'step' : 'steps'} applied.`]),
+      : [formatSteps(made), `${made.length} ${made.length === 1 ? 'step' : 'steps'} applied.`]),
     ...(kept.length === 0 ? [] : ['', formatKept(kept)]),
   ].join('\n');
 }

@@ -80,9 +80,11 @@ function format({ steps, drift, standing }: Looked, sql: boolean): string {
   const kept = steps.filter(({ state }) => state === 'kept');
   return [
     ...(standing ? [formatBehind(standing)] : []),
-    ...(made.length === 0 ? ['Nothing to do: the tables have what the descriptors want.'] : [formatSteps(made, sql)]),
+    ...(made.length === 0
+      ? ['Nothing to do: the tables have what the descriptors want.']
+      : [formatSteps(made, { sql, notes: true })]),
     ...(made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND]),
-    ...(kept.length === 0 ? [] : ['', formatKept(kept)]),
+    ...(kept.length === 0 ? [] : ['', formatKept(kept, true)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');
 }

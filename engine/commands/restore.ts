@@ -44,7 +44,7 @@ async function fits(from: string, copy: string): Promise<void> {
   if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
   const made = steps.filter(({ state }) => state === 'ready');
   if (made.length > 0)
-    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(made, false)}`);
+    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(made)}`);
 }
 
 async function stepsFor(copy: string): Promise<readonly Assessed[]> {
@@ -71,7 +71,7 @@ const refusal = (from: string, steps: readonly Assessed[]): string =>
   [
     `${from} was made with other descriptors, and the service would not start with it:`,
     '',
-    formatSteps(steps, false),
+    formatSteps(steps),
     '',
     'Use the descriptors that it was made with, or restore it with --force and decide with "records plan" and "records apply".',
     'Nothing was changed.',

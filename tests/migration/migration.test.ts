@@ -1,5 +1,12 @@
 /** Changes of descriptors over records: what `plan` says, what `apply` does, and that nothing else happens. */
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { readModel } from '../../engine/commands/command.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { databaseAt } from '../../engine/storage/database.ts';
+import type { Dialect } from '../../engine/storage/driver.ts';
+import { appliedModel, readAppliedModel } from '../../engine/storage/migrate/applied.ts';
+import { servedModel } from '../../engine/storage/migrate/served.ts';
 import { fieldScenarios } from './fields.ts';
 import { relationScenarios } from './relations.ts';
 import type { Scenario } from './scenario.ts';
@@ -12,6 +19,7 @@ interface PlanJson {
   readonly steps: readonly {
     readonly id: string;
     readonly state: string;
+    readonly older: (typeof OUTCOMES)[number];
     readonly records: readonly { count: number; identifiers: readonly number[]; says: string }[];
   }[];
   readonly drift: readonly unknown[];
@@ -102,9 +110,41 @@ describe.each([...fieldScenarios, ...relationScenarios, ...typeScenarios])(
           expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
       });
       expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
+      const told = new Set([...plan.steps, ...left.steps].map((step) => step.older));
+      const worst = OUTCOMES.findLast((one) => told.has(one)) ?? 'same';
+      // An open type takes a new field for one of its keys.
+      const isOpen = Object.values(before).some((text) => text.includes('open: true'));
+      expect(await olderOutcome(project, before, after)).toBe(worst === 'read' && isOpen ? 'follow' : worst);
     });
   },
 );
+
+const OUTCOMES = ['same', 'follow', 'read', 'refuse'] as const;
+
+/** What becomes of an instance with the descriptors before. */
+async function olderOutcome(project: Project, before: Scenario['before'], after: Scenario['after']): Promise<string> {
+  const added = Object.keys(after).filter((type) => before[type] === undefined);
+  project.write({ ...named(before), ...named(Object.fromEntries(added.map((type) => [type, null]))) });
+  const model = readModel(project.directory);
+  const driver = await databaseAt(project.database.url).open();
+  const { dialect } = driver;
+  try {
+    const served = servedModel(model, await readAppliedModel(driver));
+    if (served.misfits.some(({ isReadable }) => !isReadable)) return 'refuse';
+    if (served.misfits.length > 0) return 'read';
+    return isDeepStrictEqual(rulesOf(served.model, dialect), rulesOf(model, dialect)) ? 'same' : 'follow';
+  } finally {
+    await driver.close();
+  }
+}
+
+/** What clients can notice: indexes only if they are unique. */
+const rulesOf = (model: Model, dialect: Dialect): unknown =>
+  Object.values(appliedModel(model, dialect).types).map(({ fields, references, indexes }) => [
+    fields,
+    references,
+    Object.values(indexes).filter(({ unique }) => unique),
+  ]);
 
 /** Lists and records as they are; of problems what is given. */
 const expectation = (body: unknown): unknown =>

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Dialect, Reader } from '../driver.ts';
 import type { TypeChange } from './match.ts';
 import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
-import { worksOnRows } from './tasks.ts';
+import { costOf, type StepCost, worksOnRows } from './tasks.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
@@ -24,8 +24,10 @@ export interface Assessed {
   /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
-  /** How many rows its table has; undefined where the database changes its tables in one transaction. */
+  /** How many rows its table has, if it works on them. */
   readonly rows: number | undefined;
+  /** undefined if nobody uses the tables yet. */
+  readonly cost?: StepCost;
 }
 
 const MAX_IDENTIFIERS = 10;
@@ -50,7 +52,7 @@ export async function assess(
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
     const counted = isAtStake && worksOnRows(step.tasks) ? `select count(*) from ${quote(step.rowsIn)}` : undefined;
     const rows = counted === undefined ? 0 : Number(await reader.value({ sql: counted }, []));
-    assessed.push({ step, affected, isAtStake, state, rows: locks ? rows : undefined });
+    assessed.push({ step, affected, isAtStake, state, rows, cost: costOf(step.tasks, rows, locks) });
   }
   return assessed;
 }

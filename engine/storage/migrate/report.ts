@@ -2,7 +2,8 @@
 import type { Drift } from './driver.ts';
 import type { AffectedRows, Assessed, State } from './assess.ts';
 import { stepId } from './steps.ts';
-import { costOf, type Lock } from './tasks.ts';
+import type { Lock } from './tasks.ts';
+import { olderWords, stepNotes, undoWords } from './notes.ts';
 
 const PASSING: ReadonlySet<State> = new Set(['ready', 'kept']);
 
@@ -20,11 +21,17 @@ const marks = {
 /** States that `--allow` changes. */
 const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
 
-export const formatSteps = (steps: readonly Assessed[], withSql: boolean): string =>
-  steps.map((one) => formatStep(one, withSql)).join('\n');
+interface StepDetails {
+  readonly sql?: boolean;
+  /** What each step locks, for how long, and what becomes of older instances. */
+  readonly notes?: boolean;
+}
+
+export const formatSteps = (steps: readonly Assessed[], shown: StepDetails = {}): string =>
+  steps.map((one) => formatStep(one, shown)).join('\n');
 
 /** Seconds from which on people are told. */
-const LONG = 1;
+const LONG = 0.5;
 
 const waits = {
   none: 'nobody waits',
@@ -33,17 +40,20 @@ const waits = {
   all: 'requests of this type wait for a moment',
 } as const satisfies Record<Lock, string>;
 
-function formatCost({ step, state, rows }: Assessed): readonly string[] {
-  const { locks, seconds } = costOf(step.tasks, rows ?? 0);
-  if (state === 'kept' || seconds < LONG) return [];
-  return [`  about ${Math.round(seconds)} s for ${rows} records while the service runs; ${waits[locks]}`];
+/** `about 3 s for 1000000 records, nobody waits; older instances notice nothing; can be undone`. */
+function formatNotes({ step, rows, cost }: Assessed): readonly string[] {
+  if (cost === undefined) return [];
+  const { older, undo } = stepNotes[step.code];
+  const time = cost.seconds < LONG ? '' : `about ${Math.ceil(cost.seconds)} s for ${rows} records, `;
+  const wait = cost.lockedSeconds < LONG ? waits[cost.locks] : `${cost.locks} wait that long`;
+  return [`  ${time}${wait}; ${olderWords[older]}; ${undoWords[undo]}`];
 }
 
-function formatStep(assessed: Assessed, withSql: boolean): string {
+function formatStep(assessed: Assessed, { sql: withSql = false, notes = false }: StepDetails): string {
   const { step, state, affected } = assessed;
   const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
-  const cost = formatCost(assessed);
-  const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...cost, ...answers];
+  const told = notes ? formatNotes(assessed) : [];
+  const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...told, ...answers];
   const sql = withSql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `    ${line}`) : [];
   return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
 }
@@ -60,10 +70,11 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     .join('\n');
 
 /** What the database keeps besides; for people. */
-export const formatKept = (kept: readonly Assessed[]): string =>
-  ['The database keeps what these descriptors do not name, until you allow its drop:', formatSteps(kept, false)].join(
-    '\n',
-  );
+export const formatKept = (kept: readonly Assessed[], notes = false): string =>
+  [
+    'The database keeps what these descriptors do not name, until you allow its drop:',
+    formatSteps(kept, { notes }),
+  ].join('\n');
 
 const advice: readonly (readonly [State, string])[] = [
   ['blocked', 'x  Records stand in the way: change them first, or revert the change.'],
@@ -77,10 +88,7 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
   return [
     'The descriptors differ from the tables of the database:',
     '',
-    formatSteps(
-      steps.filter(({ state }) => state !== 'kept'),
-      false,
-    ),
+    formatSteps(steps.filter(({ state }) => state !== 'kept')),
     '',
     ...advice.filter(([state]) => steps.some((one) => one.state === state)).map(([, line]) => line),
     ...(drift.length === 0
@@ -93,7 +101,7 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
 
 /** The same for machines. */
 export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], withSql: boolean) => ({
-  steps: steps.map(({ step, state, affected, rows }) => ({
+  steps: steps.map(({ step, state, affected, cost }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -102,8 +110,8 @@ export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], 
     state,
     description: step.description,
     records: affected,
-    isReversible: step.risk !== 'destructive',
-    ...(rows === undefined ? {} : costOf(step.tasks, rows)),
+    ...stepNotes[step.code],
+    ...cost,
     ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
   })),
   drift,

@@ -157,7 +157,7 @@ export const stepKinds = {
   },
 } as const satisfies Record<string, StepKind>;
 
-type StepCode = keyof typeof stepKinds;
+export type StepCode = keyof typeof stepKinds;
 
 /** Steps that take something away which the descriptors do not name: without them, it stays. */
 const DROPS: ReadonlySet<StepCode> = new Set([

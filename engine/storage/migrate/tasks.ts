@@ -74,11 +74,29 @@ export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].say
 
 const LOCKS: readonly Lock[] = ['none', 'rows', 'writes', 'all'];
 
-/** The strongest lock that the tasks take, and about how many seconds they work over a table of this many rows. */
-export function costOf(tasks: readonly Task[], rows: number): { readonly locks: Lock; readonly seconds: number } {
+export interface StepCost {
+  /** The strongest lock. */
+  readonly locks: Lock;
+  /** About how long others wait for it at most. */
+  readonly lockedSeconds: number;
+  /** About how long the step works. */
+  readonly seconds: number;
+}
+
+/** Seconds: what takes longer is given up, or done in smaller parts. */
+const MOMENTS: Readonly<Record<Lock, number>> = { none: 0, rows: 0.1, writes: 0.2, all: 0.2 };
+
+/** Microseconds for each row where one transaction does everything, for its kinds of tasks. */
+const PER_ROW_AT_ONCE: Readonly<Partial<Record<TaskKind, number>>> = { fill: 2, index: 0.5 };
+
+/** Over a table of this many rows. `isLive`: while clients go on; otherwise in one transaction, for which writes wait. */
+export function costOf(tasks: readonly Task[], rows: number, isLive: boolean): StepCost {
+  const perRow = ({ kind }: Task): number => (isLive ? taskKinds[kind].perRow : (PER_ROW_AT_ONCE[kind] ?? 0));
+  const seconds = Math.round((rows * tasks.reduce((sum, task) => sum + perRow(task), 0)) / 100_000) / 10;
+  if (!isLive) return { locks: tasks.length === 0 ? 'none' : 'writes', lockedSeconds: seconds, seconds };
   const strongest = Math.max(0, ...tasks.map(({ kind }) => LOCKS.indexOf(taskKinds[kind].lock)));
-  const perRow = tasks.reduce((sum, { kind }) => sum + taskKinds[kind].perRow, 0);
-  return { locks: LOCKS[strongest] ?? 'none', seconds: Math.round((perRow * rows) / 100_000) / 10 };
+  const locks = LOCKS[strongest] ?? 'none';
+  return { locks, lockedSeconds: MOMENTS[locks], seconds };
 }
 
 export const worksOnRows = (tasks: readonly Task[]): boolean => tasks.some(({ kind }) => taskKinds[kind].perRow > 0);

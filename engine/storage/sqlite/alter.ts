@@ -83,12 +83,12 @@ function rebuild(
     `insert into sqlite_sequence (name, seq) select ${literal(fresh)}, seq from sqlite_sequence where name = ${literal(table)}`,
     `drop table ${quote(table)}`,
     `alter table ${quote(fresh)} rename to ${quote(table)}`,
-    ...indexes,
   ];
   return [
     ...plainTasks('define', [create(fresh)], table),
     { kind: 'fill', table, identifier, sql: copied },
     ...plainTasks('define', finish, table),
+    ...plainTasks('index', indexes, table),
   ];
 }
 
@@ -97,7 +97,11 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
   const statements = edits.map((edit) => alterBy(edit, table, dialect));
   const able = statements.every((one) => one !== undefined) && !namesCollide(alteration);
   const each = edits.map((edit, index) =>
-    plainTasks('define', able || ALWAYS.has(edit.kind) ? (statements[index] ?? []) : [], table),
+    plainTasks(
+      edit.kind === 'createIndex' ? 'index' : 'define',
+      able || ALWAYS.has(edit.kind) ? (statements[index] ?? []) : [],
+      table,
+    ),
   );
   return { each, together: able ? [] : rebuild(alteration, dialect) };
 }
