@@ -1,8 +1,9 @@
 /** Searches on SQLite end: when their time is over, when their client has gone, and when the service ends. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
@@ -163,4 +164,20 @@ it('a service that is killed leaves no process behind, whatever runs', async () 
   const readers = new Set(running().map(({ pid }) => pid));
   service.kill('SIGKILL');
   await until(() => !processes().some(({ pid }) => readers.has(pid)));
+});
+
+it('a process that starts as its service is killed says nothing', async () => {
+  driver = open(1000);
+  const program = `
+    require('node:child_process').fork(${JSON.stringify(join(dirname(moduleOf('startReader', openBuild())), 'reader-program.js'))},
+      [JSON.stringify({ file: ${JSON.stringify(join(directory, 'other.db'))}, cache: 100, longest: 100 })],
+      { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'] });
+    process.kill(process.pid, 'SIGKILL');
+  `;
+  const service = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  service.stderr.on('data', (piece: Buffer) => (said += String(piece)));
+  // It holds the pipe as well.
+  await once(service, 'close');
+  expect(said).toBe('');
 });

@@ -173,6 +173,9 @@ function failureOf(error: unknown): ReaderFailure {
   return { message: original instanceof Error ? original.message : String(original), code };
 }
 
+/** The service may have been killed: without a callback, the error would be thrown. */
+const tell = (reply: Reply): void => void process.send?.(reply, () => undefined);
+
 // In a thread, since a statement may be running here when the service ends.
 const WATCH = `new (require('node:net').Socket)({ fd: ${LIFELINE} })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
@@ -185,5 +188,5 @@ new Worker(WATCH, {
 process.title = 'records reader';
 // Signals to the process group are handled by the service, which ends its readers.
 process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
-process.on('message', (question: Question) => void process.send?.(answer(question)));
-process.send?.(READY);
+process.on('message', (question: Question) => tell(answer(question)));
+tell(READY);
