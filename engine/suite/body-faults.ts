@@ -69,18 +69,7 @@ const keyName = ({ link, source, target }: Relation): string =>
     ? `${link.table.name}.${link.sourceColumn}`
     : `${(link.at === 'source' ? source : target).name}.${link.reference.column}`;
 
-/** What is said first of each thing, and the places that say something else. */
-class Facts {
-  readonly first = new Map<string, { readonly value: string; readonly at: string }>();
-  readonly faults: string[] = [];
-
-  say(about: string, value: string, at: string): void {
-    const known = this.first.get(about);
-    if (!known) this.first.set(about, { value, at });
-    else if (known.value !== value) this.faults.push(known.at, at);
-  }
-}
-
+/** A link that a child names itself, beside the sets. */
 interface Claim {
   readonly key: string;
   readonly parent: string;
@@ -98,68 +87,53 @@ interface SetMembers {
 }
 
 /** Two values for one key, two contents for one set, two targets for one link: both places of each. */
-class Contradictions extends Facts {
-  readonly sets = new Map<string, SetMembers>();
-  /** Children that name their parent, beside the sets. */
-  readonly claims: Claim[] = [];
-  readonly linked = new Set<string>();
-
-  hear(mention: RecordMention): void {
-    for (const [key, value] of ownEntries(mention.type, mention.body))
-      if (mention.type.fields.has(key) || mention.type.open)
-        this.say(`${mention.who} . ${key}`, writeJson(value), pointer([...mention.path, key]));
-    for (const content of mention.contents) {
-      if (content.relation.link.at === 'source')
-        this.hearLink(mention, content, content.relation.link.reference.unique);
-      else this.hearSet(mention, content);
+function contradictions(all: readonly RecordMention[]): readonly string[] {
+  const faults: string[] = [];
+  const first = new Map<string, { readonly value: string; readonly at: string }>();
+  const sets = new Map<string, SetMembers>();
+  const claims = new Map<string, Claim>();
+  const say = (about: string, value: string, at: string): void => {
+    const known = first.get(about);
+    if (!known) first.set(about, { value, at });
+    else if (known.value !== value) faults.push(known.at, at);
+  };
+  const hear = (mention: RecordMention, content: RelationContent): void => {
+    const [{ who }, { relation, mentions, at }, key] = [mention, content, keyName(content.relation)];
+    if (relation.link.at === 'source') {
+      const [about, parent, { unique }] = [`${who} > ${key}`, mentions[0]?.who ?? '', relation.link.reference];
+      if (!first.has(about) && parent !== '') claims.set(about, { key, parent, child: who, at, unique });
+      return say(about, parent, at);
     }
-  }
-
-  private hearLink({ who }: RecordMention, { relation, mentions, at }: RelationContent, unique: boolean): void {
-    const key = keyName(relation);
-    const parent = mentions[0]?.who;
-    const about = `${who} > ${key}`;
-    this.say(about, parent ?? '', at);
-    if (parent !== undefined && !this.linked.has(about)) this.claims.push({ key, parent, child: who, at, unique });
-    this.linked.add(about);
-  }
-
-  private hearSet(mention: RecordMention, content: RelationContent): void {
-    const { relation, mentions, at } = content;
-    const key = keyName(relation);
     const members = membersOf(mention, content);
-    if (relation.link.at === 'target')
-      for (const item of mentions) {
-        this.say(`${item.who} > ${key}`, mention.who, item.at);
-        this.linked.add(`${item.who} > ${key}`);
-      }
-    const about = `${mention.who} < ${key}`;
-    this.say(about, JSON.stringify([...members].toSorted()), at);
+    if (relation.link.at === 'target') for (const item of mentions) say(`${item.who} > ${key}`, who, item.at);
+    say(`${who} < ${key}`, JSON.stringify([...members].toSorted()), at);
     const other = relation.link.at === 'join' && relation.inverse ? keyName(relation.inverse) : undefined;
-    if (!this.sets.has(about)) this.sets.set(about, { members, owner: mention.who, at, other });
+    if (!sets.has(`${who} < ${key}`)) sets.set(`${who} < ${key}`, { members, owner: who, at, other });
+  };
+  for (const mention of all) {
+    const { type, who, body, path, contents } = mention;
+    for (const [key, value] of ownEntries(type, body))
+      if (type.fields.has(key) || type.open) say(`${who} . ${key}`, writeJson(value), pointer([...path, key]));
+    for (const content of contents) hear(mention, content);
   }
-
-  /** What only shows when everything was heard. */
-  conclude(): readonly string[] {
-    for (const { key, parent, child, at, unique } of this.claims) {
-      const set = this.sets.get(`${parent} < ${key}`);
-      if (set && !set.members.has(child)) this.faults.push(set.at, at);
-      const rival = unique && !set ? this.claims.find((one) => one.key === key && one.parent === parent) : undefined;
-      if (rival && rival.child !== child) this.faults.push(rival.at, at);
-    }
-    for (const { members, owner, at, other } of this.sets.values())
-      for (const member of other === undefined ? [] : members) {
-        const back = this.sets.get(`${member} < ${other}`);
-        if (back && !back.members.has(owner)) this.faults.push(at, back.at);
-      }
-    return this.faults;
-  }
+  return [...faults, ...disagreeing([...claims.values()], sets)];
 }
 
-function contradictions(mentions: readonly RecordMention[]): readonly string[] {
-  const heard = new Contradictions();
-  for (const mention of mentions) heard.hear(mention);
-  return heard.conclude();
+/** What only shows when everything was heard. */
+function disagreeing(claims: readonly Claim[], sets: ReadonlyMap<string, SetMembers>): readonly string[] {
+  const ofClaims = claims.flatMap(({ key, parent, child, at, unique }) => {
+    const set = sets.get(`${parent} < ${key}`);
+    if (set) return set.members.has(child) ? [] : [set.at, at];
+    const rival = unique ? claims.find((one) => one.key === key && one.parent === parent) : undefined;
+    return rival && rival.child !== child ? [rival.at, at] : [];
+  });
+  const ofSets = [...sets.values()].flatMap(({ members, owner, at, other }) =>
+    [...(other === undefined ? [] : members)].flatMap((member) => {
+      const back = sets.get(`${member} < ${other}`);
+      return back && !back.members.has(owner) ? [at, back.at] : [];
+    }),
+  );
+  return [...ofClaims, ...ofSets];
 }
 
 /** Items that name a record which stands in the set already. */

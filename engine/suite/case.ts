@@ -35,7 +35,7 @@ const CONDITIONS = {
 export type Condition = keyof typeof CONDITIONS;
 
 export interface ExpectedProblem {
-  readonly code?: ProblemCode;
+  readonly code: ProblemCode;
   /** JSON Pointers into the body: exactly these, in this order. */
   readonly pointers?: readonly string[];
   /** Query parameters: exactly these. */

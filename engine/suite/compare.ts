@@ -1,4 +1,5 @@
 /** Compares an answer with an expectation: status, headers, body place by place, and the shape of problems (RFC 9457). */
+import { isDeepStrictEqual } from 'node:util';
 import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
 import {
   bind,
@@ -48,35 +49,34 @@ function matchReference(name: string, got: Tree | undefined, place: string, bind
 function matchArray(expected: readonly JsonValue[], got: Tree | undefined, place: string, bindings: Bindings) {
   const found = got?.items;
   if (!found) return [differs(place, expected, got)];
-  const items = expected.flatMap((item, index) => match(item, found[index], `${place}/${index}`, bindings));
-  const surplus = found
-    .slice(expected.length)
-    .map((item, index) => differs(`${place}/${expected.length + index}`, undefined, item));
-  return [...items, ...surplus];
+  return Array.from({ length: Math.max(expected.length, found.length) }, (_, index) =>
+    matchMember(expected[index], found[index], `${place}/${index}`, bindings),
+  ).flat();
 }
 
 function matchObject(expected: JsonObject, got: Tree | undefined, place: string, bindings: Bindings) {
   const found = got?.members;
   if (!found) return [differs(place, expected, got)];
   const keys = new Set([...Object.keys(expected).filter((key) => key !== '$keys'), ...found.keys()]);
-  return [
-    ...[...keys].flatMap((key) => matchKey(expected, found, key, `${place}/${escapeStep(key)}`, bindings)),
-    ...matchOrder(keysOf(expected), found, place),
-  ];
+  const differences = [...keys].flatMap((key) => {
+    const wanted = Object.hasOwn(expected, key) ? expected[key] : undefined;
+    return matchMember(wanted, found.get(key), `${place}/${escapeStep(key)}`, bindings);
+  });
+  const order = keysOf(expected);
+  const given = [...found.keys()].filter((key) => order.includes(key));
+  return [...differences, ...unlessEqual(`${place} keys`, order, given)];
 }
 
-type Members = ReadonlyMap<string, Tree>;
+/** What is undefined must be absent. */
+const matchMember = (
+  expected: JsonValue | undefined,
+  got: Tree | undefined,
+  place: string,
+  bindings: Bindings,
+): Difference[] => (expected === undefined ? [differs(place, undefined, got)] : match(expected, got, place, bindings));
 
-function matchKey(expected: JsonObject, got: Members, key: string, place: string, bindings: Bindings): Difference[] {
-  const wanted = Object.hasOwn(expected, key) ? expected[key] : undefined;
-  const found = got.get(key);
-  return wanted === undefined ? [differs(place, undefined, found)] : match(wanted, found, place, bindings);
-}
-
-function matchOrder(expected: readonly string[], got: Members, place: string): Difference[] {
-  const found = [...got.keys()].filter((key) => expected.includes(key));
-  return JSON.stringify(expected) === JSON.stringify(found) ? [] : [difference(`${place} keys`, expected, found)];
-}
+const unlessEqual = (place: string, expected: JsonValue | undefined, got: JsonValue | undefined): Difference[] =>
+  isDeepStrictEqual(expected, got) ? [] : [difference(place, expected, got)];
 
 /** Every place where `got` differs from the template `expected`. */
 export function match(expected: JsonValue, got: Tree | undefined, place: string, bindings: Bindings): Difference[] {
@@ -150,11 +150,6 @@ function matchLinks({ links = {} }: Expectation, { headers }: ReceivedAnswer, bi
 
 const tree = (value: string | number): Tree => ({ text: JSON.stringify(value) });
 
-function matchList(place: string, expected: readonly string[] | undefined, got: readonly JsonValue[]): Difference[] {
-  if (expected === undefined) return [];
-  return JSON.stringify(expected) === JSON.stringify(got) ? [] : [difference(place, expected, got)];
-}
-
 /** A parameter may have several faults, in any order. */
 const distinct = (names: readonly JsonValue[]): readonly string[] => [...new Set(names.map(String))].toSorted();
 
@@ -164,19 +159,7 @@ const places = (problem: JsonObject, kind: string): readonly JsonValue[] =>
     isObject(one) ? (one[kind] ?? []) : [],
   );
 
-const text = (value: JsonValue | undefined): boolean => typeof value === 'string' && value !== '';
-
-function matchMembers(problem: JsonObject, status: number, { unaddressed }: ExpectedProblem): Difference[] {
-  const wrong: Difference[] = [];
-  if (!text(problem['title'])) wrong.push(difference('problem title', 'a text', problem['title']));
-  if (!text(problem['detail'])) wrong.push(difference('problem detail', 'a text', problem['detail']));
-  if (problem['message'] !== problem['detail'])
-    wrong.push(difference('problem message', problem['detail'], problem['message']));
-  if (!unaddressed && !text(problem['instance']))
-    wrong.push(difference('problem instance', 'a text', problem['instance']));
-  if (problem['status'] !== status) wrong.push(difference('problem status', status, problem['status']));
-  return wrong;
-}
+const isText = (value: JsonValue | undefined): boolean => typeof value === 'string' && value !== '';
 
 function matchProblem(
   expected: ExpectedProblem,
@@ -185,19 +168,20 @@ function matchProblem(
 ): Difference[] {
   const problem = parsedJson(body);
   if (!isObject(problem)) return [difference('body', 'a problem', body)];
-  const mediaType = headers['content-type']?.split(';')[0];
-  const type = `urn:problem:${expected.code ?? String(problem['type']).replace('urn:problem:', '')}`;
+  const texts = ['title', 'detail', ...(expected.unaddressed ? [] : ['instance'])];
+  const { code, pointers, parameters, headers: names } = expected;
+  const parts: readonly (readonly [place: string, expected: JsonValue | undefined, got: JsonValue | undefined])[] = [
+    ['header content-type', PROBLEM_TYPE, headers['content-type']?.split(';')[0]],
+    ['problem type', `urn:problem:${code}`, problem['type']],
+    ['problem message', problem['detail'], problem['message']],
+    ['problem status', status, problem['status']],
+    ['problem pointers', pointers, places(problem, 'pointer')],
+    ['problem parameters', parameters && distinct(parameters), distinct(places(problem, 'parameter'))],
+    ['problem headers', names, places(problem, 'header')],
+  ];
   return [
-    ...(mediaType === PROBLEM_TYPE ? [] : [difference('header content-type', PROBLEM_TYPE, headers['content-type'])]),
-    ...(problem['type'] === type ? [] : [difference('problem type', type, problem['type'])]),
-    ...matchMembers(problem, status, expected),
-    ...matchList('problem pointers', expected.pointers, places(problem, 'pointer')),
-    ...matchList(
-      'problem parameters',
-      expected.parameters && distinct(expected.parameters),
-      distinct(places(problem, 'parameter')),
-    ),
-    ...matchList('problem headers', expected.headers, places(problem, 'header')),
+    ...texts.filter((key) => !isText(problem[key])).map((key) => difference(`problem ${key}`, 'a text', problem[key])),
+    ...parts.flatMap(([place, wanted, got]) => (wanted === undefined ? [] : unlessEqual(place, wanted, got))),
   ];
 }
 
@@ -209,11 +193,11 @@ function matchBody(expect: Expectation, answer: ReceivedAnswer, bindings: Bindin
 }
 
 /** Every way in which the answer differs from what is expected. */
-export function compareAnswer(expect: Expectation, answer: ReceivedAnswer, bindings: Bindings): Difference[] {
+export function compareAnswer(expect: Expectation, answer: ReceivedAnswer, bindings: Bindings): readonly Difference[] {
+  if (answer.status !== expect.status)
+    return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];
   const headers = Object.entries(expect.headers ?? {}).flatMap(([name, value]) =>
     matchHeader(name, value, answer.headers[name], bindings),
   );
-  if (answer.status === expect.status)
-    return [...headers, ...matchLinks(expect, answer, bindings), ...matchBody(expect, answer, bindings)];
-  return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];
+  return [...headers, ...matchLinks(expect, answer, bindings), ...matchBody(expect, answer, bindings)];
 }

@@ -1,6 +1,6 @@
 /** Sends the requests of cases to a service and reports where its answers differ from the expectations. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bindings, fill, fillHeaders, fillPath, writeJson } from './template.ts';
+import { type Bindings, fill, fillPath, fillText, writeJson } from './template.ts';
 import { type Case, type Condition, conditionsOf, type Request, type Sender, type Step } from './case.ts';
 import { type ReceivedAnswer, type Client, createClient } from './client.ts';
 import { compareAnswer, type Difference } from './compare.ts';
@@ -53,14 +53,12 @@ async function sendStep(client: Client, tokens: Tokens, step: Step, bindings: Bi
   const { method, path, headers = {}, raw } = step.request;
   if (raw !== undefined) return { request: raw.slice(0, MAX_TEXT), answer: await client.sendRaw(raw) };
   const text = textOf(step.request, bindings);
+  const filled = Object.entries(headers).map(([name, value]) => [name, fillText(value, bindings)] as const);
+  const json = text === undefined ? {} : { 'content-type': 'application/json' };
   const sent = {
     method,
     path: fillPath(path, bindings),
-    headers: {
-      ...(text === undefined ? {} : { 'content-type': 'application/json' }),
-      ...authorization(step.request, tokens),
-      ...fillHeaders(headers, bindings),
-    },
+    headers: { ...json, ...authorization(step.request, tokens), ...Object.fromEntries(filled) },
     text,
   };
   const shown = text === undefined ? '' : ` ${text.slice(0, MAX_TEXT).trimEnd()}`;
@@ -106,87 +104,74 @@ interface Session {
   snapshot: TableSnapshot | undefined;
 }
 
-function changed(before: TableSnapshot, after: TableSnapshot): string[] {
-  return [...after.keys()].filter((table) => before.get(table) !== after.get(table)).toSorted();
+/** The tables whose rows changed since the last time, if that can be seen. */
+async function changedSince(session: Session): Promise<string | undefined> {
+  const before = session.snapshot;
+  const after = await session.options.observe?.();
+  session.snapshot = after;
+  if (before === undefined || after === undefined) return undefined;
+  return namesOf([...after.keys()].filter((table) => before.get(table) !== after.get(table)));
 }
 
-async function tableDifferences(session: Session, step: Step): Promise<Difference[]> {
-  if (session.options.observe === undefined || session.snapshot === undefined) return [];
-  const after = await session.options.observe();
-  const got = changed(session.snapshot, after).join(', ');
-  session.snapshot = after;
-  if (step.changes === undefined) return [];
-  const expected = step.changes.toSorted().join(', ');
-  return got === expected ? [] : [{ place: 'changed tables', expected: expected || 'none', got: got || 'none' }];
-}
+const namesOf = (tables: readonly string[]): string => tables.toSorted().join(', ') || 'none';
 
 async function attempt(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
   let request = `${step.request.method} ${step.request.path}`;
   try {
     const sent = await sendStep(session.client, session.options, step, bindings);
     request = sent.request;
-    const differences = [
-      ...compareAnswer(step.expect, sent.answer, bindings),
-      ...(await tableDifferences(session, step)),
-    ];
+    const differences = [...compareAnswer(step.expect, sent.answer, bindings)];
+    const [got, expected] = [await changedSince(session), step.changes && namesOf(step.changes)];
+    if (got !== undefined && expected !== undefined && got !== expected)
+      differences.push({ place: 'changed tables', expected, got });
     return differences.length === 0 ? undefined : { request, differences };
   } catch (error) {
     return { request, differences: [{ place: 'request', expected: 'an answer', got: String(error) }] };
   }
 }
 
-/** Only the last attempt binds variables. */
-async function attempts(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
-  for (let left = step.attempts ?? 1; left > 1; left -= 1) {
-    const bound = new Map(bindings);
-    if ((await attempt(session, step, bound)) !== undefined) continue;
-    for (const [name, value] of bound) bindings.set(name, value);
-    return undefined;
-  }
-  return attempt(session, step, bindings);
-}
-
+/** Only an attempt that succeeds, or the last one, binds variables. */
 async function replayStep(session: Session, step: Step, bindings: Bindings): Promise<Failure | undefined> {
   const end = step.given && (await session.options.conditions?.[step.given]?.());
   try {
-    return await attempts(session, step, bindings);
+    for (let left = step.attempts ?? 1; ; left -= 1) {
+      const bound = new Map(bindings);
+      const failure = await attempt(session, step, bound);
+      if (failure && left > 1) continue;
+      for (const [name, value] of bound) bindings.set(name, value);
+      return failure;
+    }
   } finally {
     await end?.();
   }
-}
-
-async function replaySteps(session: Session, one: Case, bindings: Bindings): Promise<Failure | 'skipped' | undefined> {
-  for (const step of one.steps) {
-    const failure = await replayStep(session, step, bindings);
-    if (failure) return step.expect.orSkip ? 'skipped' : failure;
-  }
-  return undefined;
-}
-
-/** Cleans up as far as possible. Its failures count only if the case itself has not failed. */
-async function cleanUp(session: Session, one: Case, bindings: Bindings): Promise<readonly Failure[]> {
-  const failures: Failure[] = [];
-  for (const step of one.cleanup) {
-    const failure = await replayStep(session, step, bindings);
-    if (failure) failures.push(failure);
-  }
-  return failures;
 }
 
 /** Whether every condition of the case can be brought about. */
 const canReplay = ({ options: { conditions = {} } }: Session, one: Case): boolean =>
   conditionsOf(one).every((condition) => conditions[condition] !== undefined);
 
+/** Cleans up as far as possible. The failures of that count only if the case itself has not failed. */
 async function replayCase(session: Session, one: Case): Promise<Result> {
   if (!canReplay(session, one)) return { case: one, outcome: 'skipped', failures: [], milliseconds: 0 };
   const start = performance.now();
   const bindings: Bindings = new Map();
+  const failures: Failure[] = [];
+  let isSkipped = false;
   session.snapshot = await session.options.observe?.();
-  const failure = await replaySteps(session, one, bindings);
-  const left = await cleanUp(session, one, bindings);
+  for (const step of one.steps) {
+    const failure = await replayStep(session, step, bindings);
+    if (failure === undefined) continue;
+    isSkipped = step.expect.orSkip === true;
+    failures.push(failure);
+    break;
+  }
+  const hasFailed = failures.length > 0;
+  for (const step of one.cleanup) {
+    const failure = await replayStep(session, step, bindings);
+    if (failure && !hasFailed) failures.push(failure);
+  }
   const result = { case: one, milliseconds: performance.now() - start };
-  if (failure === 'skipped') return { ...result, outcome: 'skipped', failures: [] };
-  const failures = failure ? [failure] : left;
+  if (isSkipped) return { ...result, outcome: 'skipped', failures: [] };
   return { ...result, outcome: failures.length > 0 ? 'failed' : 'passed', failures };
 }
 

@@ -1,5 +1,5 @@
 /** JSON as cases hold it: with variables and exact texts in it, and read without losing how it was written. */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
 
 /** A value in an answer. */
 export interface Tree {
@@ -12,56 +12,31 @@ export interface Tree {
   readonly members?: ReadonlyMap<string, Tree>;
 }
 
-interface JsonTokens {
-  readonly text: string;
-  readonly all: readonly RegExpExecArray[];
-  next: number;
-}
-
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s"[\]{},:]+/g;
 
 /** undefined where the text is not JSON. */
 export function readJson(text: string): Tree | undefined {
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return readTree({ text, all: [...text.matchAll(TOKEN)], next: 0 });
-}
-
-const peek = ({ all, next }: JsonTokens): string => all[next]?.[0] ?? '';
-const placeOf = ({ all, text }: JsonTokens, at: number): number => all[at]?.index ?? text.length;
-
-function readTree(tokens: JsonTokens): Tree {
-  const start = placeOf(tokens, tokens.next);
-  const open = peek(tokens);
-  tokens.next += 1;
-  const parts = open === '{' ? { members: readMembers(tokens) } : open === '[' ? { items: readItems(tokens) } : {};
-  const last = tokens.all[tokens.next - 1];
-  return { text: tokens.text.slice(start, (last?.index ?? 0) + (last?.[0].length ?? 0)), ...parts };
-}
-
-function readMembers(tokens: JsonTokens): ReadonlyMap<string, Tree> {
-  const members = new Map<string, Tree>();
-  while (peek(tokens) !== '}') {
-    const name = peek(tokens);
-    tokens.next += 2;
-    members.set(String(JSON.parse(name)), { ...readTree(tokens), name });
-    if (peek(tokens) === ',') tokens.next += 1;
-  }
-  tokens.next += 1;
-  return members;
-}
-
-function readItems(tokens: JsonTokens): readonly Tree[] {
-  const items: Tree[] = [];
-  while (peek(tokens) !== ']') {
-    items.push(readTree(tokens));
-    if (peek(tokens) === ',') tokens.next += 1;
-  }
-  tokens.next += 1;
-  return items;
+  if (parsedJson(text) === undefined) return undefined;
+  const tokens = [...text.matchAll(TOKEN)].map(({ index, 0: token }) => ({ index, token, end: index + token.length }));
+  let next = 0;
+  const peek = (): string => tokens[next]?.token ?? '';
+  const read = (): Tree => {
+    const [start, open] = [tokens[next]?.index, peek()];
+    const [items, members]: [Tree[], Map<string, Tree>] = [[], new Map()];
+    next += 1;
+    const isOpen = (): boolean => (open === '{' && peek() !== '}') || (open === '[' && peek() !== ']');
+    while (isOpen()) {
+      const name = peek();
+      if (open === '{') next += 2;
+      if (open === '{') members.set(String(JSON.parse(name)), { ...read(), name });
+      else items.push(read());
+      if (peek() === ',') next += 1;
+    }
+    if (open === '{' || open === '[') next += 1;
+    const parts = open === '{' ? { members } : open === '[' ? { items } : {};
+    return { text: text.slice(start, tokens[next - 1]?.end), ...parts };
+  };
+  return read();
 }
 
 /** A value that stands for exactly this text. */
@@ -125,19 +100,14 @@ function bound(name: string, bindings: Bindings): JsonValue {
   return value;
 }
 
-/** A path with its variables filled in; one that begins with `+` stands for part of a path and is not encoded. */
+/** A header with its variables filled in. */
+export const fillText = (text: string, bindings: Bindings): string =>
+  text.replaceAll(PLACEHOLDER, (_, name: string) => String(bound(name, bindings)));
+
+/** A path; a variable that begins with `+` stands for part of it and is not encoded. */
 export const fillPath = (path: string, bindings: Bindings): string =>
   path.replaceAll(PLACEHOLDER, (_, name: string) =>
     name.startsWith('+') ? String(bound(name.slice(1), bindings)) : encodeURIComponent(String(bound(name, bindings))),
-  );
-
-/** Headers with their variables filled in. */
-export const fillHeaders = (headers: Readonly<Record<string, string>>, bindings: Bindings): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([key, text]) => [
-      key,
-      text.replaceAll(PLACEHOLDER, (_, name: string) => String(bound(name, bindings))),
-    ]),
   );
 
 /** A body with its variables filled in. */

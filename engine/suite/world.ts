@@ -221,25 +221,23 @@ export function refuseDuplicate(world: World, type: RecordType, id: Id | undefin
   }
 }
 
-/** The keys are parts of the Model, which are compared as they are. */
-const sameMap = <K>(before: ReadonlyMap<K, unknown>, after: ReadonlyMap<K, unknown>): boolean =>
-  before.size === after.size && [...after].every(([key, value]) => isDeepStrictEqual(before.get(key), value));
+/** The same text, the same content: links in any order, open keys in theirs. */
+const contentOf = ({ values, links, open }: RecordRow): string =>
+  JSON.stringify([
+    [...values].map(([{ name }, value]) => [name, value]),
+    [...links].map(([{ column }, id]) => [column, id]).toSorted(),
+    [...open],
+  ]);
 
 /** Most rows are the same object; one that was changed and changed back is not. */
 const sameRow = (before: RecordRow | undefined, after: RecordRow): boolean =>
-  before === after ||
-  (before !== undefined &&
-    sameMap(before.values, after.values) &&
-    sameMap(before.links, after.links) &&
-    isDeepStrictEqual([...before.open], [...after.open]));
+  before === after || (before !== undefined && contentOf(before) === contentOf(after));
 
 const sameRows = (before: Rows, after: Rows): boolean =>
   before === after || (before.size === after.size && [...after].every(([id, row]) => sameRow(before.get(id), row)));
 
-function samePairs(before: readonly Pair[], after: readonly Pair[]): boolean {
-  const known = new Set(before.map((pair) => JSON.stringify(pair)));
-  return known.size === after.length && after.every((pair) => known.has(JSON.stringify(pair)));
-}
+const samePairs = (before: readonly Pair[], after: readonly Pair[]): boolean =>
+  isDeepStrictEqual(before.map(String).toSorted(), after.map(String).toSorted());
 
 /** Whether a known value replaces an unknown one, or the reverse. */
 const isUnknown = (before: RecordRow | undefined, after: RecordRow): boolean =>
