@@ -6,5 +6,4 @@ export default {
   rootDir: '../..',
   maxWorkers: 1,
   testMatch: ['<rootDir>/tests/attack/*.attack.ts'],
-  testTimeout: 900_000,
 };

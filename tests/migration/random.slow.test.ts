@@ -97,7 +97,7 @@ async function migrate(project: Project, from: Schema, to: Schema): Promise<Outc
   const isBlocked = plan.steps.some(({ state }) => state === 'blocked');
   const allowed = plan.steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
   const { code, err } = await project.run('apply', '--back', ...allowed);
-  expect([code, isBlocked ? '' : err]).toEqual([isBlocked ? 1 : 0, '']);
+  expect([code, isBlocked || code === 0 ? '' : err]).toEqual([isBlocked ? 1 : 0, '']);
   if (isBlocked) {
     expect(await contents(project)).toBe(untouched);
     project.write(replaced(from, to));

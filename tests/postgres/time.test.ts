@@ -7,7 +7,7 @@ import type { Driver } from '../../engine/storage/driver.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';
 import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { connectTo, POSTGRES_URL } from '../support/databases.ts';
+import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 import { leaving, settled, until } from '../support/leaving.ts';
 import { onServer, POOLER_URL, withParameters } from '../support/postgres.ts';
 
@@ -15,17 +15,24 @@ import { onServer, POOLER_URL, withParameters } from '../support/postgres.ts';
 const HOURS = { sql: 'select pg_sleep(36000)::text' };
 const ONE = { sql: 'select 1::text' };
 
-const urls = [
-  ['the server', POSTGRES_URL],
-  ...(POOLER_URL === '' ? [] : [['PgBouncer', withParameters(POOLER_URL, { prepared: 'off' })] as const]),
-] as const;
+let database: TestDatabase;
+
+const urls: readonly (readonly [way: string, url: () => string])[] = [
+  ['the server', () => database.url],
+  ...(POOLER_URL === '' ? [] : [['PgBouncer', pooled] as const]),
+];
+
+function pooled(): string {
+  const url = new URL(withParameters(POOLER_URL, { prepared: 'off' }));
+  url.pathname = new URL(database.url).pathname;
+  return url.href;
+}
 
 /** How many such statements the server is working on. */
 async function running(): Promise<number> {
-  const client = await connectTo(POSTGRES_URL);
+  const client = await connectTo(database.url);
   const { rows } = await client.query<{ count: string }>(
-    "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and query = $1",
-    [HOURS.sql],
+    "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
   );
   await client.end();
   return Number(rows[0]?.count);
@@ -33,6 +40,8 @@ async function running(): Promise<number> {
 
 onServer('statements', () => {
   let driver: Driver;
+  beforeAll(async () => void (database = await createDatabase('postgres')));
+  afterAll(() => database?.remove());
   const open = (url: string, statementTimeout: number): Promise<Driver> =>
     openPostgres(withParameters(url, { pool: '4' }), { statementTimeout });
 
@@ -40,7 +49,7 @@ onServer('statements', () => {
     afterEach(() => driver.close());
 
     it.each(['scan', 'read', 'write'] as const)('a %s ends with its time: 503, in the server too', async (verb) => {
-      driver = await open(url, 300);
+      driver = await open(url(), 300);
       const work = driver[verb]((reader) => reader.value(HOURS, []), PATIENT);
       await expect(work).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
       await until(async () => (await running()) === 0);
@@ -51,7 +60,7 @@ onServer('statements', () => {
     });
 
     it.each(['scan', 'read', 'write'] as const)('a %s ends with its client, in the server too', async (verb) => {
-      driver = await open(url, 600_000);
+      driver = await open(url(), 600_000);
       const client = leaving();
       const works = Array.from({ length: 10 }, () =>
         settled(Promise.resolve(driver[verb]((reader) => reader.value(HOURS, []), client))),
@@ -66,7 +75,7 @@ onServer('statements', () => {
     });
 
     it('a list ends with its client, in the server too', async () => {
-      driver = await open(url, 600_000);
+      driver = await open(url(), 600_000);
       const client = leaving();
       const snapshot = await driver.snapshot(client, true);
       const next = settled(snapshot.texts(HOURS, [])[Symbol.asyncIterator]().next());
@@ -78,7 +87,7 @@ onServer('statements', () => {
     });
 
     it('searches leave connections to single records', async () => {
-      driver = await open(url, 600_000);
+      driver = await open(url(), 600_000);
       const client = leaving();
       const searches = Array.from({ length: 20 }, () =>
         settled(Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), client))),
@@ -90,7 +99,7 @@ onServer('statements', () => {
     });
 
     it('what changes tables has no limit', async () => {
-      driver = await open(url, 100);
+      driver = await open(url(), 100);
       const slow = { sql: 'select pg_sleep(0.5)::text' };
       await driver.exclusively(() => driver.write((writer) => writer.value(slow, [])));
       await driver.define([slow.sql]);

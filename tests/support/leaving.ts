@@ -29,7 +29,7 @@ export const settled = (work: Promise<unknown>): Promise<unknown> => work.catch(
 
 /** Waits until something is so; gives up after a time that only a fault needs. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const limit = AbortSignal.timeout(120_000);
+  const limit = AbortSignal.timeout(900_000);
   while (!(await isSo())) {
     limit.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, 10));

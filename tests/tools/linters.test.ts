@@ -16,7 +16,7 @@ const copyOf = (document: JsonObject): Mutable => structuredClone(document) as u
 test('linters find nothing in the documents of any schema', async () => {
   const documents = folders.map(({ name, directory }) => [name, documentOf(loadModel(directory))] as const);
   expect(await lint(Object.fromEntries(documents))).toEqual({ redocly: [], spectral: [] });
-}, 240_000);
+});
 
 test('linters find what is planted', async () => {
   const planted = copyOf(documentOf(loadModel('schema')));
@@ -27,4 +27,4 @@ test('linters find what is planted', async () => {
     expect.arrayContaining(['operation-operationId', 'no-unresolved-refs']),
   );
   expect(spectral.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['operation-operationId', 'invalid-ref']));
-}, 60_000);
+});

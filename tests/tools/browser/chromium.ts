@@ -19,8 +19,15 @@ export const READERS = [
   ['dark', 360],
 ] as const;
 
+/** On a busy machine, a browser needs more than the half minute that is usual. */
+const PATIENCE_MS = 600_000;
+
 export const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: OPTIONS });
+  chromium.launch({
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    args: OPTIONS,
+    timeout: PATIENCE_MS,
+  });
 
 export interface Visit {
   readonly page: Page;
@@ -33,6 +40,7 @@ export interface Visit {
 
 export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   const origins = new Set<string>();

@@ -6,5 +6,4 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   rootDir: '../../..',
   testMatch: ['<rootDir>/tests/tools/browser/*.browser.ts'],
-  testTimeout: 120_000,
 };

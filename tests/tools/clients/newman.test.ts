@@ -42,7 +42,7 @@ beforeAll(async () => {
       else resolve(made.data as never);
     });
   });
-}, 60_000);
+});
 afterAll(() => server.close());
 
 /** Every request, in the order of the collection. */

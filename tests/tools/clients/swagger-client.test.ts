@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startTestServer();
   const { default: connect } = await import('swagger-client');
   client = await connect({ url: `${server.url}/openapi.json` });
-}, 60_000);
+});
 afterAll(() => server.close());
 
 test('finds no fault in the document', () => {
