@@ -47,7 +47,7 @@ onServer('on PostgreSQL', () => {
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
         insert into notes (title, text, "rank") select 'small', md5(cast(i as text)), i from n`,
     ]);
-  }, 300_000);
+  });
   afterAll(() => stage.remove());
 
   test('three instances, all attacks at once', async () => {

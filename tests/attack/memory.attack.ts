@@ -19,7 +19,7 @@ beforeAll(async () => {
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY})
       insert into notes (title, text, "rank") select 'small', md5(cast(i as text)), i from n`,
   ]);
-}, 300_000);
+});
 afterAll(() => stage.remove());
 
 const ALL = [

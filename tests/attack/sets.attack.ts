@@ -24,7 +24,7 @@ beforeAll(async () => {
     `${counted(MEMOS)} insert into memos (text, shelf_id) select 'a memo that is not long', 1 from n`,
     `${counted(200)} insert into memos (text, shelf_id) select repeat('x', 1000000), 2 from n`,
   ]);
-}, 600_000);
+});
 afterAll(() => stage.remove());
 
 const REQUESTS: readonly (readonly [request: string, body: unknown, statuses: readonly number[]])[] = [

@@ -18,7 +18,7 @@ beforeAll(async () => {
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY})
       insert into notes (title, text, "rank") select 'note', repeat(md5(cast(i as text)), 3), i from n`,
   ]);
-}, 900_000);
+});
 afterAll(() => stage.remove());
 
 /** Seconds until the service does nothing any more. */

@@ -100,5 +100,5 @@ onServer('several large parents, each with several steps of children,', () => {
       'select count(*)::int as notes, count(department_id)::int as linked from notes',
     );
     expect(rows).toEqual([{ notes: ALL, linked: 0 }]);
-  }, 60_000);
+  });
 });
