@@ -1,6 +1,7 @@
 /**
- * `npm run test:chaos -- [MINUTES] [--seed N] [--on sqlite|postgres] [--deeds kill,freeze]`: rounds of chaos, each with
- * a seed of its own, until the time is over or a promise is broken.
+ * `npm run test:chaos -- [MINUTES] [--seed N] [--on sqlite|postgres] [--deeds kill,freeze] [--workers 2]`: rounds of
+ * chaos, each with a seed of its own, until the time is over or a promise is broken. `--workers`: of each instance on
+ * PostgreSQL.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,11 +51,17 @@ async function clusterIfAny(): Promise<Cluster | undefined> {
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { seed: { type: 'string' }, on: { type: 'string' }, deeds: { type: 'string' } },
+    options: {
+      seed: { type: 'string' },
+      on: { type: 'string' },
+      deeds: { type: 'string' },
+      workers: { type: 'string', default: '1' },
+    },
     allowPositionals: true,
   });
   const end = Date.now() + Number(positionals[0] ?? 5) * 60_000;
   const deeds = (values.deeds?.split(',') as DeedName[] | undefined) ?? DEEDS;
+  const workers = Number(values.workers);
   await buildAll();
   const compiled = openBuild();
   const cluster = values.on === 'sqlite' ? undefined : await clusterIfAny();
@@ -62,8 +69,15 @@ async function main(): Promise<number> {
     for (let seed = Number(values.seed ?? Date.now() % 1_000_000); Date.now() < end; seed += 1)
       for (const on of values.on === 'postgres' || cluster === undefined ? [cluster] : [cluster, undefined]) {
         const seconds = Math.min(ROUND_SECONDS, Math.max(5, (end - Date.now()) / 1000));
-        const { history, violation, summary } = await runRound({ compiled, cluster: on, seed, seconds, deeds });
-        const kind = on === undefined ? 'sqlite' : 'postgres';
+        const { history, violation, summary } = await runRound({
+          compiled,
+          cluster: on,
+          seed,
+          seconds,
+          deeds,
+          workers,
+        });
+        const kind = on === undefined ? 'sqlite' : `postgres, ${workers === 1 ? '1 worker' : `${workers} workers`}`;
         console.log(`seed ${seed} on ${kind}: ${summary}`);
         if (violation === undefined) continue;
         console.log(`\nseed ${seed} on ${kind}: ${report(violation, history)}`);

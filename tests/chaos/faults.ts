@@ -5,7 +5,7 @@ import type { Cluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';
 import type { Draw } from '../support/random-operations.ts';
 import type { History } from './history.ts';
-import { type Instance, schemaOf, type Version } from './instances.ts';
+import { type Instance, kill, schemaOf, type Version } from './instances.ts';
 
 export interface Place {
   readonly compiled: Compiled;
@@ -13,6 +13,8 @@ export interface Place {
   readonly instances: readonly Instance[];
   /** undefined on SQLite. */
   readonly cluster: Cluster | undefined;
+  /** Of each instance. */
+  readonly workers: number;
 }
 
 interface Run extends Place {
@@ -42,9 +44,9 @@ const onInstance =
 export const deeds = {
   kill: onInstance('kill -9', (instance) => instance.renew('SIGKILL')),
   freeze: onInstance('SIGSTOP', async (instance, { draw }) => {
-    instance.signal('SIGSTOP');
+    instance.signalAll('SIGSTOP');
     await pause(draw(LONGEST_FREEZE_MS));
-    instance.signal('SIGCONT');
+    instance.signalAll('SIGCONT');
   }),
   restart: onInstance('restart', (instance) => instance.renew('SIGTERM')),
   roll: onInstance('other descriptors', (instance) => instance.renew('SIGTERM', other(instance.version))),
@@ -57,6 +59,24 @@ export const deeds = {
     const code = await running.ended;
     history.note(`apply of ${version}: ${code} ${running.out()}${running.err()}`);
   },
+} satisfies Record<string, Deed>;
+
+/** One of the workers of an instance, by its process id. */
+const onWorker = (what: string, work: (pid: number, run: Run) => Promise<void>): Deed =>
+  onInstance(what, async ({ workers }, run) => {
+    const worker = workers[run.draw(workers.length)];
+    if (worker !== undefined) await work(worker, run);
+  });
+
+/** Of instances with several workers. */
+export const workerDeeds = {
+  killWorker: onWorker('kill -9 of a worker', async (worker) => kill(worker, 'SIGKILL')),
+  endWorker: onWorker('SIGTERM of a worker', async (worker) => kill(worker, 'SIGTERM')),
+  freezeWorker: onWorker('SIGSTOP of a worker', async (worker, { draw }) => {
+    kill(worker, 'SIGSTOP');
+    await pause(draw(LONGEST_FREEZE_MS));
+    kill(worker, 'SIGCONT');
+  }),
 } satisfies Record<string, Deed>;
 
 /** Runs SQL as an operator would; a server that is gone is no fault of the service. */
@@ -116,20 +136,19 @@ export const postgresDeeds = {
 } satisfies Record<string, Deed>;
 
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids)
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // It has ended.
-    }
+  for (const pid of pids) kill(pid, signal);
 }
 
-export type DeedName = keyof typeof deeds | keyof typeof postgresDeeds;
-export const DEEDS: readonly DeedName[] = [...Object.keys(deeds), ...Object.keys(postgresDeeds)] as DeedName[];
+export type DeedName = keyof typeof deeds | keyof typeof postgresDeeds | keyof typeof workerDeeds;
+export const DEEDS: readonly DeedName[] = [deeds, postgresDeeds, workerDeeds].flatMap(Object.keys) as DeedName[];
 
 /** Deeds one after the other, and now and then two at a time, until the time is over; then everything runs again. */
 export async function wreak(run: Run, names: readonly DeedName[], isOver: () => boolean): Promise<void> {
-  const all: Readonly<Partial<Record<string, Deed>>> = run.cluster ? { ...deeds, ...postgresDeeds } : deeds;
+  const all: Readonly<Partial<Record<string, Deed>>> = {
+    ...deeds,
+    ...(run.cluster && postgresDeeds),
+    ...(run.workers > 1 && workerDeeds),
+  };
   const possible = names.flatMap((name) => all[name] ?? []);
   const once = async (): Promise<void> => {
     await pause(run.draw(LONGEST_PAUSE_MS));

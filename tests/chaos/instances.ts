@@ -114,12 +114,24 @@ export class Instance {
     this.#running?.child.kill(signal);
   }
 
+  /** The process and its workers. */
+  signalAll(signal: NodeJS.Signals): void {
+    for (const pid of this.workers) kill(pid, signal);
+    this.signal(signal);
+  }
+
+  /** Their process ids; none if the instance serves alone. */
+  get workers(): readonly number[] {
+    const { pid } = this.#running?.child ?? {};
+    return pid === undefined ? [] : childrenOf(pid);
+  }
+
   /** Resolves once it is gone. */
   async #stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     this.#isWanted = false;
     this.#isUp = false;
     // A frozen one would not hear SIGTERM.
-    this.signal('SIGCONT');
+    this.signalAll('SIGCONT');
     this.signal(signal);
     await this.#running?.ended;
   }
@@ -133,6 +145,24 @@ function firstOutgoingPort(): number {
     return Number.parseInt(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'), 10);
   } catch {
     return 32_768;
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return text === '' ? [] : text.split(' ').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** It may have ended. */
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has.
   }
 }
 

@@ -19,6 +19,8 @@ export interface RoundOptions {
   readonly seed: number;
   readonly seconds: number;
   readonly deeds: readonly DeedName[];
+  /** Of each instance on PostgreSQL. */
+  readonly workers: number;
 }
 
 export interface Round {
@@ -30,12 +32,15 @@ export interface Round {
 
 const CLIENTS = 8;
 
-export async function runRound({ compiled, cluster, seed, seconds, deeds }: RoundOptions): Promise<Round> {
+export async function runRound(options: RoundOptions): Promise<Round> {
+  const { compiled, cluster, seed, seconds, deeds } = options;
+  // One process serves an SQLite file.
+  const workers = cluster ? options.workers : 1;
   const database = await createDatabase(cluster, seed);
   const history = new History();
   const http = overHttp();
   const names = cluster ? ['A', 'B', 'C'] : ['A'];
-  const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '3' };
+  const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '3', WORKERS: String(workers) };
   const ports = await Promise.all(names.map(freePort));
   const instances = names.map((name, at) => new Instance(compiled, name, ports[at] ?? 0, environment));
   const serving = (): readonly Instance[] => {
@@ -47,7 +52,7 @@ export async function runRound({ compiled, cluster, seed, seconds, deeds }: Roun
     const clients = new Clients(history, http, () => serving().map(({ target }) => target));
     const end = Date.now() + seconds * 1000;
     let healed = false;
-    const place = { compiled, cluster, databaseUrl: database.url, instances, history, draw: randomOf(seed) };
+    const place = { compiled, cluster, databaseUrl: database.url, instances, workers, history, draw: randomOf(seed) };
     const wreaking = wreak(place, deeds, () => Date.now() > end).finally(() => (healed = true));
     const notStarted = wreaking.then(
       () => undefined,
