@@ -3,7 +3,7 @@ import { loadDescriptors } from './descriptor/load.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { resolveModel } from './model/resolve.ts';
-import { checkSeeds, createValidators, type TypeValidators } from './validation/compile.ts';
+import { checkDefaults, checkSeeds, createValidators, type TypeValidators } from './validation/compile.ts';
 
 interface CheckedSchema {
   readonly model: Model;
@@ -25,7 +25,7 @@ export function checkSchema(directory: string): CheckReport {
     raw,
   );
   const validatorsOf = createValidators(model);
-  const all = [...diagnostics, ...checkSeeds(files, model, validatorsOf)];
+  const all = [...diagnostics, ...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf)];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
 }
 

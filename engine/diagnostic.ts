@@ -76,6 +76,8 @@ export const diagnosticCodes = {
   // References to fields
   'unknown-field': 'error',
   'not-comparable': 'error',
+  'bad-operand': 'error',
+  'broken-default': 'error',
   'unknown-variant': 'error',
   'variant-omits-required': 'error',
   // Seeds

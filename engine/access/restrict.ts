@@ -90,6 +90,7 @@ function copyType(type: RecordType, copying: Copying): Draft<RecordType> {
     referrers: [],
     order: [...type.order],
     indexes: [],
+    checks: [...type.checks],
     seed: [],
     seedRaw: new Map(),
   };

@@ -6,7 +6,7 @@ import { prepare } from '../storage/migrate/apply.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
 import { type CheckLine, type Faults, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
 import { print } from '../terminal.ts';
-import { type Command, readOptions } from './command.ts';
+import { BOOLEAN, type Command, readOptions } from './command.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
 import { parseText } from '../http/body.ts';
 import { textFault } from '../http/json-fault.ts';
@@ -19,19 +19,19 @@ import { type NewFile, newFile, type OutputOptions } from '../files.ts';
 import { shortened } from '../names.ts';
 
 const USAGE =
-  'records import FILE [--report FILE] [--force]: reads a file of `records export` into an empty database; --report writes all faults as NDJSON, --force replaces an existing report';
+  'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export` into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type';
 
 export const importRecords: Command = {
   usage: USAGE,
   run: async (args) => {
-    const known = { report: { type: 'string' }, force: { type: 'boolean' } } as const;
+    const known = { report: { type: 'string' }, force: BOOLEAN, unchecked: BOOLEAN } as const;
     const { values, positionals } = readOptions(args, known, 1, USAGE);
     const [file] = positionals;
     if (file === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
     await refuseForeign(file);
     const report = lineReport(values.report, { force: values.force ?? false, database: databaseFile() });
     try {
-      const count = await imported(file, report);
+      const count = await imported(file, report, values.unchecked ?? false);
       report.finish();
       print(`Read ${count} lines from ${file}`);
       return 0;
@@ -67,14 +67,14 @@ async function* firstLines(file: string): AsyncGenerator<readonly [index: number
   }
 }
 
-const imported = (file: string, report: LineReport): Promise<number> =>
+const imported = (file: string, report: LineReport, isUnchecked: boolean): Promise<number> =>
   withDatabase((own, driver) =>
     driver.exclusively(async () => {
       const { model } = await prepare(own, driver);
       const progress = progressBar();
       return importLines(model, driver, {
         source: () => linesOf(file),
-        check: lineChecker(model),
+        check: lineChecker(model, isUnchecked),
         faults: report,
         progress,
       });
@@ -88,8 +88,8 @@ const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
 /** Characters. In a longer line, deep nesting alone could exhaust the memory of the parser. */
 const LONG = 1_000_000;
 
-function lineChecker(model: Model): CheckLine {
-  const validate = createLineValidator(model);
+function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
+  const validate = createLineValidator(model, isUnchecked);
   const kept = new Map([...model.types.values()].map((type) => [type.name, keptBy(type)]));
   return (text) => {
     const parsed = parse(text, 'The line');

@@ -1,5 +1,6 @@
 /** A resolved type as a descriptor with every default written out. */
-import type { Field, Index, OrderTerm, RecordType, Relation } from '../model/model.ts';
+import { ruleOf } from '../model/checks.ts';
+import type { Check, Field, Index, OrderTerm, RecordType, Relation } from '../model/model.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { defaultPath, defaultTable } from '../names.ts';
 
@@ -28,6 +29,7 @@ export function describeType(type: RecordType): JsonObject {
     relations: byName(type.relations.values(), describeRelation),
     unique: groups(type, true),
     indexes: groups(type, false),
+    checks: type.checks.map(describeCheck),
     list: { maxLimit: type.maxLimit, count: type.count },
     open: type.open,
     variants: describeVariants(type),
@@ -83,6 +85,12 @@ function describeRelation(relation: Relation): JsonObject {
     shown: relation.shown,
   });
 }
+
+const describeCheck = (check: Check): JsonObject => ({
+  ...ruleOf(check),
+  message: check.message,
+  at: check.at.name,
+});
 
 /** Without indexes on a single field, which the field declares, and the index implied by the default order. */
 function groups({ indexes, order }: RecordType, unique: boolean): JsonValue {

@@ -134,7 +134,7 @@ const explanations: Readonly<Record<string, Explain>> = {
       'wrong-type',
       path,
       'value',
-      `${subject(path)} must be ${kind(String(params['type']))}, not ${found(data)}${hint(String(params['type']), data)}`,
+      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${hint(String(params['type']), data)}`,
     ),
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
@@ -169,7 +169,8 @@ function owner(path: YamlPath): string {
   const [section, name] = path;
   if (section === undefined) return 'a descriptor';
   const word = { fields: 'field', relations: 'relation' }[String(section)];
-  if (word === undefined || name === undefined) return quoted(path.at(-1));
+  if (word === undefined || name === undefined)
+    return typeof path.at(-1) === 'number' ? subject(path) : quoted(path.at(-1));
   return `${path.length > 2 ? `${quoted(path.at(-1))} of ` : ''}${word} ${quoted(name)}`;
 }
 
@@ -209,7 +210,11 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-const kind = (type: string): string => kinds[type] ?? type;
+const kindsOf = (types: unknown): string =>
+  [types]
+    .flat()
+    .map((type) => kinds[String(type)] ?? String(type))
+    .join(' or ');
 
 function found(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';

@@ -45,6 +45,18 @@ export interface RelationDescriptor {
   readonly shown?: boolean;
 }
 
+/** By field: the value that it equals, or by operator what it is compared with. */
+export type ConditionsDescriptor = JsonObject;
+
+/** A rule across the fields of a record. */
+export interface CheckDescriptor {
+  readonly must: ConditionsDescriptor;
+  readonly when?: ConditionsDescriptor;
+  readonly message?: string;
+  /** The field that errors point to. */
+  readonly at?: string;
+}
+
 export interface Descriptor {
   readonly type: string;
   readonly renamedFrom?: string;
@@ -60,6 +72,7 @@ export interface Descriptor {
   /** Lists of names of fields and belongsTo relations. */
   readonly unique?: readonly (readonly string[])[];
   readonly indexes?: readonly (readonly string[])[];
+  readonly checks?: readonly CheckDescriptor[];
   readonly list?: { readonly maxLimit?: number; readonly count?: CountMode };
   readonly open?: boolean;
   /** `default` names a key of `omit`; `omit` lists the fields that each variant leaves out. */

@@ -1,6 +1,7 @@
 /** The grammar of descriptors as JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
 import type { JsonObject } from '../json.ts';
 import { COUNT_MODES, OPERATIONS } from './descriptor.ts';
+import { checksGrammar, conditionDefinitions } from './conditions.ts';
 import { fieldDefinitions, itemDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
 import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
 
@@ -103,6 +104,7 @@ const properties: JsonObject = {
     'Groups of fields and belongsTo relations whose values must be unique together. For a single field, use "unique: true".',
   ),
   indexes: groups('Groups of fields and belongsTo relations that share an index.'),
+  checks: checksGrammar,
   list: mapping('How lists behave.', {
     maxLimit: {
       type: 'integer',
@@ -162,5 +164,6 @@ export const grammar: JsonObject = {
     ...fieldDefinitions,
     ...itemDefinitions,
     ...relationDefinitions,
+    ...conditionDefinitions,
   },
 };

@@ -19,6 +19,7 @@ import {
   checkRequiredCycles,
   checkTargets,
 } from './checks/relations.ts';
+import { checkChecks } from './checks/rules.ts';
 import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
 import {
   checkColumns,
@@ -166,6 +167,7 @@ const checks: readonly TypeCheck[] = [
   checkMembers,
   checkVariants,
   checkSeeds,
+  checkChecks,
   checkRenames,
   checkDefaultNames,
   checkTargets,

@@ -123,6 +123,8 @@ const jsonNumber = ({ value, source = '' }: Scalar): string | undefined =>
   typeof value === 'number' && JSON_NUMBER.test(source) ? source : undefined;
 
 function keyOf(key: Node, walk: Conversion): string | undefined {
+  // The operator, not the value.
+  if (isScalar(key) && key.source === 'null') return key.source;
   if (isScalar(key) && key.value !== null) return String(scalar(key.value, key, walk));
   refuse(walk, 'not-json', key, 'a key must be text');
   return undefined;

@@ -22,6 +22,8 @@ export const changeKinds = {
   'precondition-relaxed': { breaking: false },
   'unique-added': { breaking: true },
   'unique-removed': { breaking: false },
+  'check-added': { breaking: true },
+  'check-removed': { breaking: false },
   'variant-added': { breaking: false },
   'variant-removed': { breaking: true },
   'default-variant-changed': { breaking: true },

@@ -1,6 +1,7 @@
 /** Compares two models: what the change means for HTTP clients. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Field, Index, Model, RecordType, Relation, Variant } from '../model/model.ts';
+import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
+import type { Check, Field, Index, Model, RecordType, Relation, Variant } from '../model/model.ts';
 import {
   type Change,
   type ChangeKind,
@@ -25,6 +26,7 @@ const MET_BY_WRITES: ReadonlySet<ChangeKind> = new Set([
   'null-refused',
   'field-read-only',
   'unique-added',
+  'check-added',
   'closed',
   'relation-link-only',
   'ownership-changed',
@@ -99,6 +101,7 @@ function compareType(pair: TypePair, report: Report): void {
   if (before.open && !after.open) report('closed', undefined, 'unknown keys are now rejected');
   comparePreconditions(pair, report);
   compareUnique(before, after, report);
+  compareChecks(pair, report);
   compareVariants(before, after, report);
 }
 
@@ -150,6 +153,21 @@ function compareUnique(before: RecordType, after: RecordType, report: Report): v
   for (const names of is) if (!was.has(names)) report('unique-added', names, 'values must now be unique');
   for (const names of was) if (!is.has(names)) report('unique-removed', names, 'values no longer need to be unique');
 }
+
+/** By the names that fields have now: one that accepts more or less is another check. */
+function compareChecks({ before, after }: TypePair, report: Report): void {
+  const { kept } = pairUp(before.fields, after.fields);
+  const names = new Map(kept.map((pair) => [pair.before, pair.after.name]));
+  const nowCalled = (field: Field): string => names.get(field) ?? field.name;
+  const was = new Map(before.checks.map((check) => [ruleKey(ruleOf(check, nowCalled)), check]));
+  const is = new Map(after.checks.map((check) => [ruleKey(ruleOf(check)), check]));
+  for (const [key, check] of is)
+    if (!was.has(key)) report('check-added', namesIn(check), `rejected otherwise: ${sentence(ruleOf(check))}`);
+  for (const [key, check] of was)
+    if (!is.has(key)) report('check-removed', namesIn(check), `no longer needed: ${sentence(ruleOf(check))}`);
+}
+
+const namesIn = ({ fields }: Check): string => fields.map(({ name }) => name).join(', ');
 
 function compareVariants(before: RecordType, after: RecordType, report: Report): void {
   const { variants } = after;

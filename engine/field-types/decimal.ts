@@ -85,6 +85,7 @@ export const decimal: FieldType = {
     /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) && significant(text) <= MAX_PRECISION ? text : undefined,
   equal: (a, b) => a === b || (a !== null && b !== null && Number(a) === Number(b)),
   compare: byNumber,
+  comparedAs: 'number',
   columns: {
     sqlite: {
       sqlType: 'text',

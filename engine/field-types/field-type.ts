@@ -82,6 +82,8 @@ export interface FieldType {
   equal(a: JsonValue, b: JsonValue): boolean;
   /** Compares two non-null values, as `Array.sort` expects. */
   compare(a: JsonValue, b: JsonValue): number;
+  /** Types with the same word compare their values with each other's, in the same way; others only with their own. */
+  readonly comparedAs?: 'number';
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
   /** An accepted value; another seed gives another value, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;

@@ -51,6 +51,7 @@ export const integer: FieldType = {
   },
   equal: (a, b) => a === b,
   compare: byNumber,
+  comparedAs: 'number',
   columns: {
     sqlite: {
       sqlType: 'integer',

@@ -35,6 +35,7 @@ export const number: FieldType = {
   },
   equal: (a, b) => a === b,
   compare: byNumber,
+  comparedAs: 'number',
   columns: {
     sqlite: {
       // Stored as the shortest text that parses to the same number: SQLite prints a REAL with 15 digits, which is not enough.

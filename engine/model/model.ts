@@ -1,6 +1,6 @@
 /** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
 import type { CountMode, Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
-import type { FieldType, Shape } from '../field-types/field-type.ts';
+import type { FieldType, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RawValues } from '../raw-json.ts';
 
@@ -90,6 +90,27 @@ export interface Index {
   readonly members: readonly (Field | Relation)[];
 }
 
+/** A comparison of a field with a value of its type, a list of them, or another field. */
+export interface CheckCondition {
+  readonly field: Field;
+  readonly operator: OperatorName;
+  /** Null where another field is compared with. */
+  readonly operand: JsonValue;
+  readonly other: Field | undefined;
+}
+
+/** A rule across the fields of a record. */
+export interface Check {
+  /** All of them hold if the record is one of those that all of `when` finds. */
+  readonly must: readonly CheckCondition[];
+  readonly when: readonly CheckCondition[];
+  readonly message: string;
+  /** The field that faults point to. */
+  readonly at: Field;
+  /** All that it compares. */
+  readonly fields: readonly Field[];
+}
+
 export interface Variant {
   readonly name: string;
   /** The fields that this variant shows, accepts and filters by, in the order of the descriptor. */
@@ -115,6 +136,7 @@ export interface RecordType {
   /** Default order of lists and sets. The identifier breaks ties. */
   readonly order: readonly OrderTerm[];
   readonly indexes: readonly Index[];
+  readonly checks: readonly Check[];
   readonly maxLimit: number;
   /** How totals of lists are found out, unless a request prefers another way. */
   readonly count: CountMode;

@@ -6,6 +6,7 @@ import type { JsonObject } from '../json.ts';
 import { generatedName } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
 import {
+  type Check,
   DEFAULT_MAX_LIMIT,
   type Field,
   type Index,
@@ -14,6 +15,7 @@ import {
   type RecordType,
   type Variant,
 } from './model.ts';
+import { resolveCheck } from './checks.ts';
 import { connect } from './relations.ts';
 
 /** The descriptors must have been checked: a fault in them throws an internal Error. */
@@ -55,6 +57,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     referrers: [],
     order: resolveOrder(descriptor.order ?? [], fields),
     indexes: [],
+    checks: (descriptor.checks ?? []).map((check) => resolveCheck(check, fields) as Draft<Check>),
     maxLimit: descriptor.list?.maxLimit ?? DEFAULT_MAX_LIMIT,
     count: descriptor.list?.count ?? 'exact',
     open: descriptor.open ?? false,

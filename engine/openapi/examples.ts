@@ -1,6 +1,8 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
 import type { JsonObject, JsonValue } from '../json.ts';
+import { memoized } from '../memo.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
+import { unmetBy } from '../query/checks.ts';
 
 /** A media type with its example. Some readers misread an `example` that has a key "value", so `examples` is used. */
 export const withExample = (schema: JsonObject, summary: string, value: JsonValue): JsonObject => ({
@@ -13,7 +15,7 @@ const FIRST = 1;
 /** How deep required related records are nested. */
 const MAX_DEPTH = 8;
 
-const exampleValue = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
+const ownExample = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
 const otherValue = (field: Field): JsonValue => field.examples[1] ?? field.type.good(field, FIRST + 2);
 
 /** A body that creates a record. */
@@ -21,7 +23,7 @@ export function creationExample(type: RecordType): JsonObject {
   const relations = [...type.relations.values()].map(
     (relation) => [relation.name, nestedExample(relation, 0)] as const,
   );
-  return { ...valuesOf(writable(type.defaultVariant.fields)), ...present(relations) };
+  return { ...valuesOf(type, writable(type.defaultVariant.fields)), ...present(relations) };
 }
 
 /** A body that changes one or two values of a record. */
@@ -29,23 +31,39 @@ export function changeExample(type: RecordType): JsonObject {
   const fields = writable(type.defaultVariant.fields);
   const plain = fields.filter(({ unique }) => !unique);
   const changed = (plain.length > 0 ? plain : fields).slice(0, 2);
-  return Object.fromEntries(changed.map((field) => [field.name, otherValue(field)]));
+  const others = Object.fromEntries(changed.map((field) => [field.name, otherValue(field)]));
+  const isUnfit = unfitIn(type, { ...answered(type, type.defaultVariant.fields), ...others });
+  const fitting = changed.filter((field) => !isUnfit.has(field));
+  return Object.fromEntries(fitting.map(({ name }) => [name, others[name] ?? null]));
 }
 
 /** The record that `creationExample` creates, as the service returns it. */
 export function recordExample(type: RecordType): JsonObject {
   const shown = [...type.relations.values()].filter((relation) => relation.shown);
   const relations = shown.map((relation) => [relation.name, relatedExample(relation)] as const);
-  const fields = type.defaultVariant.fields.map((field) => [field.name, answeredValue(field)] as const);
-  return { ...identifierOf(type, FIRST), ...Object.fromEntries(fields), ...Object.fromEntries(relations) };
+  const values = answered(type, type.defaultVariant.fields);
+  return { ...identifierOf(type, FIRST), ...values, ...Object.fromEntries(relations) };
 }
+
+/** Fields whose examples do not meet a check together: these records hold their defaults. */
+const unfitFields = memoized((type: RecordType): ReadonlySet<Field> =>
+  unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),
+);
+
+const unfitIn = (type: RecordType, values: JsonObject): ReadonlySet<Field> =>
+  new Set(unmetBy(type, values).flatMap(({ fields }) => fields.filter(({ required }) => !required)));
 
 const writable = (fields: readonly Field[]): readonly Field[] => fields.filter(({ readOnly }) => !readOnly);
 
-const valuesOf = (fields: readonly Field[]): JsonObject =>
-  Object.fromEntries(fields.map((field) => [field.name, exampleValue(field)]));
+const valuesOf = (type: RecordType, fields: readonly Field[]): JsonObject =>
+  Object.fromEntries(
+    fields.filter((field) => !unfitFields(type).has(field)).map((field) => [field.name, ownExample(field)]),
+  );
 
-const answeredValue = (field: Field): JsonValue => (field.readOnly ? (field.default ?? null) : exampleValue(field));
+const answered = (type: RecordType, fields: readonly Field[]): JsonObject => ({
+  ...Object.fromEntries(fields.map((field) => [field.name, field.default ?? null])),
+  ...valuesOf(type, writable(fields)),
+});
 
 const identifierOf = ({ identifier }: RecordType, value: number): JsonObject =>
   identifier.inRecord ? { [identifier.name]: value } : {};
@@ -59,7 +77,7 @@ function nestedExample(relation: Relation, depth: number): JsonValue | undefined
   if (required && nested === 'link') return { [target.identifier.name]: FIRST };
   const written = nested === 'write' && (kind === 'belongsTo' || owned);
   if (!written || depth > MAX_DEPTH || (depth > 0 && !required)) return undefined;
-  const record = { ...valuesOf(writable(relation.fields)), ...obligatory(relation, depth) };
+  const record = { ...valuesOf(target, writable(relation.fields)), ...obligatory(relation, depth) };
   return toMany ? [record] : record;
 }
 
@@ -73,10 +91,9 @@ function relatedExample(relation: Relation): JsonValue {
   const { target, toMany, fields } = relation;
   const body = nestedExample(relation, 0);
   if (body === undefined) return toMany ? [] : null;
-  const shown = fields.map((field) => [field.name, answeredValue(field)] as const);
   const record = {
     ...identifierOf(target, target === relation.source ? FIRST + 1 : FIRST),
-    ...Object.fromEntries(shown),
+    ...answered(target, fields),
   };
   return toMany ? [record] : record;
 }

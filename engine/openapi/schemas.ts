@@ -1,5 +1,6 @@
 /** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
 import type { JsonObject } from '../json.ts';
+import { ruleOf } from '../model/checks.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { ref, type SchemaNames } from './names.ts';
@@ -61,20 +62,36 @@ const allFields = ({ fields }: RecordType): readonly Field[] => [...fields.value
 
 const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWriting): JsonObject => ({
   type: 'object',
-  description: `A change of a ${type.name}. Keys that are left out stay as they are.`,
+  description: `A change of a ${type.name}. Keys that are left out stay as they are.${rulesOf(type)}`,
   ...changeSchema(type, fields, writing),
+  ...checksOf(type),
 });
 
+/** Rules that a JSON Schema cannot express, for people. */
+const rulesOf = ({ checks }: RecordType): string =>
+  checks.length === 0
+    ? ''
+    : `\n\nThe record must also meet these checks:\n\n${checks.map(({ message }) => `- ${message}`).join('\n')}`;
+
+/** The same for programs, as the descriptor has them. */
+const checksOf = ({ checks }: RecordType): JsonObject =>
+  checks.length === 0
+    ? {}
+    : { 'x-checks': checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })) };
+
 /** A body that creates a record, with defaults. */
-export const newSchema = (type: RecordType, names: SchemaNames): JsonObject =>
-  creationSchema(type, allFields(type), {
+export const newSchema = (type: RecordType, names: SchemaNames): JsonObject => ({
+  ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
+  ...creationSchema(type, allFields(type), {
     ...writingOf(names),
     identifier: chosenIdentifier,
     field: (field) => ({
       ...fieldValueSchema(field, type),
       ...(field.default === undefined ? {} : { default: field.default }),
     }),
-  });
+  }),
+  ...checksOf(type),
+});
 
 const writingOf = (names: SchemaNames): BodyWriting => ({
   identifier: identifierSchema,

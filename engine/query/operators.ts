@@ -37,9 +37,14 @@ export interface Operator {
   operands(value: JsonValue): readonly JsonValue[];
   /** Why an operand is too large, as a sentence; undefined if it is not. */
   excess(value: JsonValue): string | undefined;
+  /** The same in the engine: whether a value satisfies the condition. Neither it nor the operand is null. */
+  tester(operand: JsonValue): Tester;
   /** Worst-case nanoseconds per byte of text. */
   readonly perByte: number;
 }
+
+/** The operand is what `tester` was given, or the value of another field. */
+type Tester = (value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number) => boolean;
 
 const one = (value: JsonValue): readonly JsonValue[] => [value];
 const none = (): undefined => undefined;
@@ -47,7 +52,12 @@ const single = (): number => 1;
 const many = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value]);
 
 /** An operator that compares with one value; null is never among what it finds. */
-const comparing = (name: OperatorName, sign: string, description: string): Operator => ({
+const comparing = (
+  name: OperatorName,
+  sign: string,
+  fits: (order: number) => boolean,
+  description: string,
+): Operator => ({
   name,
   description,
   wants: 'value',
@@ -55,16 +65,22 @@ const comparing = (name: OperatorName, sign: string, description: string): Opera
   condition: (column) => `${column} ${sign} ?`,
   operands: one,
   excess: none,
+  tester: () => (value, operand, compare) => fits(compare(value, operand)),
   perByte: 0,
 });
 
 export const operators: Readonly<Record<OperatorName, Operator>> = {
-  eq: comparing('eq', '=', 'Equal to the value.'),
-  ne: comparing('ne', 'is distinct from', 'Not equal to the value; also finds records without a value.'),
-  lt: comparing('lt', '<', 'Less than the value.'),
-  lte: comparing('lte', '<=', 'Less than or equal to the value.'),
-  gt: comparing('gt', '>', 'Greater than the value.'),
-  gte: comparing('gte', '>=', 'Greater than or equal to the value.'),
+  eq: comparing('eq', '=', (order) => order === 0, 'Equal to the value.'),
+  ne: comparing(
+    'ne',
+    'is distinct from',
+    (order) => order !== 0,
+    'Not equal to the value; also finds records without a value.',
+  ),
+  lt: comparing('lt', '<', (order) => order < 0, 'Less than the value.'),
+  lte: comparing('lte', '<=', (order) => order <= 0, 'Less than or equal to the value.'),
+  gt: comparing('gt', '>', (order) => order > 0, 'Greater than the value.'),
+  gte: comparing('gte', '>=', (order) => order >= 0, 'Greater than or equal to the value.'),
   in: {
     name: 'in',
     description: `Equal to one of the values; repeat the key for each, at most ${MAX_IN_VALUES} times.`,
@@ -72,6 +88,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     count: (value) => many(value).length,
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
     operands: many,
+    tester: () => (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
     excess: (value) =>
       many(value).length > MAX_IN_VALUES ? `A list of values can have at most ${MAX_IN_VALUES} values` : undefined,
     perByte: 0,
@@ -85,6 +102,10 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
       segments === 0 ? `${column} ${like.short} ? escape '\\'` : like.long(column, segments),
     operands: (value) => [longSegments(String(value)) === 0 ? pattern(String(value)) : folded(String(value))],
     excess: (value) => patternExcess(String(value)),
+    tester: (operand) => {
+      const segments = folded(String(operand)).split('*');
+      return (value) => hasSegments(lowered(String(value)), segments);
+    },
     perByte: MAX_BACKTRACKED,
   },
   null: {
@@ -95,6 +116,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     condition: (column, count) => `${column} is ${count === 1 ? '' : 'not '}null`,
     operands: () => [],
     excess: none,
+    tester: () => () => true,
     perByte: 0,
   },
 };
@@ -113,9 +135,25 @@ function longSegments(text: string): number {
   return others.length > 0 && text.length - first.length - others.length > MAX_BACKTRACKED ? others.length + 1 : 0;
 }
 
+/** Whether the text begins with the first segment and ends with the last, and has the others between them in their order. */
+function hasSegments(text: string, [first = '', ...others]: readonly string[]): boolean {
+  const last = others.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  for (const segment of others) {
+    const found = text.indexOf(segment, at);
+    if (found < 0) return false;
+    at = found + segment.length;
+  }
+  return at + last.length <= text.length;
+}
+
 /** ASCII letters in lower case, as LIKE compares them. */
-const folded = (text: string): string =>
-  text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).replace(/\*+/g, '*');
+const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+/** The same for a pattern. */
+const folded = (text: string): string => lowered(text).replace(/\*+/g, '*');
 
 function patternExcess(text: string): string | undefined {
   if (text.length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;

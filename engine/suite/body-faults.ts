@@ -1,6 +1,7 @@
 /** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
+import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName, writeJson } from './template.ts';
 import { allMentions, type RelationContent, membersOf, type RecordMention, type BodyPath } from './mentions.ts';
 import { isUnchanged, ownEntries, refusedAt } from './values.ts';
@@ -150,13 +151,15 @@ const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: b
 
 export function bodyFaults(root: RecordMention, written: BodyWrite): readonly string[] {
   const mentions = allMentions(root);
+  const unfit = misfits(written.type, written.fields, written.body, []);
   return inOrder(written.body, [
-    ...misfits(written.type, written.fields, written.body, []),
+    ...unfit,
     ...identifierFaults(written, root),
     ...mentions.flatMap(duplicates),
     ...contradictions(mentions),
     ...mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)),
     ...missingIn(mentions),
+    ...checkFaults(mentions, new Set(unfit), written.patch),
   ]);
 }
 

@@ -152,7 +152,7 @@ function follow(
 const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** `*` stands for any run; ASCII letters are alike in both cases. */
-function isLike(text: string, pattern: string): boolean {
+export function isLike(text: string, pattern: string): boolean {
   const parts = lower(pattern)
     .split('*')
     .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
@@ -177,6 +177,9 @@ const HOLDS: Partial<Record<OperatorName, (order: number) => boolean>> = {
   gte: (order) => order >= 0,
 };
 
+export const comparesAs = (operator: OperatorName, order: number): boolean =>
+  (HOLDS[operator] ?? HOLDS.eq)?.(order) ?? false;
+
 function matches(
   world: World,
   type: RecordType,
@@ -191,8 +194,8 @@ function matches(
     found.field ? compareValues(found.field, found.value, operand) : compareIds(world, found.id ?? 0, operand as Id);
   const operands: readonly (JsonValue | Id)[] = found.field ? [value].flat() : ids;
   if (operator === 'like') return found.field !== undefined && isLike(String(found.value), String(value));
-  if (operator === 'in') return operands.some((operand) => compare(operand) === 0);
-  return HOLDS[operator]?.(compare(operands[0] ?? null)) ?? false;
+  if (operator === 'in') return operands.some((operand) => comparesAs('eq', compare(operand)));
+  return comparesAs(operator, compare(operands[0] ?? null));
 }
 
 function compareFound(world: World, a: Found, b: Found): number {

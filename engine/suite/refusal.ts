@@ -62,3 +62,8 @@ export function refuse(code: RefusalCode, details: Details = {}, why: string = c
 export function refuseAt(code: RefusalCode, pointers: readonly string[]): void {
   if (pointers.length > 0) refuse(code, { pointers }, `${code} at ${pointers.join(', ')}`);
 }
+
+/** No request makes what the case needs: the case is left out. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}

@@ -3,7 +3,9 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { linkTo } from './call.ts';
 import { raw } from './template.ts';
-import { adopt, isAdoptable, post, type Scene, Unreachable } from './scene.ts';
+import { fitted } from './checks.ts';
+import { Unreachable } from './refusal.ts';
+import { adopt, isAdoptable, post, type Scene } from './scene.ts';
 import { type Id, related, rowOf, rowsOf } from './world.ts';
 
 /** A key that no descriptor names. */
@@ -32,18 +34,26 @@ function required(scene: Scene, type: RecordType, via?: Relation): JsonObject {
 
 /** Only what is required. */
 export const smallest = (scene: Scene, type: RecordType = scene.type, via?: Relation): JsonObject => ({
-  ...valuesOf(
-    scene,
-    writable(type, via).filter((field) => field.required),
+  ...meeting(
+    type,
+    valuesOf(
+      scene,
+      writable(type, via).filter((field) => field.required),
+    ),
+    via,
   ),
   ...required(scene, type, via),
 });
+
+/** A new record's own values, changed where they would break a check. */
+const meeting = (type: RecordType, values: JsonObject, via?: Relation): JsonObject =>
+  type.checks.length === 0 ? values : fitted(type, undefined, values, new Set(writable(type, via)));
 
 /** Every field, and the relations that are required. */
 export function fullest(scene: Scene, type: RecordType = scene.type, via?: Relation): JsonObject {
   const isWhole = via === undefined || via.fields.length === type.defaultVariant.fields.length;
   const open = type.open && isWhole ? openKeys(scene) : {};
-  return { ...valuesOf(scene, writable(type, via)), ...open, ...required(scene, type, via) };
+  return { ...meeting(type, valuesOf(scene, writable(type, via)), via), ...open, ...required(scene, type, via) };
 }
 
 /** Keys out of their order in JavaScript, and a value as JSON.stringify does not write it. */

@@ -5,8 +5,10 @@ import type { Model, RecordType } from '../model/model.ts';
 import { type Call, requestOf } from './call.ts';
 import type { Case, Step } from './case.ts';
 import type { Deployment } from './deployment.ts';
+import { fitted } from './checks.ts';
 import { answer, type OracleAnswer, representation } from './oracle.ts';
 import type { ListRequest, ViewRequest } from './reads.ts';
+import { Unreachable } from './refusal.ts';
 import { adoptedValue, adoptRow, createWorld, type Id, idValue, rowOf, rowsOf, type World } from './world.ts';
 
 /** Gives another number each time, so that no two records have a value in common by chance. */
@@ -25,11 +27,6 @@ export interface Context {
 export interface Scene extends Context {
   readonly world: World;
   readonly steps: Step[];
-}
-
-/** No request makes what the case needs: the case is left out. */
-export class Unreachable extends Error {
-  override readonly name = 'Unreachable';
 }
 
 /** A request; of the type that the case is about, where it does not say. */
@@ -54,7 +51,8 @@ function viewOf({ relations }: RecordType, body: JsonObject): ViewRequest {
 export function post(scene: Scene, body: JsonObject, more: More = {}): Id {
   const { type = scene.type } = more;
   if (!type.operations.has('create')) throw new Unreachable(`${type.name} has no create`);
-  const { id } = send(scene, { view: viewOf(type, body), ...more, method: 'POST', body });
+  const whole = meeting(scene, type, undefined, body);
+  const { id } = send(scene, { view: viewOf(type, body), ...more, method: 'POST', body: whole });
   if (id === undefined) throw new Unreachable(`${type.name} cannot be made so`);
   return id;
 }
@@ -62,7 +60,15 @@ export function post(scene: Scene, body: JsonObject, more: More = {}): Id {
 /** Updates the record, where the type offers that and the rules let it. */
 export function put(scene: Scene, id: Id, body: JsonObject, more: More = {}, method = 'PUT'): void {
   const { type = scene.type } = more;
-  if (type.operations.has('update')) send(scene, { view: viewOf(type, body), ...more, method, id, body });
+  const whole = meeting(scene, type, id, body);
+  if (type.operations.has('update')) send(scene, { view: viewOf(type, body), ...more, method, id, body: whole });
+}
+
+/** With further fields, where the body would break a check for want of them. */
+function meeting({ world }: Scene, type: RecordType, id: Id | undefined, body: JsonObject): JsonObject {
+  if (type.checks.length === 0) return body;
+  const free = type.defaultVariant.fields.filter(({ name, readOnly }) => !readOnly && !Object.hasOwn(body, name));
+  return fitted(type, rowOf(world, type, id), body, new Set(free));
 }
 
 /** The methods of an update. */

@@ -3,6 +3,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { type Case, conditionsOf } from './case.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
+import { checkRules } from './rules/checks.ts';
 import { fieldRules } from './rules/fields.ts';
 import { filterRules } from './rules/filters.ts';
 import { headerRules } from './rules/headers.ts';
@@ -17,6 +18,7 @@ import type { Context } from './scene.ts';
 const RULES = [
   ...writeRules,
   ...fieldRules,
+  ...checkRules,
   ...listRules,
   ...filterRules,
   ...viewRules,

@@ -2,13 +2,14 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf, onePerLocation } from './faults.ts';
 import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import type { Fault } from '../problem.ts';
+import { unmetBy } from '../query/checks.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { DescriptorFile } from '../descriptor/load.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
@@ -104,7 +105,7 @@ export interface TypeValidators {
   update(variant: Variant): Validator;
 }
 
-// A seed record must be valid as the body of a create request.
+// A seed record must be valid as the body of a create request, and so must be the defaults.
 
 /** Codes of faults in a key rather than in its value. */
 const AT_KEY = new Set(['unknown-key']);
@@ -118,11 +119,39 @@ export function checkSeeds(
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
     const validate = validatorsOf(type).create(type.defaultVariant);
-    return type.seed.flatMap((record, index) =>
-      validate(record).map((fault) => {
+    return type.seed.flatMap((record, index) => {
+      const faults = validate(record);
+      return (faults.length > 0 ? faults : unmetIn(type, record)).map((fault) => {
         const path: YamlPath = ['seed', index, ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
-      }),
+      });
+    });
+  });
+}
+
+/** Checks that the new records of a body do not meet. */
+const unmetIn = (type: RecordType, body: JsonObject): readonly Fault[] =>
+  mentionsIn(type, body, undefined)
+    .all.filter(({ subject }) => !subject.mayBeStored)
+    .flatMap((mention) =>
+      unmetBy(mention.subject.type, mention.body).map(({ at, message }) => ({
+        pointer: `${mention.pointer}/${escapeStep(at.name)}`,
+        code: 'check',
+        message,
+      })),
     );
+
+/** Checks that no record meets which is created without the fields that they name. */
+export function checkDefaults(files: readonly DescriptorFile[], { types }: Model): readonly Diagnostic[] {
+  return files.flatMap((file) => {
+    const type = types.get(file.descriptor.type);
+    const unmet = new Set(type ? unmetBy(type, {}) : []);
+    return [...(type?.checks ?? [])].flatMap((check, index) => {
+      const isDefault = check.fields.every((field) => (field.default ?? null) !== null);
+      const message = `the defaults break this check: ${check.message}; change one of them`;
+      return isDefault && unmet.has(check)
+        ? [diagnose(file, 'broken-default', ['checks', index], 'value', message)]
+        : [];
+    });
   });
 }

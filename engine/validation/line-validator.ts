@@ -1,9 +1,10 @@
 /** Validates the lines of an export: records as for create, but with read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import type { JsonObject } from '../json.ts';
+import { escapeStep, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
+import { unmetBy } from '../query/checks.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
 import { faultsOf, onePerLocation } from './faults.ts';
 
@@ -25,17 +26,24 @@ const closed = (properties: JsonObject, required: readonly string[] = Object.key
   additionalProperties: false,
 });
 
-/** Returns all faults of a line, with pointers into it. */
-export function createLineValidator(model: Model): LineValidator {
+/** Returns all faults of a line, with pointers into it. `isUnchecked`: records need not meet the checks of their type. */
+export function createLineValidator(model: Model, isUnchecked = false): LineValidator {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED]);
   const compile = (schema: JsonObject): LineValidator => {
     const validate = ajv.compile(schema);
     return (line) => (validate(line) ? [] : onePerLocation(faultsOf(validate.errors ?? [])));
   };
+  const checked = (type: RecordType, validate: LineValidator): LineValidator => {
+    if (isUnchecked || type.checks.length === 0) return validate;
+    return (line) => {
+      const faults = validate(line);
+      return faults.length > 0 ? faults : unmetIn(type, line['fields'] as JsonObject);
+    };
+  };
   const records = new Map<string, LineValidator>();
   const recordOf = (type: RecordType): LineValidator => {
-    const known = records.get(type.name) ?? compile(recordLine(type));
+    const known = records.get(type.name) ?? checked(type, compile(recordLine(type)));
     records.set(type.name, known);
     return known;
   };
@@ -65,6 +73,13 @@ export function createLineValidator(model: Model): LineValidator {
     return validate ? validate(line) : [unknown(kind, name, [...(names[kind] ?? [])])];
   };
 }
+
+const unmetIn = (type: RecordType, fields: JsonObject): readonly Fault[] =>
+  unmetBy(type, fields).map(({ at, message }) => ({
+    pointer: `/fields/${escapeStep(at.name)}`,
+    code: 'check',
+    message: `${message} (--unchecked reads it as it is)`,
+  }));
 
 const find = <K, V, T>(known: ReadonlyMap<K, V>, key: K, make: (value: V) => T): T | undefined => {
   const value = known.get(key);

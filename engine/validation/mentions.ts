@@ -1,6 +1,6 @@
 /** Collects every record that a body mentions, and where: one record may appear in several places. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
+import { type Field, identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 
 export interface MentionedRecord {
@@ -186,9 +186,13 @@ const isStored = (subject: MentionedRecord): subject is MentionedRecord & { read
 export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean =>
   mayBeStored && identifier === undefined;
 
+/** Whether a check compares what a place says: of a new record, also what it does not say. */
+const isChecked = ({ type, mayBeStored }: MentionedRecord, isSaid: (field: Field) => boolean): boolean =>
+  type.checks.length > 0 && (!mayBeStored || type.checks.some((check) => check.fields.some(isSaid)));
+
 /**
- * Whether a body can only be checked fully with stored data: the values of read-only fields, and the owned children that
- * it mentions without identifier.
+ * Whether a body can only be checked fully with stored data: the values of read-only fields, the owned children that it
+ * mentions without identifier, and checks, which may name fields that it does not.
  */
 export function asksStored({ all }: Mentions): boolean {
   return all.some(({ subject, body: said, via }) => {
@@ -198,6 +202,7 @@ export function asksStored({ all }: Mentions): boolean {
     if (isUnknown(subject)) return true;
     if (subject.isOwnChild && ([...fields.values()].some(isMissing) || [...relations.values()].some(isMissing)))
       return true;
-    return [...fields.values()].some(({ name, readOnly }) => readOnly && Object.hasOwn(said, name));
+    const isSaid = ({ name }: { readonly name: string }): boolean => Object.hasOwn(said, name);
+    return [...fields.values()].some((field) => field.readOnly && isSaid(field)) || isChecked(subject, isSaid);
   });
 }

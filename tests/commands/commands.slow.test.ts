@@ -100,6 +100,23 @@ describe('diff', () => {
     ['precondition-relaxed', { b: book(A, 'preconditions: required') }, { b: book(A) }],
     ['breaking unique-added', { b: book(A) }, { b: book(A, 'unique: [[a]]') }],
     ['unique-removed', { b: book('a: { type: string, unique: true }') }, { b: book('a: { type: string }') }],
+    ['breaking check-added', { b: book(A) }, { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") }],
+    ['check-removed', { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") }, { b: book(A) }],
+    [
+      'check-added',
+      { b: book(A, 'operations: [list]') },
+      { b: book(A, "operations: [list]\nchecks: [{ must: { a: '' } }]") },
+    ],
+    [
+      'breaking field-renamed',
+      { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") },
+      {
+        b: book(
+          'b: { type: string, maxLength: 9, renamedFrom: a }',
+          "checks: [{ must: { b: { ne: '' } }, message: No }]",
+        ),
+      },
+    ],
     ['field-added', { b: book(A) }, { b: book(`${A}, b: { type: any }`) }],
     ['breaking required-field-added', { b: book(A) }, { b: book(`${A}, b: { type: any, required: true }`) }],
     [
@@ -364,6 +381,7 @@ describe('describe', () => {
         relations: {},
         unique: [],
         indexes: [],
+        checks: [],
         list: { maxLimit: 1000, count: 'exact' },
         open: false,
         preconditions: 'optional',

@@ -24,6 +24,9 @@ fields:
   must: { type: integer, required: true }
   j: { type: any }
   l: { type: array }
+checks:
+  - must: { n: { gt: { field: must } } }
+    when: { b: true }
 relations:
   shelf: { kind: belongsTo, type: Shelf }
   tags: { kind: manyToMany, type: Tag, inverse: things }
@@ -67,6 +70,7 @@ const refused: readonly (readonly [line: string | Buffer, message: string | RegE
   [thing(',"b":1'), '/fields/b: '],
   [thing(',"l":{}'), '/fields/l: '],
   [thing(',"must":null').replace('"must":1,', ''), '/fields/must: '],
+  [thing(',"b":true,"n":1'), '/fields/n: "n" must be more than "must" if "b" is true (--unchecked reads it as it is)'],
   [thing(',"mist":1'), '/fields/mist: Unknown key "mist"; did you mean "must"?'],
   [thing('').replace('"must":1', ''), '/fields/must: "must" is required'],
   [thing(',"j":"\\ud800"'), '/fields/j: The string contains half of a surrogate pair'],
@@ -130,6 +134,14 @@ describe.each(databaseKinds)('into %s', (kind) => {
       expect(err).toMatch(/\n.+: 1 fault\. Nothing was changed\.$/);
     },
   );
+
+  it('a record that breaks a check is read where that is asked for', async () => {
+    writeLines([thing(',"b":true,"n":1')]);
+    expect((await run('--unchecked')).err).toBe('');
+    expect(await things()).toMatchObject([{ b: true, n: 1, must: 1 }]);
+    await project.remove();
+    project = await createProject(SCHEMA, undefined, kind);
+  });
 
   it('all faults are told, each with its line, and nothing is changed', async () => {
     const bad = thing(',"n":10,"d":"x"', '', 2);

@@ -418,4 +418,48 @@ list: { maxLimit: 5 }`,
     steps: ['allow replace-field:Book.a'],
     reads: [[READ, [{ id: 1, a: null, b: 1 }]]],
   },
+  {
+    title:
+      'a new check counts the records that do not meet it, and refuses nothing; a renamed field stays in its check',
+    before: {
+      Book: `${book('low: { type: integer }', 'high: { type: decimal, scale: 2 }', 'kind: { type: string, default: a }')}
+checks:
+  - must: { kind: { ne: x } }
+  - must: { high: { ne: '7' } }`,
+    },
+    records: many(5, (index) => ({ low: 3, high: index === 4 ? null : `${index + 1}.00` })),
+    after: {
+      Book: `${book('least: { type: integer, renamedFrom: low }', 'high: { type: decimal, scale: 2 }', 'kind: { type: string, default: a }', 'top: { type: integer, default: 2 }')}
+checks:
+  - { must: { kind: { ne: x } }, message: Another kind }
+  - must: { high: { gte: { field: least } } }
+    message: High must not be below least
+  - must: { top: { gt: { field: least } } }
+    when: { high: { null: true } }`,
+    },
+    steps: [
+      'ready rename-field:Book.least',
+      'ready add-field:Book.top',
+      'ready drop-check:Book.high',
+      'ready add-check:Book.high,least',
+      'ready add-check:Book.top,least,high',
+    ],
+    says: [
+      '2 records: the check is not met; they stay as they are until somebody changes a field that it names (1, 2)',
+      '1 record: the check is not met; they stay as they are until somebody changes a field that it names (5)',
+    ],
+    reads: [[`${READ}?_cnd[high]=1.00`, [{ id: 1, least: 3, high: '1.00', kind: 'a', top: 2 }]]],
+  },
+  {
+    title: 'a check over a renamed field, with other words, is no step',
+    before: {
+      Book: `${book('low: { type: integer }', 'high: { type: integer }')}\nchecks: [{ must: { high: { gt: { field: low } } } }]`,
+    },
+    records: [],
+    after: {
+      Book: `${book('low: { type: integer }', 'top: { type: integer, renamedFrom: high }')}\nchecks: [{ must: { top: { gt: { field: low } } }, message: Higher, at: low }]`,
+    },
+    steps: ['ready rename-field:Book.top'],
+    reads: [[READ, []]],
+  },
 ];

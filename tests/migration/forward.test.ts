@@ -106,6 +106,28 @@ describe('descriptors that the database has left behind', () => {
     },
   );
 
+  test('they hold their writes to newer checks of fields that they know', async () => {
+    const checks = `checks:
+  - must: { pages: { lte: { field: sheets } } }
+  - must: { pages: { lt: 500 } }
+    when: { title: { ne: Long } }
+`;
+    const newer = `${withField('sheets: { type: integer }')}${checks}`;
+    const project = await appliedIn(
+      [{ 'book.yaml': BOOK }, { 'book.yaml': newer }],
+      [['books', { sheets: 9, pages: 9 }]],
+    );
+    project.write({ 'book.yaml': BOOK });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'PUT /api/books/1', { pages: 10 })).status).toBe(200);
+      const { status, body } = await ask(url, 'PUT /api/books/1', { pages: 500 });
+      const errors = [
+        { pointer: '/pages', code: 'check', message: '"pages" must be less than 500 if "title" is not "Long"' },
+      ];
+      expect([status, body]).toEqual([422, expect.objectContaining({ errors })]);
+    });
+  });
+
   test('several steps behind, and each one in turn', async () => {
     const versions = ['', '  a: { type: string }\n', '  a: { type: string }\n  b: { type: integer, default: 1 }\n'].map(
       (more) => ({ 'book.yaml': BOOK + more }),

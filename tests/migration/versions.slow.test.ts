@@ -186,7 +186,9 @@ function bodyOf(type: RecordType, seed: number): JsonObject {
 const filesOf = (schema: readonly Descriptor[]) =>
   Object.fromEntries(schema.map((one) => [`${one.type}.yaml`, yamlOf(one)]));
 
-const schemas = fc.tuple(randomSchema, randomSchema, randomSchema);
+/** Without checks: which of them a version knows depends on the fields that it has. */
+const unchecked = randomSchema.map((types) => types.map((type) => ({ ...type, checks: [] })));
+const schemas = fc.tuple(unchecked, unchecked, unchecked);
 
 test.each(databaseKinds)('three versions in any order (%s)', async (kind) => {
   const starts = { served: 0, refused: 0 };

@@ -142,4 +142,22 @@ export const mutants: readonly Mutant[] = [
     '{ ...more, ...applied }, body: undefined',
     '{ ...more }, body: undefined',
   ),
+  mutant(
+    'a check that only new records meet',
+    'check.fields.some((field) => isChanged(session, node, field))',
+    'false',
+  ),
+  mutant(
+    'a check that old records must meet, whatever changes',
+    'const concerns = !node.stored ||',
+    'const concerns = node.assigned.size > 0 ||',
+  ),
+  mutant(
+    'a check that sees only what the body says',
+    'assigned ? assigned.value : stored)',
+    'assigned ? assigned.value : null)',
+  ),
+  mutant('a check that null breaks', 'tester(one, () => true)', 'tester(one, () => false)'),
+  mutant('a check of all records, whatever its case', '!cases.every((test) => test(valueOf)) ||', ''),
+  mutant('a bound that is not met by itself', '(order) => order >= 0', '(order) => order > 0'),
 ];

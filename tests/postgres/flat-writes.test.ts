@@ -51,6 +51,7 @@ onServer('a write of one record', () => {
     ['PUT /api/tmp-vars/1', { id: 1, name: 'one', value: 'c' }, 200, ['with']],
     ['PATCH /api/tmp-vars/1?fields=value', { value: 'd' }, 200, ['with']],
     ['PUT /api/shipping-markups/1?include=', { markup_flat: '2' }, 200, ['with']],
+    ['POST /api/shipping-markups', { min_items: '1', max_items: '2' }, 201, ['insert']],
     ['DELETE /api/tmp-vars/2', undefined, 200, ['delete']],
   ])('%s, %j: %i, one statement', async (title, body, status, expected) => {
     const answer = await send(title, body);
@@ -65,9 +66,18 @@ onServer('a write of one record', () => {
     ['PUT /api/tmp-vars/404', { value: 'c' }, 404],
     ['DELETE /api/tmp-vars/404', undefined, 404],
     ['PUT /api/shipping-markups/1', { markup_flat: '3' }, 200],
+    // A check compares it with what is stored.
+    ['PUT /api/shipping-markups/1?include=', { max_items: '3' }, 200],
   ])('%s, %j: %i, by a transaction', async (title, body, status) => {
     const answer = await send(title, body);
     expect([answer.status, words().length > 1]).toEqual([status, true]);
+  });
+
+  it('of a field that a check names, by a transaction: the row is locked, and compared with what it holds', async () => {
+    await send('PUT /api/shipping-markups/1', { min_items: '1', max_items: '3' });
+    statements = [];
+    const { status } = await send('PUT /api/shipping-markups/1?include=', { min_items: '4' });
+    expect([status, statements]).toEqual([422, [expect.stringMatching(/^select .* for update$/)]]);
   });
 
   it('of a record with long values, by a transaction: only that looks at the budget of memory', async () => {

@@ -24,6 +24,7 @@ const both = [
   'query/counts',
   'query/like',
   'query/paging',
+  'storage/checks',
   'storage/deleted-identifiers',
   'storage/idempotency-table',
   'storage/nested-bodies',

@@ -2,7 +2,9 @@
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkSchema } from '../../engine/check.ts';
 import {
+  type CheckDescriptor,
   type Descriptor,
   type FieldDescriptor,
   OPERATIONS,
@@ -10,7 +12,6 @@ import {
 } from '../../engine/descriptor/descriptor.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { loadModel } from './model.ts';
 import fc from './fast-check.ts';
 
 const NAMES = ['Red', 'Green', 'Blue'] as const;
@@ -44,6 +45,14 @@ interface TypeChoice {
   readonly orderDown: boolean;
   /** A field and a link that are unique together. */
   readonly together: boolean;
+  readonly checks: readonly CheckChoice[];
+}
+
+interface CheckChoice {
+  readonly field: number;
+  readonly other: number;
+  readonly operator: 'gte' | 'lt' | 'eq' | 'ne';
+  readonly always: boolean;
 }
 
 interface RelationChoice {
@@ -83,7 +92,33 @@ const typeChoice: fc.Arbitrary<TypeChoice> = fc.record({
   order: fc.boolean(),
   orderDown: fc.boolean(),
   together: fc.boolean(),
+  checks: fc.array(
+    fc.record({
+      field: fc.nat(2),
+      other: fc.nat(2),
+      operator: fc.constantFrom('gte', 'lt', 'eq', 'ne'),
+      always: fc.boolean(),
+    }),
+    { maxLength: 2 },
+  ),
 });
+
+const NUMBERS: ReadonlySet<unknown> = new Set(['integer', 'number', 'decimal']);
+
+/** Of two fields that can be compared; of others, one must be there where the other is not. */
+function checkOf(
+  { field, other, operator, always }: CheckChoice,
+  fields: readonly (readonly [string, FieldDescriptor])[],
+): readonly CheckDescriptor[] {
+  const [one, another] = [fields[field], fields[other]];
+  if (!one || !another || one === another) return [];
+  const isNumber = [one, another].every(([, { type }]) => NUMBERS.has(type));
+  const { type } = one[1];
+  const isOrdered = (isNumber || type === another[1].type) && (type !== 'boolean' || ['eq', 'ne'].includes(operator));
+  const must = isOrdered ? { [operator]: { field: another[0] } } : { null: false };
+  const when = always && isOrdered ? {} : { when: { [another[0]]: { null: !isOrdered } } };
+  return [{ must: { [one[0]]: must }, ...when }];
+}
 
 const relationChoice = (types: number): fc.Arbitrary<RelationChoice> =>
   fc.record({
@@ -123,7 +158,9 @@ function assemble(types: readonly TypeChoice[], relations: readonly RelationChoi
       choice.to === place && pair[1] ? [[`back${index}`, pair[1]] as const] : [],
     );
     const fields = type.fields.map((field, index) => [`field${index}`, field] as const);
-    const first = fields.find(([, field]) => field.type !== 'any' && field.type !== 'array')?.[0];
+    const comparable = fields.filter(([, field]) => field.type !== 'any' && field.type !== 'array');
+    const [first] = comparable[0] ?? [];
+    const checks = type.checks.flatMap((check) => checkOf(check, comparable));
     const order = type.order && first !== undefined ? [`${first}${type.orderDown ? ' desc' : ''}`] : [];
     const link = forth.find(([, { kind }]) => kind === 'belongsTo')?.[0];
     const together = type.together && first !== undefined && link !== undefined ? [[first, link]] : [];
@@ -131,6 +168,7 @@ function assemble(types: readonly TypeChoice[], relations: readonly RelationChoi
       type: names[place] ?? '',
       order,
       unique: together,
+      checks: [...new Map(checks.map((check) => [JSON.stringify(check), check])).values()],
       open: type.open,
       fields: Object.fromEntries(fields),
       relations: Object.fromEntries([...forth, ...back]),
@@ -196,10 +234,4 @@ export function writeSchema(descriptors: readonly Descriptor[]): string {
 }
 
 /** Not everything that can be drawn is a schema: the descriptor stage has the say. */
-export function readModel(directory: string): Model | undefined {
-  try {
-    return loadModel(directory);
-  } catch {
-    return undefined;
-  }
-}
+export const readModel = (directory: string): Model | undefined => checkSchema(directory).schema?.model;

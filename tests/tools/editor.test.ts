@@ -94,6 +94,8 @@ describe('completion', () => {
       ['maxLength', 'kind'],
     ],
     [`${FIELDS}  tags:\n    type: array\n    |`, ['minItems', 'maxItems', 'items'], ['unique', 'index', 'maxLength']],
+    ['type: Book\nchecks:\n  - |', ['must', 'when', 'message', 'at'], ['gte', 'fields']],
+    ['type: Book\nchecks:\n  - must:\n      price:\n        |', ['gte', 'in', 'null', 'like'], ['must', 'field']],
     [`${FIELDS}  title:\n    type: |`, ['string', 'integer', 'decimal', 'timestamp'], ['belongsTo']],
     ['type: Book\nrelations:\n  author:\n    kind: |', ['belongsTo', 'hasOne', 'hasMany', 'manyToMany'], ['string']],
     [

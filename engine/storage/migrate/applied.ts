@@ -2,6 +2,7 @@
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
+import { type CheckRule, ruleOf } from '../../model/checks.ts';
 import {
   ENGINE_PREFIX,
   type JoinTable,
@@ -66,6 +67,8 @@ export interface AppliedType {
   readonly references: readonly AppliedReference[];
   /** Those of the descriptor, by name; foreign keys have others. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
+  /** Absent where there are none. */
+  readonly checks?: readonly CheckRule[] | undefined;
   readonly definition: TableDefinition;
 }
 
@@ -118,6 +121,7 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
     indexes: Object.fromEntries(
       type.indexes.map(({ name, unique, members }) => [name, { unique, members: members.map((one) => one.name) }]),
     ),
+    checks: type.checks.length > 0 ? type.checks.map((check) => ruleOf(check)) : undefined,
     definition: {
       create: defineTable(type, dialect),
       indexes: Object.fromEntries(indexesOf(type, dialect).map(({ name, sql }) => [name, sql])),

@@ -1,6 +1,6 @@
 /** A plan held against the rows: which records each step affects, and whether it may be made. */
 import { createAjv } from '../../field-types/ajv-keywords.ts';
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Dialect, Reader } from '../driver.ts';
 import type { TypeChange } from './match.ts';
 import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
@@ -71,8 +71,8 @@ function stateOf(
 
 async function affectedBy({ checks }: MigrationStep, reader: Reader): Promise<readonly AffectedRows[]> {
   const affected: AffectedRows[] = [];
-  for (const { sql, schema, effect, says } of checks) {
-    const found = schema ? await countUnfit(sql, schema, reader) : await countRows(sql, reader);
+  for (const { sql, fits, effect, says } of checks) {
+    const found = fits ? await countUnfit(sql, fits, reader) : await countRows(sql, reader);
     if (found.count > 0) affected.push({ effect, says, ...found });
   }
   return affected;
@@ -88,8 +88,7 @@ async function countRows(sql: string, reader: Reader): Promise<Count> {
 }
 
 /** Read in pages, by identifier. */
-async function countUnfit(sql: string, schema: JsonObject, reader: Reader): Promise<Count> {
-  const fits = createAjv().compile(schema);
+async function countUnfit(sql: string, fits: (value: JsonValue) => boolean, reader: Reader): Promise<Count> {
   const page = {
     sql: `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`,
   };
@@ -111,12 +110,12 @@ async function countUnfit(sql: string, schema: JsonObject, reader: Reader): Prom
 /** All rows of a table; both names in quotes. */
 export const rowsOf = (table: string, identifier: string): RowQuery => ({
   sql: `select ${identifier} as identifier, null as value from ${table}`,
-  schema: undefined,
+  fits: undefined,
 });
 
 export function rowsWhere({ before, dialect: { quote } }: TypeChange, condition: string): RowQuery {
-  const { sql, schema } = rowsOf(quote(before.table), quote(before.identifier));
-  return { sql: `${sql} where ${condition}`, schema };
+  const { sql, fits } = rowsOf(quote(before.table), quote(before.identifier));
+  return { sql: `${sql} where ${condition}`, fits };
 }
 
 /** Rows whose value, as JSON text, does not fit the schema. */
@@ -127,7 +126,14 @@ export function rowsUnfit(
   schema: JsonObject,
 ): RowQuery {
   const columns = `${quote(before.identifier)} as identifier, ${json} as value`;
-  return { sql: `select ${columns} from ${quote(before.table)} where ${condition}`, schema };
+  let validate: ((value: JsonValue) => unknown) | undefined;
+  return {
+    sql: `select ${columns} from ${quote(before.table)} where ${condition}`,
+    fits: (value) => {
+      validate ??= createAjv().compile(schema);
+      return validate(value) === true;
+    },
+  };
 }
 
 /** Rows that share their values with another one; nulls are never the same. */
@@ -135,5 +141,5 @@ export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: re
   const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
   const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
-  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1`, schema: undefined };
+  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1`, fits: undefined };
 }

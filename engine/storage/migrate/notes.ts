@@ -50,6 +50,8 @@ export const stepNotes = {
   'drop-unique': { older: 'follow', undo: 'ifRecordsFit' },
   'add-index': { older: 'same', undo: 'always' },
   'drop-index': { older: 'same', undo: 'always' },
+  'add-check': { older: 'follow', undo: 'always' },
+  'drop-check': { older: 'same', undo: 'always' },
   'remake-indexes': { older: 'same', undo: 'always' },
   'rebuild-table': { older: 'same', undo: 'always' },
   'not-renamed': { older: 'same', undo: 'never' },

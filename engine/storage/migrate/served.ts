@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Field, Index, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
 import type { AppliedField, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
+import { servedChecks } from './checks.ts';
 import { isNeeded, unnamedField } from './keep.ts';
 
 /** A table that the instance cannot use, or cannot add rows to. */
@@ -57,6 +58,8 @@ function serveType(comparison: Comparison, type: RecordType, now: AppliedType | 
   serveFields(comparison, type, now);
   serveReferences(comparison, type, now);
   serveIndexes(comparison, type, now);
+  const added = servedChecks({ ...type, ...comparison.revisions.get(type) }, now);
+  if (added.length > 0) revise(comparison, type, { checks: [...type.checks, ...added] });
 }
 
 function serveFields(comparison: Comparison, type: RecordType, now: AppliedType): void {

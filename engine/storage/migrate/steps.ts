@@ -1,5 +1,5 @@
 /** A migration as data: what each step changes, what that does to records, and the SQL that makes it. */
-import type { JsonObject } from '../../json.ts';
+import type { JsonValue } from '../../json.ts';
 import type { AppliedModel, TableDefinition } from './applied.ts';
 import type { Edit } from './alter.ts';
 import type { Task } from './tasks.ts';
@@ -7,8 +7,8 @@ import type { Task } from './tasks.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** What happens to a record. fail: as long as there is such a record, the step cannot be made. */
-type Effect = 'lose' | 'change' | 'fail';
+/** What happens to a record. fail: as long as there is such a record, the step cannot be made. stay: nothing. */
+type Effect = 'lose' | 'change' | 'fail' | 'stay';
 
 /** What the words of a step are about. */
 interface Subject {
@@ -144,6 +144,12 @@ export const stepKinds = {
   'drop-unique': { risk: 'safe', describe: ({ type, detail }) => `Drop the unique index over ${detail} of ${type}` },
   'add-index': { risk: 'safe', describe: ({ type, detail }) => `Add an index over ${detail} of ${type}` },
   'drop-index': { risk: 'safe', describe: ({ type, detail }) => `Drop the index over ${detail} of ${type}` },
+  'add-check': {
+    risk: 'safe',
+    describe: ({ type, detail }) => `Add a check to ${type}: ${detail}`,
+    affects: ['stay', () => 'the check is not met; they stay as they are until somebody changes a field that it names'],
+  },
+  'drop-check': { risk: 'safe', describe: ({ type, detail }) => `Drop the check ${detail} of ${type}` },
   'remake-indexes': { risk: 'safe', describe: ({ type }) => `Rebuild the indexes of ${type}` },
   'rebuild-table': {
     risk: 'safe',
@@ -181,7 +187,7 @@ export interface RowQuery {
   /** Answers columns `identifier` and `value`. */
   readonly sql: string;
   /** Where it is given, `value` is JSON text, and only the rows that do not fit count. */
-  readonly schema: JsonObject | undefined;
+  readonly fits: ((value: JsonValue) => boolean) | undefined;
 }
 
 /** Rows that a step affects, and how. */

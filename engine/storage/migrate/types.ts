@@ -8,6 +8,7 @@ import { SEED_TABLE } from '../engine-tables.ts';
 import type { AppliedField, AppliedType } from './applied.ts';
 import { rowsWhere } from './assess.ts';
 import type { ColumnSource, Edit } from './alter.ts';
+import { checkSteps } from './checks.ts';
 import { claimSteps, droppedFieldSteps, fieldSteps } from './fields.ts';
 import { duplicates, indexSteps } from './indexes.ts';
 import { type ColumnChanges, columnChanges, type FormerNames, openKeysLeft, type TypeChange } from './match.ts';
@@ -32,6 +33,7 @@ export function typeSteps(
     ...claimSteps(change, columns, knownRelations),
     ...fieldSteps(change, columns).map((step) => withDuplicates(step, change, columns)),
     ...referenceSteps(change, columns),
+    ...checkSteps(change, columns),
     ...closeSteps(change, columns),
     ...droppedFieldSteps(change, columns),
     ...droppedReferenceSteps(change, columns),

@@ -8,7 +8,7 @@ import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
 import { countRows, type Released, runReleased, settleReleased } from './release.ts';
-import { type Asked, findDisagreements } from './members.ts';
+import { type Asked, findDisagreements, holdToChecks } from './members.ts';
 import { openKeysOf } from './record.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 
@@ -17,6 +17,7 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
 export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
   for (const node of session.made) checkComplete(session, node);
+  holdToChecks(session);
   throwRefused(session, 'forbidden');
   const contradictions = await findDisagreements(session, asked);
   const known = contradictions

@@ -11,6 +11,7 @@ import { columnSql } from '../define.ts';
 import { ConstraintError, type Dialect, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
+import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
 
 type UpdateRequest = Parameters<Store['update']>[0];
@@ -124,9 +125,10 @@ interface GivenValues {
   readonly values: Values;
 }
 
-/** What a body writes, in the order of the descriptor; undefined where that takes more than the body. */
+/** What a body writes, in the order of the descriptor; undefined where that takes more than the body, as checks do. */
 function valuesIn({ type, body, raw, faults, mergePatch }: UpdateRequest, { name }: Dialect): GivenValues | undefined {
   if (faults && faults.length > 0) return undefined;
+  if (namesChecked(type, body)) return undefined;
   const members = raw?.get(body);
   const columns: string[] = [];
   const values: SqlValue[] = [];

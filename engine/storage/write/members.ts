@@ -1,9 +1,19 @@
 /** Says what a column is to hold, and notices where the body contradicts itself or changes what it may only link. */
 import { memoized } from '../../memo.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { idOf, type JoinPair, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
-import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
+import {
+  type Check,
+  type Field,
+  identifierIn,
+  type Link,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
+import { meets } from '../../query/checks.ts';
+import { columnType } from '../columns.ts';
 import type { Fault } from '../../problem.ts';
 import type { WriteRequest } from '../store.ts';
 
@@ -26,7 +36,10 @@ export function assign(session: WriteSession, node: Node, assignment: Assignment
   const stored = storedValue(node, column);
   const known = node.assigned.get(column);
   if (known && byOmission) return;
-  if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
+  if (known && !known.byOmission && known.value !== value) {
+    node.unusable.add(column);
+    return contradiction(session, pointer, known.pointer);
+  }
   const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
   if (!writable && compared && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
@@ -248,4 +261,61 @@ async function ownChild(
   const [child] = (await session.writer.column(children(link.reference.column), [owner, 1])) as readonly number[];
   asked.set(owner, child ?? null);
   return child;
+}
+
+// Each record that is made or changed, held against the checks of its type as it will be.
+
+/** Whether a check compares a field of the body, perhaps with one that is only stored. */
+export const namesChecked = ({ checks }: RecordType, body: JsonObject): boolean =>
+  checks.some(({ fields }) => fields.some(({ name }) => Object.hasOwn(body, name)));
+
+/** Refuses new records that do not meet a check, and others of which a field changes that it names. */
+export function holdToChecks(session: WriteSession): void {
+  for (const node of session.made) holdNode(session, node);
+  for (const nodes of session.existing.values()) for (const node of nodes.values()) holdNode(session, node);
+}
+
+function holdNode(session: WriteSession, node: Node): void {
+  const { checks } = node.type;
+  if (checks.length === 0 || !node.isWritten) return;
+  for (const check of checks) {
+    const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
+    if (!concerns || check.fields.some((field) => isUnsaid(node, field))) continue;
+    if (!meets(check, (field) => valueOf(session, node, field)))
+      refuse(session, 'invalid-body', pointerOf(node, check), 'check', check.message);
+  }
+}
+
+/** A value that was refused, or is missing: there is nothing to compare with, and a fault already. */
+function isUnsaid({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
+  if (unusable.has(column)) return true;
+  return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
+}
+
+/** Whether the record gets another value, however that is written. */
+function isChanged(session: WriteSession, node: Node, field: Field): boolean {
+  if (!node.assigned.has(field.column)) return false;
+  const [before, after] = [decoded(session, field, storedValue(node, field.column)), valueOf(session, node, field)];
+  return before === null || after === null ? before !== after : !field.type.equal(before, after);
+}
+
+function valueOf(session: WriteSession, node: Node, field: Field): JsonValue {
+  const { column } = field;
+  const assigned = node.assigned.get(column);
+  const stored = node.stored ? storedValue(node, column) : node.table.defaults.get(column);
+  return decoded(session, field, assigned ? assigned.value : stored);
+}
+
+function decoded({ dialect }: WriteSession, field: Field, value: unknown): JsonValue {
+  if (value === null || value === undefined) return null;
+  return columnType(field, dialect).decode(value as string | number);
+}
+
+/** Beside what the body says of the record: it may stand in several places. */
+function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
+  const own = assigned.get(at.column)?.pointer;
+  if (own !== undefined) return own;
+  const said = fields.flatMap(({ column }) => assigned.get(column)?.pointer ?? [])[0];
+  const record = said === undefined ? pointer : said.slice(0, said.lastIndexOf('/'));
+  return `${record}/${escapeStep(at.name)}`;
 }

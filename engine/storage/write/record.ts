@@ -27,11 +27,15 @@ export async function resolveBody(session: WriteSession, root: Node): Promise<vo
 async function resolveRecord(session: WriteSession, node: Node, body: JsonObject, place: BodyPlace): Promise<void> {
   const { type } = node;
   const raw = session.raw.get(body);
+  if (place.writable) node.isWritten = true;
   for (const key of keysOf(body, raw)) {
     const value = body[key] ?? null;
     const pointer = `${place.pointer}/${escapeStep(key)}`;
-    if (session.faulty.has(pointer)) continue;
     const field = type.fields.get(key);
+    if (session.faulty.has(pointer)) {
+      if (field) node.unusable.add(field.column);
+      continue;
+    }
     const relation = type.relations.get(key);
     if (field?.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { ...place, pointer });
     else if (field) resolveField(session, node, field, value, { ...place, pointer });

@@ -27,6 +27,10 @@ export interface Node {
   readonly isOwnChild: boolean;
   /** Columns that the body speaks of, also where it may only link. */
   readonly said: Set<string>;
+  /** Columns of which the body holds a value that is refused. */
+  readonly unusable: Set<string>;
+  /** Whether a place of the body that may write it speaks of it. */
+  isWritten: boolean;
   /** By key, for open types. */
   readonly openKeys: Map<string, OpenKey>;
   /** The stored open keys, once they have been read. */
@@ -210,6 +214,8 @@ const blank = (table: WriteTable, pointer: string): Node => ({
   related: new Map(),
   isOwnChild: false,
   said: new Set(),
+  unusable: new Set(),
+  isWritten: false,
   openKeys: new Map(),
 });
 

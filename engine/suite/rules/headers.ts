@@ -2,7 +2,8 @@
 import { type Call, endpoints, MISSING_ID, takesBody } from '../call.ts';
 import { LONG } from '../oracle.ts';
 import { fresh, fullest, isChangeable, obtain } from '../samples.ts';
-import { get, list, post, put, remove, type Scene, send, shownAs, Unreachable, WAYS } from '../scene.ts';
+import { Unreachable } from '../refusal.ts';
+import { get, list, post, put, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
 import type { JsonObject } from '../../json.ts';
 import { COUNT_MODES } from '../../descriptor/descriptor.ts';
 import type { Field, RecordType } from '../../model/model.ts';

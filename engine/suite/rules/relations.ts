@@ -4,7 +4,8 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
 import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
-import { type Context, get, post, put, puts, remove, type Scene, send, shownAs, Unreachable, WAYS } from '../scene.ts';
+import { Unreachable } from '../refusal.ts';
+import { type Context, get, post, put, puts, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
 import { always, each, offers, relations, type TableRow, type Rule, table } from './rule.ts';
 

@@ -1,0 +1,36 @@
+/** Whether records meet the checks of their type. Decided here rather than by a database, so that all answer alike. */
+import type { JsonValue } from '../json.ts';
+import { memoized } from '../memo.ts';
+import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
+import { operators } from './operators.ts';
+
+/** The value of a field, null if it has none. */
+type ValueOf = (field: Field) => JsonValue;
+
+/** Whether a record meets a check. */
+export const meets = (check: Check, valueOf: ValueOf): boolean => compiled(check)(valueOf);
+
+/** The checks of its type that a record does not meet, from its values by name. */
+export const unmetBy = ({ checks }: RecordType, values: Readonly<Record<string, JsonValue>>): readonly Check[] =>
+  checks.filter((check) => !meets(check, ({ name, default: value = null }) => values[name] ?? value));
+
+const compiled = memoized(({ must, when }: Check): ((valueOf: ValueOf) => boolean) => {
+  // Null says nothing about what must hold, and is not among the records that a filter finds.
+  const demands = must.map((one) => tester(one, () => true));
+  const cases = when.map((one) => tester(one, (a, b) => one.operator === 'ne' && a !== b));
+  return (valueOf) => !cases.every((test) => test(valueOf)) || demands.every((test) => test(valueOf));
+});
+
+function tester(
+  { field, operator, operand, other }: CheckCondition,
+  withNull: (value: JsonValue, operand: JsonValue) => boolean,
+): (valueOf: ValueOf) => boolean {
+  if (operator === 'null') return (valueOf) => (valueOf(field) === null) === operand;
+  const { compare } = field.type;
+  const test = operators[operator].tester(operand);
+  return (valueOf) => {
+    const value = valueOf(field);
+    const compared = other ? valueOf(other) : operand;
+    return value === null || compared === null ? withNull(value, compared) : test(value, compared, compare);
+  };
+}

@@ -1,0 +1,153 @@
+/** Checks across fields: which writes must meet them, and what they answer otherwise. */
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { ask } from '../support/ask.ts';
+import { connectTo, fileOf } from '../support/databases.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/checks' })));
+afterAll(() => server.close());
+
+const PROJECT = { id: 1, name: 'one', starts: '2030-02-01', ends: '2030-03-01', budget: '10', spent: 5 };
+const PERSON = { id: 1, name: 'Ann', phone: '1', born: 1900, died: 1980 };
+
+beforeEach(async () => {
+  for (const path of ['projects', 'people']) await ask(server.url, `DELETE /api/${path}/1`);
+  expect((await ask(server.url, 'POST /api/people', PERSON)).status).toBe(201);
+  const tasks = [{ least: '2', most: '3' }];
+  const made = await ask(server.url, 'POST /api/projects', {
+    ...PROJECT,
+    owner: { id: 1 },
+    tasks,
+    brief: { pages: 4 },
+  });
+  expect(made.status).toBe(201);
+});
+
+const ENDS = ['/ends', 'check', 'A project cannot end before it starts'] as const;
+const BUDGET = ['/budget', 'check', '"budget" must be at least "spent" if "closed" is true'] as const;
+const CLOSED = ['/closed_at', 'check', '"closed_at" must not be null if "closed" is true'] as const;
+const HOURS = ['/hours', 'check', '"hours" must be one of 0, 8, 40 if "code" matches "EU-*"'] as const;
+const CONTACT = 'Give an email address or a phone number';
+
+type FaultRow = readonly [pointer: string, code: string, message: string];
+
+test.each<[title: string, body: unknown, faults: readonly FaultRow[]]>([
+  ['POST /api/projects', { name: 'x', starts: '2030-02-01', ends: '2030-01-31' }, [ENDS]],
+  ['POST /api/projects', { name: 'x', starts: '2030-02-01' }, []],
+  ['POST /api/projects', { name: 'x', ends: '2030-01-31' }, []],
+  ['POST /api/projects', { name: 'x', spent: 3, budget: '2', closed: true }, [BUDGET, CLOSED]],
+  ['POST /api/projects', { name: 'x', spent: 3, budget: '2', closed: false }, []],
+  [
+    'POST /api/projects',
+    { name: 'x', spent: 2.5, budget: '2.50', closed: true, closed_at: '2030-01-01T00:00:00Z' },
+    [],
+  ],
+  ['POST /api/projects', { name: 'x', code: 'eu-é7', hours: 9 }, [HOURS]],
+  ['POST /api/projects', { name: 'x', code: 'eu7', hours: 9 }, []],
+  ['POST /api/projects', { name: 'x', code: 'EU-1', hours: 40 }, []],
+  ['POST /api/projects', { name: 'x', hours: 1001 }, [['/hours', 'check', '"hours" must be at most "limit_of_hours"']]],
+  [
+    'POST /api/projects',
+    { name: 'x', opened_at: '2030-01-01T01:00:00+01:00', closed_at: '2030-01-01T00:00:00Z' },
+    [
+      [
+        '/closed_at',
+        'check',
+        '"closed_at" must be more than "opened_at" and "closed_at" must not be "2000-01-01T00:00:00Z"',
+      ],
+    ],
+  ],
+  ['POST /api/people', { name: 'Bob' }, [['/email', 'check', CONTACT]]],
+  ['POST /api/people', { name: 'Bob', phone: '1' }, []],
+  // The other side is stored.
+  ['PUT /api/projects/1', { ends: '2030-01-31' }, [ENDS]],
+  ['PATCH /api/projects/1', { starts: '2030-03-02' }, [ENDS]],
+  ['PUT /api/projects/1', { starts: '2030-03-02', ends: '2030-03-02' }, []],
+  ['PATCH /api/projects/1', { ends: null }, []],
+  ['PUT /api/people/1', { phone: null }, [['/email', 'check', CONTACT]]],
+  // A variant does not show what is compared all the same.
+  ['PUT /api/projects/1?variant=plain', { starts: '2030-03-02' }, [ENDS]],
+  // All that is wrong is told at once, and nothing of a value that is refused itself.
+  [
+    'PUT /api/projects/1',
+    { nmae: 1, ends: '2030-01-01', hours: '8' },
+    [
+      ['/nmae', 'unknown-key', 'Unknown key "nmae"; did you mean "name"?'],
+      ENDS,
+      ['/hours', 'type', '"hours" must be an integer from 0 to 9007199254740991, or null'],
+    ],
+  ],
+  [
+    'PUT /api/projects/1',
+    { starts: 'never', ends: '2030-01-01' },
+    [['/starts', 'format', expect.any(String) as never]],
+  ],
+  // Related records, new ones and those that are there.
+  ['PUT /api/projects/1', { brief: { pages: 6 } }, [['/brief/pages', 'check', '"pages" must be at most "most_pages"']]],
+  [
+    'PUT /api/projects/1',
+    { tasks: [{ least: '11' }, { least: '3', most: '3.00' }, { most: '0.5' }] },
+    [
+      ['/tasks/0/most', 'check', '"most" must be at least "least"'],
+      ['/tasks/2/most', 'check', '"most" must be at least "least"'],
+    ],
+  ],
+  [
+    'PUT /api/projects/1',
+    { owner: { id: 1, died: 1899 } },
+    [['/owner/died', 'check', '"died" must be at least "born"']],
+  ],
+  [
+    'PUT /api/people/1',
+    { projects: [{ id: 1, starts: '2031-01-01' }] },
+    [['/projects/0/ends', ...ENDS.slice(1)] as never],
+  ],
+  ['PUT /api/people/1', { projects: [{ id: 1, name: 'two' }] }, []],
+  // One record in two places: as it will be.
+  ['PUT /api/projects/1', { ends: '2029-01-01', owner: { id: 1, projects: [{ id: 1, starts: '2029-01-01' }] } }, []],
+  [
+    'PUT /api/projects/1',
+    { name: 'one', owner: { id: 1, projects: [{ id: 1, starts: '2031-01-01' }] } },
+    [['/owner/projects/0/ends', ...ENDS.slice(1)] as never],
+  ],
+])('%s %j', async (title, body, faults) => {
+  const answer = await ask(server.url, title, body);
+  const { errors = [] } = answer.body as { errors?: { pointer: string; code: string; message: string }[] };
+  expect([answer.status >= 400, errors.map(({ pointer, code, message }) => [pointer, code, message])]).toEqual([
+    faults.length > 0,
+    faults,
+  ]);
+  if (faults.length > 0) expect(answer.status).toBe(422);
+});
+
+async function inDatabase(sql: string): Promise<void> {
+  if (server.database.kind === 'sqlite') return void new Database(fileOf(server.database)).exec(sql).close();
+  const client = await connectTo(server.database.url);
+  await client.query(sql);
+  await client.end();
+}
+
+test('a record that broke a check before is read, sent back, and changed where the check does not look', async () => {
+  await inDatabase(`update projects set ends = '2000-01-01' where id = 1`);
+  const old = (await ask(server.url, 'GET /api/projects/1')).body as object;
+  expect(old).toMatchObject({ starts: '2030-02-01', ends: '2000-01-01' });
+  const statuses = [];
+  for (const body of [old, { ...old, name: 'two' }, { spent: 6 }, { ends: '2001-01-01' }, { starts: '1999-01-01' }])
+    statuses.push((await ask(server.url, 'PUT /api/projects/1', body)).status);
+  expect(statuses).toEqual([200, 200, 200, 422, 200]);
+});
+
+test('two writers, each of one side: the check holds afterwards', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    await ask(server.url, 'PUT /api/projects/1', { starts: '2030-02-01', ends: '2030-03-01' });
+    const answers = await Promise.all([
+      ask(server.url, 'PUT /api/projects/1', { starts: '2030-02-20' }),
+      ask(server.url, 'PUT /api/projects/1', { ends: '2030-02-10' }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422]);
+    const { starts, ends } = (await ask(server.url, 'GET /api/projects/1')).body as { starts: string; ends: string };
+    expect(starts <= ends).toBe(true);
+  }
+});
