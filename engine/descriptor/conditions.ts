@@ -1,4 +1,4 @@
-/** The conditions of checks: what is compared, and in which words. Also their grammar. */
+/** The conditions of checks: which fields they compare with what, and the grammar that they are written in. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
@@ -45,7 +45,7 @@ function comparison(
 /** As many as a list filter takes. */
 const MAX_VALUES = 100;
 const MAX_PATTERN_LENGTH = 1000;
-/** More rules than fields make no sense. */
+/** Each is evaluated on every write that it concerns. */
 const MAX_CHECKS = 100;
 
 const scalar = (description: string): JsonObject => ({

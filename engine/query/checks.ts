@@ -1,5 +1,5 @@
 /** Whether records meet the checks of their type. Decided here rather than by a database, so that all answer alike. */
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
 import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
 import { operators } from './operators.ts';
@@ -10,9 +10,12 @@ type ValueOf = (field: Field) => JsonValue;
 /** Whether a record meets a check. */
 export const meets = (check: Check, valueOf: ValueOf): boolean => compiled(check)(valueOf);
 
-/** The checks of its type that a record does not meet, from its values by name. */
-export const unmetBy = ({ checks }: RecordType, values: Readonly<Record<string, JsonValue>>): readonly Check[] =>
-  checks.filter((check) => !meets(check, ({ name, default: value = null }) => values[name] ?? value));
+/** The checks of its type that a new record does not meet, from its values by name; without one it has its default. */
+export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
+  checks.filter(
+    (check) =>
+      !meets(check, ({ name, default: value }) => (Object.hasOwn(values, name) ? values[name] : value) ?? null),
+  );
 
 const compiled = memoized(({ must, when }: Check): ((valueOf: ValueOf) => boolean) => {
   // Null says nothing about what must hold, and is not among the records that a filter finds.
