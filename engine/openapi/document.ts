@@ -86,7 +86,9 @@ export const GUIDE = `Every record type has the same operations, with the same r
 **Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow
 the \`next\` links of the \`Link\` header. \`_cnd[orderBy]\` takes fields, each with an optional \`asc\` or \`desc\`.
 \`_cnd[field]=value\` and \`_cnd[field][operator]=value\` filter. Filters and sorting also work through relations to one
-record: \`_cnd[owner.name]=Anna\`.
+record: \`_cnd[owner.name]=Anna\`. Filters must all match; \`_cnd[$any][0][name]=Anna&_cnd[$any][1][age][lt]=5\` finds what
+matches one of them, and \`$all\` and \`$none\` work likewise. \`_cnd[pets][$some][0][name]=Rex\` filters by the records of a
+set, as do \`$none\`, \`$every\`, and \`_cnd[pets][$count][gte]=3\`.
 
 **Records** show their relations one level deep; \`include\` and \`fields\` show more or less. What GET returns can be sent
 back with PUT.

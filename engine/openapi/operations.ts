@@ -27,7 +27,16 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `list${names.many(type)}`,
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
     description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
-    shared: ['after', 'before', 'Prefer-Count', 'If-None-Match', 'X-Position'],
+    shared: [
+      'Condition-Any',
+      'Condition-All',
+      'Condition-None',
+      'after',
+      'before',
+      'Prefer-Count',
+      'If-None-Match',
+      'X-Position',
+    ],
     answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
   },
   {

@@ -21,6 +21,28 @@ const headerParameter = (name: string, description: string, schema: JsonObject =
   schema,
 });
 
+/** The keys of items are their indices; what they hold has no end, so that it cannot be listed. */
+const itemsSchema = (description: string): JsonObject => ({
+  type: 'object',
+  description,
+  additionalProperties: { type: 'object', additionalProperties: true },
+});
+
+const conditions = (name: string, description: string, properties: JsonObject, example: string): JsonObject => ({
+  name: `_cnd[${name}]`,
+  in: 'query',
+  description: `${description}, for example \`${example}\`.`,
+  style: 'deepObject',
+  explode: true,
+  schema: properties,
+  examples: { none: { summary: 'No condition', value: {} } },
+});
+
+function groupFilter(word: string, found: string): JsonObject {
+  const description = `Finds what ${found} matches; an item has the filters of a list, under its index`;
+  return conditions(word, description, itemsSchema(description), `_cnd[${word}][0][field]=value`);
+}
+
 /** The same for every type. */
 export const SHARED_PARAMETERS = {
   after: query(
@@ -31,6 +53,9 @@ export const SHARED_PARAMETERS = {
     },
   ),
   before: query('before', 'A cursor from a `Link` header: returns the page before it.', { schema: { type: 'string' } }),
+  'Condition-Any': groupFilter('$any', 'at least one item'),
+  'Condition-All': groupFilter('$all', 'every item'),
+  'Condition-None': groupFilter('$none', 'no item'),
   'If-None-Match': headerParameter(
     'If-None-Match',
     'An entity tag of this URL. If it is still current, the response is 304.',
@@ -160,15 +185,37 @@ const comparable = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter((field) => field.type.operators.length > 0);
 
 function filters(type: RecordType): readonly JsonObject[] {
-  const toOne = [...type.relations.values()].filter(({ toMany }) => !toMany);
+  const relations = [...type.relations.values()];
   return [
     filter(type.identifier.name, type.identifier.description, INTEGER, integer.operators, 1),
     ...comparable(type).map((field) => fieldFilter(field, type)),
-    ...toOne.map(relationFilter),
+    ...relations.map((relation) => (relation.toMany ? setFilter(relation) : relationFilter(relation))),
   ];
 }
 
+function setFilter({ name, target }: Relation): JsonObject {
+  const property = (word: string, matched: string): readonly [string, JsonObject] => [
+    word,
+    itemsSchema(`The filters of each item match ${matched}.`),
+  ];
+  const properties = Object.fromEntries([
+    property('$some', 'at least one and the same record'),
+    property('$none', 'no record'),
+    property('$every', 'every record'),
+    ['$count', operands(integer.operators, INTEGER)],
+  ]);
+  const schema = { type: 'object', properties, additionalProperties: false };
+  const description = `Filter by the records of the set ${name} (${target.name})`;
+  return conditions(name, description, schema, `_cnd[${name}][$count][gte]=1`);
+}
+
 const INTEGER: JsonObject = { type: 'integer' };
+
+const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject => ({
+  type: 'object',
+  properties: Object.fromEntries(known.map((operator) => [operator, operand(operator, value)])),
+  additionalProperties: false,
+});
 
 function fieldFilter(field: Field, type: RecordType): JsonObject {
   const {
@@ -199,14 +246,13 @@ function filter(
   known: readonly OperatorName[],
   sample: JsonValue,
 ): JsonObject {
-  const properties = Object.fromEntries(known.map((operator) => [operator, operand(operator, value)]));
   return {
     name: `_cnd[${name}]`,
     in: 'query',
     description: `Filter by ${name}. ${description}\n\n\`_cnd[${name}]=value\` is short for \`_cnd[${name}][eq]=value\`.`,
     style: 'deepObject',
     explode: true,
-    schema: { type: 'object', properties, additionalProperties: false },
+    schema: operands(known, value),
     examples: {
       none: { summary: 'No condition', value: {} },
       equal: { summary: 'Equal to a value', value: { eq: sample } },

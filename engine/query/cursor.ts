@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import { type Complain, complainAbout } from './parameters.ts';
-import type { Cursor, ListQuery, Path } from './list-query.ts';
+import type { Filter, Cursor, ListQuery, Path } from './list-query.ts';
 import { memoized } from '../memo.ts';
 import type { Fault } from '../problem.ts';
 
@@ -53,11 +53,17 @@ function readContent(text: string): readonly JsonValue[] | undefined {
 /** The same for every list with these records in this order, whatever its view. */
 const binding = memoized(({ view, order, filters }: BoundTo): string => {
   const terms = order.map(({ path, descending }) => [path.name, descending]);
-  const conditions = filters
-    .map(({ path, operator, value }) => JSON.stringify([path.name, operator, value]))
-    .toSorted();
+  const conditions = filters.map(textOf).toSorted();
   return hash('sha256', JSON.stringify([view.type.name, terms, conditions]), 'base64url').slice(0, BINDING_LENGTH);
 });
+
+function textOf(condition: Filter): string {
+  if (condition.kind === 'value') return JSON.stringify([condition.path.name, condition.operator, condition.value]);
+  if ('items' in condition) return JSON.stringify([condition.kind, ...condition.items.map((item) => item.map(textOf))]);
+  const { kind, path } = condition;
+  const rest = 'conditions' in condition ? condition.conditions.map(textOf) : [condition.operator, condition.value];
+  return JSON.stringify([kind, path.name, rest]);
+}
 
 /** Whether a filter could have this value and the database could store it: forged values must not reach the database. */
 function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {

@@ -1,18 +1,55 @@
-/** `_cnd[field]=value` and `_cnd[field][operator]=value`: the filters of a list. */
-import type { Shape } from '../field-types/field-type.ts';
+/**
+ * The filters of a list: `_cnd[field]=value`, `_cnd[field][operator]=value`, the groups `_cnd[$any][0][field]=value`, and
+ * conditions on sets, `_cnd[relation][$some][0][field]=value`.
+ */
+import type { OperatorName, Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
-import type { Filter, Path, QueryLimits } from './list-query.ts';
+import type { Filter, Group, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
 import { type Operator, operators, operatorsByName } from './operators.ts';
-import { type PathNames, resolvePath } from './paths.ts';
+import { type FilterPlace, insideSet, type PathNames, resolveSubject } from './paths.ts';
+import { itemGroups, type ItemGroups, wireArray } from './wire-arrays.ts';
 
 const NO_FILTERS: readonly Filter[] = Object.freeze([]);
 /** Suggestions for a misspelled field besides fields. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
+
+const GROUPS: ReadonlyMap<string, Group['kind']> = new Map([
+  ['$any', 'any'],
+  ['$all', 'all'],
+  ['$none', 'none'],
+]);
+/** How deep groups can be nested. */
+const MAX_GROUPS = 3;
+const COUNT = '$count';
+const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
+  ['$some', 'some'],
+  ['$none', 'no'],
+  ['$every', 'every'],
+]);
+
+/** One request's filters while they are read. */
+interface Reading {
+  readonly faults: Fault[];
+  readonly maxFilters: number;
+  /** How many filters were read so far. */
+  read: number;
+}
+
+/** Parameters whose first `at` steps have been read. */
+interface Unread {
+  readonly parameters: readonly Parameter[];
+  readonly at: number;
+}
+
+interface ReadingPlace extends FilterPlace {
+  /** How many groups it is in. */
+  readonly groups: number;
+}
 
 export function resolveFilters(
   parameters: readonly Parameter[],
@@ -22,23 +59,128 @@ export function resolveFilters(
 ): readonly Filter[] {
   const [first] = parameters;
   if (!first) return NO_FILTERS;
-  const groups = [...Map.groupBy(parameters, ({ steps = [] }) => steps.slice(0, 2).join(']['))];
-  if (groups.length > maxFilters)
+  const reading = { faults, maxFilters, read: 0 };
+  const all = conditionsOf({ parameters, at: 0 }, { names, followed: 0, groups: 0 }, reading);
+  if (reading.read > maxFilters)
     complainAbout(faults, first.key)('too-many', `A list can have at most ${maxFilters} filters`);
-  return groups.slice(0, maxFilters).flatMap(([, group]) => resolveFilter(group, names, faults) ?? []);
+  return all;
 }
 
-/** All parameters have the same field and operator. */
-function resolveFilter(parameters: readonly Parameter[], names: PathNames, faults: Fault[]): Filter | undefined {
-  const [{ key = '', steps: [name = '', operatorName = 'eq'] = [] } = {}] = parameters;
-  const complain = complainAbout(faults, key);
-  const path = resolvePath(names, name, complain, OTHER_CONDITIONS);
-  const operator = path && resolveOperator(path, operatorName, complain);
+/** The parameters of each condition: they have the same name, and the same operator or quantifier. */
+function conditionsOf({ parameters, at }: Unread, place: ReadingPlace, reading: Reading): readonly Filter[] {
+  const together = Map.groupBy(parameters, ({ steps = [] }) =>
+    steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
+  );
+  return [...together.values()].flatMap((same) => conditionOf({ parameters: same, at }, place, reading));
+}
+
+function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: Reading): readonly Filter[] {
+  const [{ key = '', steps: [...steps] = [] } = {}] = parameters;
+  const complain = complainAbout(reading.faults, key);
+  const [name, word = ''] = steps.slice(at);
+  const inside = { parameters, at: at + 1 };
+  if (name === undefined)
+    return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]') ?? [];
+  if (name.startsWith('$')) return groupOf(name, inside, place, reading, complain);
+  const subject = resolveSubject(place, name, complain, at === 0 ? OTHER_CONDITIONS : []);
+  if (!subject) return [];
+  const { through, set, value, followed } = subject;
+  const found = set
+    ? setConditions(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, followed) }, reading, complain)
+    : value && filterOf(value, inside, reading, complain);
+  return found && found.length > 0 ? throughSets(through, found) : [];
+}
+
+/** The conditions hold for some record of each set. */
+const throughSets = (through: readonly SetPath[], conditions: readonly Filter[]): readonly Filter[] =>
+  through.reduceRight<readonly Filter[]>((inner, path) => [{ kind: 'some', path, conditions: inner }], conditions);
+
+function groupOf(
+  name: string,
+  inside: Unread,
+  place: ReadingPlace,
+  reading: Reading,
+  complain: Complain,
+): readonly Filter[] {
+  const kind = GROUPS.get(name);
+  const known = [...GROUPS.keys()];
+  if (!kind)
+    return (
+      complain('unknown-group', `${quote(name)} is not a group; there are ${known.join(', ')}`, () =>
+        didYouMean(name, known),
+      ) ?? []
+    );
+  if (place.groups === MAX_GROUPS) return complain('too-deep', `Groups can be nested ${MAX_GROUPS} deep at most`) ?? [];
+  const found = itemGroups(inside.parameters, inside.at, complain);
+  const within = { ...place, groups: place.groups + 1 };
+  return found ? [{ kind, items: itemsOf(found, within, reading) }] : [];
+}
+
+/** Without indices, each condition is an item. */
+const itemsOf = ({ indexed, at, items }: ItemGroups, place: ReadingPlace, reading: Reading): Group['items'] =>
+  items.flatMap((parameters) => {
+    const conditions = conditionsOf({ parameters, at }, place, reading);
+    return indexed ? [conditions] : conditions.map((condition) => [condition]);
+  });
+
+/** Each item is about a record of its own; without indices, all conditions are about one. */
+function setConditions(
+  path: SetPath,
+  word: string,
+  rest: Unread,
+  place: ReadingPlace,
+  reading: Reading,
+  complain: Complain,
+): readonly Filter[] | undefined {
+  if (word === COUNT) return countOf(path, rest, reading, complain);
+  const kind = QUANTIFIERS.get(word);
+  if (!kind) {
+    const known = [...QUANTIFIERS.keys(), COUNT];
+    const message = `"${path.name}" leads to many records; one of ${known.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
+    return complain('to-many', message, () => (word === '' ? '' : didYouMean(word, known)));
+  }
+  const found = itemGroups(rest.parameters, rest.at, complain);
+  return found?.items.map((parameters) => ({
+    kind,
+    path,
+    conditions: conditionsOf({ parameters, at: found.at }, place, reading),
+  }));
+}
+
+/** An operator follows, or nothing, which means `eq`. */
+interface Compared {
+  readonly operator: OperatorName;
+  readonly value: JsonValue;
+}
+
+function filterOf(path: Path, rest: Unread, reading: Reading, complain: Complain): readonly Filter[] | undefined {
+  const compared = comparedWith(path, rest, reading, complain);
+  return compared && [{ kind: 'value', path, ...compared }];
+}
+
+function countOf(path: SetPath, rest: Unread, reading: Reading, complain: Complain): readonly Filter[] | undefined {
+  const number = { name: `${path.name}][${COUNT}`, relations: [], type: path.set.target, field: undefined };
+  const all = Map.groupBy(rest.parameters, ({ steps = [] }) => steps[rest.at] ?? '');
+  return [...all.values()].flatMap((parameters) => {
+    const compared = comparedWith(number, { parameters, at: rest.at }, reading, complain);
+    return compared ? [{ kind: 'count', path, ...compared }] : [];
+  });
+}
+
+function comparedWith(
+  path: Path,
+  { parameters, at }: Unread,
+  reading: Reading,
+  complain: Complain,
+): Compared | undefined {
+  reading.read += 1;
+  if (reading.read > reading.maxFilters) return undefined;
+  const operator = resolveOperator(path, parameters[0]?.steps?.[at] ?? 'eq', complain);
   if (!operator) return undefined;
-  const value = READERS[operator.wants](parameters, path, complain);
+  const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain);
   const excess = value !== undefined && operator.excess(value);
   if (excess) return complain('too-many', excess);
-  return value === undefined ? undefined : { path, operator: operator.name, value };
+  return value === undefined ? undefined : { operator: operator.name, value };
 }
 
 function resolveOperator({ name, field }: Path, text: string, complain: Complain): Operator | undefined {
@@ -50,30 +192,30 @@ function resolveOperator({ name, field }: Path, text: string, complain: Complain
   return complain('unknown-operator', message, () => didYouMean(text, known));
 }
 
-type ParameterReader = (parameters: readonly Parameter[], path: Path, complain: Complain) => JsonValue | undefined;
+type ParameterReader = (rest: Unread, path: Path, complain: Complain) => JsonValue | undefined;
 
 /** Reads the operand of each kind of operator. */
 const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
-  value: (parameters, path, complain) => {
-    const text = single(parameters, complain);
+  value: (rest, path, complain) => {
+    const text = single(rest, complain);
     return text === undefined ? undefined : parse(path, text, complain);
   },
-  values: (parameters, path, complain) => {
-    const texts = wireArray(parameters, 2, complain)?.items.map(({ parameter }) => parameter.value);
+  values: ({ parameters, at }, path, complain) => {
+    const texts = wireArray(parameters, at, complain)?.items.map(({ parameter }) => parameter.value);
     const values = texts?.flatMap((text) => parse(path, text, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },
-  flag: (parameters, path, complain) => {
-    const text = single(parameters, complain);
+  flag: (rest, path, complain) => {
+    const text = single(rest, complain);
     if (text === 'true' || text === 'false') return text === 'true';
     return text === undefined ? undefined : complain('invalid-value', `${said(path, text)} is not true or false`);
   },
 };
 
-function single([parameter, ...others]: readonly Parameter[], complain: Complain): string | undefined {
+function single({ parameters: [parameter, ...others], at }: Unread, complain: Complain): string | undefined {
   if (others.length > 0)
     return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
-  if (!parameter?.steps || parameter.steps.length > 2)
+  if (!parameter?.steps || parameter.steps.length > at)
     return complain('malformed-filter', 'Nothing can follow the operator of a filter');
   return parameter.value;
 }
@@ -91,57 +233,4 @@ function parse(path: Path, text: string, complain: Complain): JsonValue | undefi
     'invalid-value',
     `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`,
   );
-}
-
-// Arrays in a query string: a repeated key, `[]` after it, or indices in any order.
-
-interface WireArray {
-  /** Whether the client wrote indices. */
-  readonly indexed: boolean;
-  /** Sorted by index. */
-  readonly items: readonly WireItem[];
-}
-
-export interface WireItem {
-  readonly index: number;
-  readonly parameter: Parameter;
-}
-
-type Form = 'repeated' | 'brackets' | 'indices';
-const FORMS = 'Repeat the key, or append [] to each, or [0], [1] …';
-const INDEX = /^(?:0|[1-9]\d{0,5})$/;
-
-/** How one item is written after the first `depth` steps of its key; undefined if it is not an item of an array. */
-function formOf({ steps = [] }: Parameter, depth: number): Form | undefined {
-  if (steps.length === depth) return 'repeated';
-  const step = steps[depth] ?? '';
-  if (steps.length > depth + 1) return undefined;
-  return step === '' ? 'brackets' : INDEX.test(step) ? 'indices' : undefined;
-}
-
-export function wireArray(parameters: readonly Parameter[], depth: number, complain: Complain): WireArray | undefined {
-  const forms = new Set<Form>();
-  for (const parameter of parameters) {
-    const form = formOf(parameter, depth);
-    if (!form) return complain('malformed-array', `${quote(parameter.key)} is not an item of a list. ${FORMS}`);
-    forms.add(form);
-  }
-  if (forms.size > 1) return complain('mixed-forms', `Write all items of a list in the same way. ${FORMS}`);
-  return forms.has('indices')
-    ? byIndex(parameters, depth, complain)
-    : { indexed: false, items: inSequence(parameters) };
-}
-
-const inSequence = (parameters: readonly Parameter[]): readonly WireItem[] =>
-  parameters.map((parameter, index) => ({ index, parameter }));
-
-function byIndex(parameters: readonly Parameter[], depth: number, complain: Complain): WireArray | undefined {
-  const items = new Map<number, Parameter>();
-  for (const parameter of parameters) {
-    const index = Number(parameter.steps?.[depth]);
-    if (items.has(index)) return complain('repeated', `${quote(parameter.key)} is given twice`);
-    items.set(index, parameter);
-  }
-  const sorted = [...items].toSorted(([a], [b]) => a - b);
-  return { indexed: true, items: sorted.map(([index, parameter]) => ({ index, parameter })) };
 }

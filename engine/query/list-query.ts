@@ -33,9 +33,42 @@ export interface OrderBy {
   readonly descending: boolean;
 }
 
+/** What a record is found by. Every condition is true or false: null satisfies none but `ne` and `null`. */
+export type Filter = ValueFilter | Group | SetFilter | SetCount;
+
 /** `value` is the operand: one value, a list for `in`, a boolean for `null`. Decimals are strings. */
-export interface Filter {
+export interface ValueFilter {
+  readonly kind: 'value';
   readonly path: Path;
+  readonly operator: OperatorName;
+  readonly value: JsonValue;
+}
+
+/** Any, all or none of the items hold; an item holds if all its conditions do. */
+export interface Group {
+  readonly kind: 'any' | 'all' | 'none';
+  readonly items: readonly (readonly Filter[])[];
+}
+
+/** A set of related records, found through to-one relations. */
+export interface SetPath {
+  /** The canonical name of this path: `author.books`. */
+  readonly name: string;
+  readonly relations: readonly Relation[];
+  readonly set: Relation;
+}
+
+/** All the conditions hold for one and the same record of the set, for no record of it, or for every one. */
+export interface SetFilter {
+  readonly kind: 'some' | 'no' | 'every';
+  readonly path: SetPath;
+  readonly conditions: readonly Filter[];
+}
+
+/** How many records the set has. */
+export interface SetCount {
+  readonly kind: 'count';
+  readonly path: SetPath;
   readonly operator: OperatorName;
   readonly value: JsonValue;
 }
@@ -48,6 +81,7 @@ export interface Cursor {
 
 export interface ListQuery {
   readonly view: View;
+  /** All of them hold. */
   readonly filters: readonly Filter[];
   /** The requested or default order; always ends with the identifier. */
   readonly order: readonly OrderBy[];
@@ -59,7 +93,7 @@ export interface ListQuery {
 
 /** Limits of one request. */
 export interface QueryLimits {
-  /** Maximum filters of a list. */
+  /** Maximum filters of a list, those within groups and sets included. */
   readonly maxFilters: number;
   /** Maximum relations shown, at all levels; each adds to the SQL statement. */
   readonly maxIncludes: number;

@@ -4,7 +4,7 @@ import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { OrderBy } from './list-query.ts';
 import { ownPath, type PathNames, resolvePath } from './paths.ts';
-import { wireArray } from './filters.ts';
+import { wireArray } from './wire-arrays.ts';
 
 const MAX_ORDER_TERMS = 20;
 

@@ -8,7 +8,7 @@ import { defaultView } from './view.ts';
 import { nearest } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, type Parameter, parseParameters, quote } from './parameters.ts';
-import { wireArray, type WireItem } from './filters.ts';
+import { wireArray, type WireItem } from './wire-arrays.ts';
 
 export interface PreparedType {
   readonly type: RecordType;

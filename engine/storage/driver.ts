@@ -89,6 +89,7 @@ export interface ListWork {
   readonly newest: Statement;
   readonly rows: Statement;
   readonly values: Values;
+  /** How many filters are tested for each row, sets counted for more. */
   readonly filters: number;
   /** The texts that are matched, row after row. */
   readonly texts: readonly TextWork[];
@@ -103,7 +104,7 @@ export interface ListWork {
   readonly bytes: Statement;
   /** What it shows of each set. */
   readonly sets: readonly SetWork[];
-  /** The tables, each as in `newest`, that it joins because it shows more than one level. */
+  /** The tables, each as in `newest`, that it joins because it shows more than one level, or that its filters search. */
   readonly deep: readonly Statement[];
   /** The statement of the total, if it was asked for. */
   readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;

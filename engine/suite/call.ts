@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../model/model.ts';
 import { reference } from './template.ts';
 import type { Request, Sender } from './case.ts';
-import type { FilterRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
+import type { ConditionRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
 import { type Id, idValue } from './world.ts';
 
 /** Parts of a query string: `key=value`, already encoded. */
@@ -69,10 +69,19 @@ const viewQuery = ({ include, fields, variant }: ViewRequest): Query => [
   ...(variant === undefined ? [] : [parameter('variant', variant)]),
 ];
 
-function filterQuery({ path, operator, value, ids }: FilterRequest): Query {
-  const key = operator === 'eq' ? cnd(path) : cnd(path, operator);
+/** `steps`: those of the key so far, without `_cnd`. */
+function conditionQuery(condition: ConditionRequest, steps: readonly string[] = []): Query {
+  const inside = (items: readonly (readonly ConditionRequest[])[], ...before: readonly string[]): Query =>
+    items.flatMap((item, index) => item.flatMap((one) => conditionQuery(one, [...steps, ...before, String(index)])));
+  if ('group' in condition) return inside(condition.items, condition.group);
+  const { path } = condition;
+  if ('quantifier' in condition) return inside([condition.conditions], path, condition.quantifier);
+  const [operator, before] =
+    'counted' in condition ? [condition.counted, [...steps, path, '$count']] : [condition.operator, [...steps, path]];
+  const key = operator === 'eq' ? cnd(...before) : cnd(...before, operator);
+  const ids = 'ids' in condition ? condition.ids : undefined;
   if (ids) return ids.map((id) => `${key}=${idText(id)}`);
-  return [value].flat().map((one) => parameter(key, String(one)));
+  return [condition.value].flat().map((one) => parameter(key, String(one)));
 }
 
 const orderQuery = (order: readonly OrderRequest[]): Query =>
@@ -87,7 +96,7 @@ const pageQuery = ({ offset, limit }: ListRequest): Query => [
 ];
 
 const listQuery = (list: ListRequest, form: Query | undefined): Query => [
-  ...(list.filters ?? []).flatMap(filterQuery),
+  ...(list.filters ?? []).flatMap((filter) => conditionQuery(filter)),
   ...(form ?? [...orderQuery(list.order ?? []), ...pageQuery(list)]),
 ];
 

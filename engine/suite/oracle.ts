@@ -134,7 +134,9 @@ function getList(setting: CallSetting): Expectation {
   const isTold = preferredCount !== undefined || count === 'estimated';
   const media = mediaType(call);
   // What else is in the database is not known: only a list of named records has a known total.
-  const known = world.alone || list.filters?.some(({ operator, ids }) => operator === 'in' && ids !== undefined);
+  const known =
+    world.alone ||
+    list.filters?.some((filter) => 'operator' in filter && filter.operator === 'in' && filter.ids !== undefined);
   const totals = { exact: known ? String(total) : '{total}', estimated: '{*}', none: null };
   const headers = {
     'content-type': media === CSV ? `${CSV}; charset=utf-8; header=present` : media,

@@ -21,13 +21,35 @@ export interface FilterRequest {
   readonly ids?: readonly Id[];
 }
 
+/** Any, all or none of the items hold, each of which is several conditions. */
+export interface GroupRequest {
+  readonly group: '$any' | '$all' | '$none';
+  readonly items: readonly (readonly ConditionRequest[])[];
+}
+
+/** For some, no or every record of a set all conditions hold; `path` is dotted, through to-one relations. */
+interface SetRequest {
+  readonly path: string;
+  readonly quantifier: '$some' | '$none' | '$every';
+  readonly conditions: readonly ConditionRequest[];
+}
+
+/** How many records a set has. */
+interface CountRequest {
+  readonly path: string;
+  readonly counted: OperatorName;
+  readonly value: JsonValue;
+}
+
+export type ConditionRequest = FilterRequest | GroupRequest | SetRequest | CountRequest;
+
 export interface OrderRequest {
   readonly path: string;
   readonly descending: boolean;
 }
 
 export interface ListRequest {
-  readonly filters?: readonly FilterRequest[];
+  readonly filters?: readonly ConditionRequest[];
   readonly order?: readonly OrderRequest[];
   readonly offset?: number;
   readonly limit?: number;
@@ -180,7 +202,51 @@ const HOLDS: Partial<Record<OperatorName, (order: number) => boolean>> = {
 export const comparesAs = (operator: OperatorName, order: number): boolean =>
   (HOLDS[operator] ?? HOLDS.eq)?.(order) ?? false;
 
-function matches(
+function matches(world: World, type: RecordType, row: RecordRow, condition: ConditionRequest): boolean {
+  if ('group' in condition) {
+    const holds = (item: readonly ConditionRequest[]): boolean => item.every((one) => matches(world, type, row, one));
+    const { group, items } = condition;
+    return group === '$all' ? items.every(holds) : items.some(holds) === (group === '$any');
+  }
+  if ('operator' in condition) return matchesValue(world, type, row, condition);
+  const { target, records } = setAt(world, type, row, condition.path.split('.'));
+  if ('counted' in condition) return isCount(records.length, condition);
+  const { quantifier, conditions } = condition;
+  const holds = (record: RecordRow): boolean => conditions.every((one) => matches(world, target, record, one));
+  return quantifier === '$every' ? records.every(holds) : records.some(holds) === (quantifier === '$some');
+}
+
+/** A path through a set is for some record of it. */
+function matchesValue(world: World, type: RecordType, row: RecordRow, filter: FilterRequest): boolean {
+  const [name = '', ...rest] = filter.path.split('.');
+  const relation = type.relations.get(name);
+  if (!relation || rest.length === 0) return compares(world, type, row, filter);
+  const inner = { ...filter, path: rest.join('.') };
+  const records = related(world, relation, row);
+  if (relation.toMany) return records.some((one) => matchesValue(world, relation.target, one, inner));
+  return records[0] ? matchesValue(world, relation.target, records[0], inner) : compares(world, type, row, filter);
+}
+
+const isCount = (size: number, { counted, value }: CountRequest): boolean =>
+  counted === 'in' ? [value].flat().includes(size) : comparesAs(counted, size - Number(value));
+
+interface RelatedRows {
+  readonly target: RecordType;
+  readonly records: readonly RecordRow[];
+}
+
+/** The records that the last relation of a path leads to, from those that the others lead to. */
+function setAt(world: World, type: RecordType, row: RecordRow, path: readonly string[]): RelatedRows {
+  let found: RelatedRows = { target: type, records: [row] };
+  for (const name of path) {
+    const relation = found.target.relations.get(name);
+    if (!relation) throw new Error(`${found.target.name} has no relation ${name}`);
+    found = { target: relation.target, records: found.records.flatMap((one) => related(world, relation, one)) };
+  }
+  return found;
+}
+
+function compares(
   world: World,
   type: RecordType,
   row: RecordRow,

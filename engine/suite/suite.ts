@@ -5,6 +5,7 @@ import { type Case, conditionsOf } from './case.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
 import { checkRules } from './rules/checks.ts';
 import { fieldRules } from './rules/fields.ts';
+import { conditionRules } from './rules/conditions.ts';
 import { filterRules } from './rules/filters.ts';
 import { headerRules } from './rules/headers.ts';
 import { listRules } from './rules/lists.ts';
@@ -21,6 +22,7 @@ const RULES = [
   ...checkRules,
   ...listRules,
   ...filterRules,
+  ...conditionRules,
   ...viewRules,
   ...relationRules,
   ...refusalRules,

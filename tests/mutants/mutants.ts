@@ -36,6 +36,18 @@ export const mutants: readonly Mutant[] = [
     'writeAnswer(request, 200, written.body, {})',
     "writeAnswer(request, 200, '', {})",
   ),
+  mutant(
+    'a group that needs all its items',
+    "return kind === 'any' ? any(conditions) : all(conditions);",
+    'return all(conditions);',
+  ),
+  mutant('a negation that leaves out nulls', 'sql: `(${sql}) is not true`', 'sql: `not (${sql})`'),
+  mutant('every taken for none', "kind === 'every' ? not(inner) : inner", 'inner'),
+  mutant(
+    'a count of all records',
+    "from ${tables.join(' cross join ')} where ${conditions.join(' and ')})`",
+    "from ${tables.join(' cross join ')})`",
+  ),
   mutant('an order that ignores desc', 'descending: term.descending', 'descending: false'),
   mutant(
     'nulls after everything else',
@@ -58,7 +70,7 @@ export const mutants: readonly Mutant[] = [
   mutant('an unknown key ignored', 'additionalProperties: open', 'additionalProperties: true'),
   mutant('a 404 as 200 null', '?? noSuchRecord(type, identifier)', "?? 'null'"),
   mutant('a unique index missing', "create ${unique ? 'unique ' : ''}index", 'create index'),
-  mutant('a filter ignored', 'and(filters.map((filter) =>', 'and(filters.slice(0, 1).map((filter) =>'),
+  mutant('a filter ignored', 'and(conditions.map((condition) =>', 'and(conditions.slice(0, 1).map((condition) =>'),
   mutant(
     'a pointer one level short',
     'pointer: instancePath,',
@@ -72,7 +84,7 @@ export const mutants: readonly Mutant[] = [
         replace: "'count(*)', { sql: '', values: [] }, dialect)",
       },
       {
-        find: 'filterValues: (asked) => filterValues(asked, filterPaths),',
+        find: 'filterValues: ({ filters }) => valuesOf(filters, dialect),',
         replace: 'filterValues: () => [],',
       },
     ],

@@ -21,6 +21,7 @@ const both = [
   'migration/safety.slow',
   'migration/versions.slow',
   'model-based.slow',
+  'query/conditions',
   'query/counts',
   'query/like',
   'query/paging',

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { Filter } from '../../engine/query/list-query.ts';
+import type { ValueFilter } from '../../engine/query/list-query.ts';
 import { operators, pattern } from '../../engine/query/operators.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { parseParameters } from '../../engine/query/parameters.ts';
@@ -229,6 +229,35 @@ describe('filters', () => {
     ['_cnd[author.mentor.rival.mentor]=1', ['author.mentor.rival.mentor.author_id eq 1']],
     ['_cnd[author.mentor.rival.mentor.name]=x', ['author.mentor.rival.mentor.name eq "x"']],
     ['_cnd[title]=x&_cnd[limit][1]=5&_cnd[orderBy]=title&_cnd[pages]=1', ['title eq "x"', 'pages eq 1']],
+    ['_cnd[$any][0][title]=a&_cnd[$any][1][pages][gt]=5', ['any(title eq "a"; pages gt 5)']],
+    ['_cnd[$any][1][title]=a&_cnd[$any][0][pages]=5', ['any(pages eq 5; title eq "a")']],
+    ['_cnd[$any][7][title]=a&_cnd[$any][7][pages]=5', ['any(title eq "a", pages eq 5)']],
+    ['_cnd[$any][][title]=a&_cnd[$any][][pages]=5', ['any(title eq "a"; pages eq 5)']],
+    ['_cnd[$any][title]=a&_cnd[$any][pages]=5', ['any(title eq "a"; pages eq 5)']],
+    ['_cnd[$none][title][in]=a&_cnd[$none][title][in]=b', ['none(title in ["a","b"])']],
+    ['_cnd[$none][0][title][in][]=a&_cnd[$none][0][title][in][]=b', ['none(title in ["a","b"])']],
+    ['_cnd%5B%24any%5D%5B0%5D%5Btitle%5D=a', ['any(title eq "a")']],
+    [
+      '_cnd[$all][0][$any][0][title]=a&_cnd[$all][0][$any][1][$none][0][pages]=5&_cnd[pages]=7',
+      ['all(any(title eq "a"; none(pages eq 5)))', 'pages eq 7'],
+    ],
+    ['_cnd[shelves.label]=x', ['shelves some(label eq "x")']],
+    ['_cnd[shelves.height]=3', ['shelves some(height eq 3)']],
+    ['_cnd[author.books.shelves.label]=x', ['author.books some(shelves some(label eq "x"))']],
+    [
+      '_cnd[shelves][$some][0][label]=x&_cnd[shelves][$some][0][height][gt]=5',
+      ['shelves some(label eq "x", height gt 5)'],
+    ],
+    ['_cnd[shelves][$some][label]=x&_cnd[shelves][$some][height]=5', ['shelves some(label eq "x", height eq 5)']],
+    [
+      '_cnd[shelves][$some][0][label]=x&_cnd[shelves][$some][1][label]=y',
+      ['shelves some(label eq "x")', 'shelves some(label eq "y")'],
+    ],
+    ['_cnd[shelves][$every][label][null]=false', ['shelves every(label null false)']],
+    ['_cnd[shelves][$none][$any][0][label]=x', ['shelves no(any(label eq "x"))']],
+    ['_cnd[shelves][$count]=3', ['shelves count eq 3']],
+    ['_cnd[shelves][$count][gt]=1&_cnd[shelves][$count][lt]=9', ['shelves count gt 1', 'shelves count lt 9']],
+    ['_cnd[author.books][$count][in]=1&_cnd[author.books][$count][in]=2', ['author.books count in [1,2]']],
   ])('?%s', (search, expected) => {
     expect(list(search).filters.map(filterText)).toEqual(expected);
   });
@@ -273,7 +302,28 @@ describe('filters', () => {
     ['_cnd[tags][in]=x', '_cnd[tags][in]: not-filterable'],
     ['_cnd[cover.colour]=x', '_cnd[cover.colour]: unknown-field'],
     ['_cnd[shelves]=1', '_cnd[shelves]: to-many'],
-    ['_cnd[shelves.label]=x', '_cnd[shelves.label]: to-many'],
+    ['_cnd[shelves][$sum]=1', '_cnd[shelves][$sum]: to-many'],
+    ['_cnd[author.books][title]=x', '_cnd[author.books][title]: to-many'],
+    ['_cnd[shelves][$some]=1', '_cnd[shelves][$some]: malformed-filter'],
+    ['_cnd[shelves][$some][0]=1', '_cnd[shelves][$some][0]: malformed-filter'],
+    ['_cnd[shelves][$some][0][labl]=1', '_cnd[shelves][$some][0][labl]: unknown-field'],
+    ['_cnd[shelves][$some][0][label]=1&_cnd[shelves][$some][label]=1', '_cnd[shelves][$some][0][label]: mixed-forms'],
+    ['_cnd[shelves][$count]=x', '_cnd[shelves][$count]: invalid-value'],
+    ['_cnd[shelves][$count][like]=1', '_cnd[shelves][$count][like]: unknown-operator'],
+    ['_cnd[shelves][$count]=1&_cnd[shelves][$count]=2', '_cnd[shelves][$count]: repeated'],
+    ['_cnd[author.books.shelves.books.author]=1', '_cnd[author.books.shelves.books.author]: too-deep'],
+    [
+      '_cnd[author.books][$some][0][shelves.books.author]=1',
+      '_cnd[author.books][$some][0][shelves.books.author]: too-deep',
+    ],
+    ['_cnd[$any]=1', '_cnd[$any]: malformed-filter'],
+    ['_cnd[$any][0]=1', '_cnd[$any][0]: malformed-filter'],
+    ['_cnd[$some][0][title]=1', '_cnd[$some][0][title]: unknown-group'],
+    ['_cnd[$any][0][limit]=1', '_cnd[$any][0][limit]: unknown-field'],
+    ['_cnd[$any][0][title]=a&_cnd[$any][][title]=b', '_cnd[$any][0][title]: mixed-forms'],
+    ['_cnd[$any][0][title]=a&_cnd[$any][0][title]=b', '_cnd[$any][0][title]: repeated'],
+    ['_cnd[$any][0][title][eq][0]=a', '_cnd[$any][0][title][eq][0]: malformed-filter'],
+    ['_cnd[$any][$all][$none][$any][title]=a', '_cnd[$any][$all][$none][$any][title]: too-deep'],
     ['_cnd[title.x]=1', '_cnd[title.x]: unknown-relation'],
     ['_cnd[author.]=1', '_cnd[author.]: unknown-field'],
     ['_cnd[.title]=1', '_cnd[.title]: unknown-relation'],
@@ -381,7 +431,7 @@ describe('operators, as SQLite runs them', () => {
     insert into t values (null), (''), ('a'), ('A'), ('ab'), ('a%'), ('a_b'), ('a\b'), ('é'), ('É')`);
   afterAll(() => database.close());
 
-  function found(filter: Pick<Filter, 'operator' | 'value'>): string {
+  function found(filter: Pick<ValueFilter, 'operator' | 'value'>): string {
     const { condition, count, operands } = operators[filter.operator];
     const sql = `select v from t where ${condition('v', count(filter.value), sqliteDialect.like)} order by rowid`;
     const values: unknown[] = database
@@ -391,7 +441,7 @@ describe('operators, as SQLite runs them', () => {
     return values.map((value) => JSON.stringify(value)).join(' ');
   }
 
-  test.each<[Filter['operator'], Filter['value'], string]>([
+  test.each<[ValueFilter['operator'], ValueFilter['value'], string]>([
     ['eq', 'a', '"a"'],
     ['eq', '', '""'],
     ['ne', 'a', 'null "" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],

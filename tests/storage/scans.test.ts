@@ -135,7 +135,9 @@ describe('a page of 21,000 records', () => {
   /** In the same snapshot as everything else, but without the driver under test. */
   async function counted(search: string): Promise<number> {
     const database = new Database(file, { readonly: true });
-    const { filters } = queriesOf('Book').list(search);
+    const filters = queriesOf('Book')
+      .list(search)
+      .filters.filter((filter) => filter.kind === 'value');
     const where = filters.map(({ path, operator }) => `${path.name} ${operator === 'like' ? 'like' : '='} ?`);
     const values = filters.map(({ value }) => String(value).replaceAll('*', '%'));
     const sql = `select count(*) from books ${where.length > 0 ? `where ${where.join(' and ')}` : ''}`;

@@ -75,8 +75,15 @@ export const orderText = (order: readonly OrderBy[]): string =>
   order.map(({ path, descending }) => `${path.name}${descending ? ' desc' : ''}`).join(', ');
 
 /** `pages gt 5` */
-export const filterText = ({ path, operator, value }: Filter): string =>
-  `${path.name} ${operator} ${JSON.stringify(value)}`;
+/** `title eq "a"`, `any(title eq "a"; pages gt 1)`, `books some(title eq "a", pages gt 1)`, `books count gte 3`. */
+export function filterText(condition: Filter): string {
+  const all = (conditions: readonly Filter[]): string => conditions.map(filterText).join(', ');
+  if ('items' in condition) return `${condition.kind}(${condition.items.map(all).join('; ')})`;
+  const { kind, path } = condition;
+  if ('conditions' in condition) return `${path.name} ${kind}(${all(condition.conditions)})`;
+  const compared = `${condition.operator} ${JSON.stringify(condition.value)}`;
+  return kind === 'count' ? `${path.name} count ${compared}` : `${path.name} ${compared}`;
+}
 
 /** `book_id title author(author_id name)`, `…` for the open keys. */
 export function viewText({ type, fields, openKeys, relations }: View): string {

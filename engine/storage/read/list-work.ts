@@ -2,7 +2,7 @@
 import { numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
-import type { Filter, ListQuery, View } from '../../query/list-query.ts';
+import type { Filter, ListQuery, SetPath, View } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import { memoized } from '../../memo.ts';
 import { columnType } from '../columns.ts';
@@ -14,6 +14,18 @@ import type { BoundList } from './pages.ts';
 const UTF8 = 4;
 /** Rows of a set that are counted to judge a list. */
 const MAX_COUNTED = 20_001;
+
+/** Filters that take as long as looking for records of a set. */
+const SET_WEIGHT = 20;
+
+/** How many filters the conditions count as. Sets of sets can lead to the same records again and again. */
+const weightOf = (conditions: readonly Filter[], isInSet = false): number =>
+  conditions.reduce((sum, condition) => {
+    if ('items' in condition) return condition.items.reduce((all, item) => all + weightOf(item, isInSet), sum);
+    if (condition.kind === 'value') return sum + 1;
+    const inner = 'conditions' in condition ? weightOf(condition.conditions, true) : 0;
+    return sum + inner + (isInSet ? Infinity : SET_WEIGHT);
+  }, 0);
 
 /** The part that depends on the shape of the list only. */
 export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
@@ -40,24 +52,45 @@ export function createWorkOf(dialect: Dialect): WorkOf {
     return lengthOf([...texts.map(({ column }) => column), ...(open ? [OPEN_COLUMN] : [])], table);
   });
 
-  const textsOf = (filters: readonly Filter[]): readonly TextWork[] =>
-    filters.flatMap(({ path: { field, type, relations }, operator }) => {
-      const { perByte } = operators[operator];
+  /** `within`: the set that the conditions are about. */
+  function textsOf(conditions: readonly Filter[], within?: SetPath): readonly TextWork[] {
+    return conditions.flatMap((condition) => {
+      if ('items' in condition) return condition.items.flatMap((item) => textsOf(item, within));
+      if ('conditions' in condition) return textsOf(condition.conditions, condition.path);
+      if (condition.kind === 'count') return [];
+      const { field, type, relations } = condition.path;
+      const { perByte } = operators[condition.operator];
       if (!field || perByte === 0) return [];
-      const longest = UTF8 * numeric(field, 'maxLength', Infinity);
-      return [{ longest, total: relations.length === 0 ? bytesOfField(field, type) : undefined, perByte }];
+      const isOwn = relations.length === 0 && within?.set.link.at !== 'join';
+      const longest = within ? Infinity : UTF8 * numeric(field, 'maxLength', Infinity);
+      return [{ longest, total: isOwn ? bytesOfField(field, type) : undefined, perByte }];
     });
+  }
 
-  function setOf({ link, target }: Relation, identifiers: string): readonly SetWork[] {
+  const counted = (table: string, where: string): Statement => ({
+    sql: `select count(*) from (select 1 from ${quote(table)}${where} limit ${MAX_COUNTED}) as counted`,
+  });
+  /** About how many rows hold the records of the set, or the links to them. */
+  const sizeOf = memoized(({ link, target }: Relation) =>
+    link.at === 'join' ? counted(link.table.name, '') : newestOf(target),
+  );
+
+  function setOf(relation: Relation, identifiers: string): readonly SetWork[] {
+    const { link, target } = relation;
     if (link.at === 'source') return [];
     const [table, column] =
       link.at === 'target' ? [target.table, link.reference.column] : [link.table.name, link.sourceColumn];
-    const some = (where: string): Statement => ({
-      sql: `select count(*) from (select 1 from ${quote(table)}${where} limit ${MAX_COUNTED}) as counted`,
-    });
-    const size = link.at === 'target' ? newestOf(target) : some('');
-    return [{ size, shown: some(` where ${quote(column)} in (${identifiers})`) }];
+    return [{ size: sizeOf(relation), shown: counted(table, ` where ${quote(column)} in (${identifiers})`) }];
   }
+
+  /** The tables of the sets that the conditions are about. */
+  const searched = (conditions: readonly Filter[]): readonly Statement[] =>
+    conditions.flatMap((condition) => {
+      if ('items' in condition) return condition.items.flatMap(searched);
+      if (condition.kind === 'value') return [];
+      const { set } = condition.path;
+      return [sizeOf(set), ...('conditions' in condition ? searched(condition.conditions) : [])];
+    });
 
   const tablesOf = ({ type, relations }: View): readonly Statement[] => [
     newestOf(type),
@@ -69,7 +102,7 @@ export function createWorkOf(dialect: Dialect): WorkOf {
   return {
     deep,
     shape: (query, { sql }) => ({
-      deep: deep(query.view),
+      deep: [...deep(query.view), ...searched(query.filters)],
       isIndexed: servedByIndex(query) && filteredByIndex(query),
       sets: query.view.relations.flatMap(({ relation }) => (relation.toMany ? setOf(relation, sql) : [])),
     }),
@@ -77,7 +110,7 @@ export function createWorkOf(dialect: Dialect): WorkOf {
       newest: newestOf(type),
       rows: limit === undefined ? list.stream : list.page,
       values: [...values, limit ?? unlimited, offset],
-      filters: filters.length,
+      filters: weightOf(filters),
       texts: textsOf(filters),
       offset,
       whole: limit === undefined,

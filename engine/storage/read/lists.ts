@@ -3,10 +3,10 @@ import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
-import type { Cursor, Filter, ListQuery } from '../../query/list-query.ts';
-import { operators } from '../../query/operators.ts';
+import type { Cursor, ListQuery } from '../../query/list-query.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
 import { compiled, escaped, raw } from '../knex.ts';
+import { all, and, any, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
 import { createJoinedTables, type JoinedTables, type PathSql, ROOT_ALIAS } from './views.ts';
 import { limitedJson } from './view-limits.ts';
 
@@ -35,15 +35,12 @@ export interface CompiledList {
 
 /** Queries of the same shape have the same statements. */
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
-  const filterShape = filters.map(
-    ({ path, operator, value }) => `${path.name} ${operator} ${operators[operator].count(value)}`,
-  );
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
   const cursorShape = cursor
     ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
   const skips = offset > 0 ? 'skips' : '';
-  return `${view.type.name}|${view.key}|${skips}|${filterShape.join(',')}|${orderShape.join(',')}|${cursorShape}`;
+  return `${view.type.name}|${view.key}|${skips}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
@@ -53,7 +50,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const json = limitedJson(view, MAX_SHOWN_BYTES, dialect);
 
   const counted = createJoinedTables(type, dialect);
-  const matching = filterCondition(query, counted, dialect);
+  const matching = sqlOf(query.filters, counted, dialect);
   const count = select(counted, 'count(*)', matching, dialect);
   const estimate = dialect.estimate.sql({
     table: dialect.quote(type.table),
@@ -66,9 +63,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   });
 
   const source = createJoinedTables(type, dialect);
-  const filterPaths = query.filters.map(({ path }) => source.path(path));
   const paths = order.map(({ path }) => source.path(path));
-  const where = and([filterCondition(query, source, dialect), cursorCondition(query, paths)]);
+  const where = and([sqlOf(query.filters, source, dialect), cursorCondition(query, paths)]);
   const backwards = cursor?.direction === 'before';
   const terms = order.map(({ descending }) => descending !== backwards);
   const orderedBy = (expression: (index: number, path: PathSql) => string): string =>
@@ -93,7 +89,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
 
   const behindSource = createJoinedTables(type, dialect);
   const behindPaths = order.map(({ path }) => behindSource.path(path));
-  const behind = and([filterCondition(query, behindSource, dialect), behindCondition(query, behindPaths)]);
+  const behind = and([sqlOf(query.filters, behindSource, dialect), behindCondition(query, behindPaths)]);
 
   const boundarySource = createJoinedTables(type, dialect);
   const stored = order.map(({ path }) => boundarySource.path(path));
@@ -114,9 +110,9 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     boundary: compiled(boundary),
     decodeBoundary: (row) => stored.map((path, index) => path.decode(row[index] ?? null)),
     orderValuesIn: orderReader(query),
-    filterValues: (asked) => filterValues(asked, filterPaths),
-    values: (asked) => [...filterValues(asked, filterPaths), ...cursorCondition(asked, paths).values],
-    behindValues: (asked) => [...filterValues(asked, filterPaths), ...behindCondition(asked, behindPaths).values],
+    filterValues: ({ filters }) => valuesOf(filters, dialect),
+    values: (asked) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
+    behindValues: (asked) => [...valuesOf(asked.filters, dialect), ...behindCondition(asked, behindPaths).values],
   };
 }
 
@@ -145,28 +141,6 @@ function select(source: JoinedTables, columns: string, where: SqlCondition, dial
   if (where.sql !== '') query.whereRaw(where.sql, [...where.values]);
   return query;
 }
-
-function and(conditions: readonly SqlCondition[]): SqlCondition {
-  const present = conditions.filter(({ sql }) => sql !== '');
-  return { sql: present.map(({ sql }) => sql).join(' and '), values: present.flatMap(({ values }) => values) };
-}
-
-const filterCondition = ({ filters }: ListQuery, source: JoinedTables, dialect: Dialect): SqlCondition =>
-  and(filters.map((filter) => oneFilter(filter, source.path(filter.path), dialect)));
-
-function oneFilter(filter: Filter, path: PathSql, { like }: Dialect): SqlCondition {
-  const { count, condition } = operators[filter.operator];
-  return { sql: condition(path.comparable, count(filter.value), like), values: operandsOf(filter, path) };
-}
-
-const operandsOf = ({ operator, value }: Filter, path: PathSql): readonly SqlValue[] =>
-  operators[operator].operands(value).map((operand) => path.operand(operand));
-
-const filterValues = ({ filters }: ListQuery, paths: readonly PathSql[]): readonly SqlValue[] =>
-  filters.flatMap((filter, index) => {
-    const path = paths[index];
-    return path ? operandsOf(filter, path) : [];
-  });
 
 const NO_CONDITION: SqlCondition = { sql: '', values: [] };
 
@@ -202,11 +176,6 @@ export interface Key {
   readonly operand: SqlValue;
 }
 
-interface SqlCondition {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
-
 /** Beyond in the first key, or equal there and beyond in the second, and so on; `inclusive`: or equal in all of them. */
 export function beyond(keys: readonly Key[], inclusive = false): SqlCondition {
   const alternatives = keys.flatMap((key, index) => {
@@ -220,15 +189,6 @@ export function beyond(keys: readonly Key[], inclusive = false): SqlCondition {
   const chain = any(alternatives);
   return bound ? all([bound, chain]) : chain;
 }
-
-const all = (conditions: readonly SqlCondition[]): SqlCondition => joined(conditions, ' and ');
-const any = (conditions: readonly SqlCondition[]): SqlCondition =>
-  conditions.length === 0 ? { sql: '1 = 0', values: [] } : joined(conditions, ' or ');
-
-const joined = (conditions: readonly SqlCondition[], word: string): SqlCondition => ({
-  sql: conditions.length === 1 ? (conditions[0]?.sql ?? '') : `(${conditions.map(({ sql }) => sql).join(word)})`,
-  values: conditions.flatMap(({ values }) => values),
-});
 
 function equal({ path, operand }: Key): SqlCondition {
   return operand === null
@@ -271,6 +231,7 @@ export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
 export function filteredByIndex({ view: { type }, filters }: ListQuery): boolean {
   const [only, ...others] = filters;
   if (only === undefined) return true;
+  if (only.kind !== 'value') return false;
   const { path, operator } = only;
   if (others.length > 0 || path.relations.length > 0 || (operator !== 'eq' && operator !== 'in')) return false;
   return path.field === undefined || type.indexes.some(({ members }) => members[0] === path.field);

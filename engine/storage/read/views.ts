@@ -1,5 +1,5 @@
 /** View -> the SQL expression of a record's JSON text, related records included. */
-import { OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { Path, View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../driver.ts';
@@ -110,21 +110,31 @@ export interface PathSql {
   decode(value: SqlValue): JsonValue;
 }
 
+/** How a value of the field, or an identifier, is bound where it is compared. */
+export const operandOf = (field: Field | undefined, dialect: Dialect): PathSql['operand'] =>
+  field ? columnType(field, dialect.name).operand : Number;
+
 /** FROM of one statement: collects each join once. */
 export interface JoinedTables {
   readonly from: string;
   path(path: Path): PathSql;
+  /** The alias of the record that relations to one record lead to. */
+  row(relations: readonly Relation[]): string;
+  /** A new alias for the records of a set. */
+  set(): string;
   /** The joins needed by the paths asked for so far. */
   joins(): string;
 }
 
-export function createJoinedTables(type: RecordType, dialect: Dialect): JoinedTables {
+/** `root`: the alias of the table that the paths start at. */
+export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS): JoinedTables {
   const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
+  let sets = 0;
 
   function join(relation: Relation, parent: string, key: string): string {
     const known = joins.get(key);
     if (known) return known.alias;
-    const alias = `j${joins.size}`;
+    const alias = `${root}_j${joins.size}`;
     joins.set(key, {
       alias,
       sql: `left join ${dialect.quote(relation.target.table)} as ${alias} on ${condition(relation, parent, alias, dialect)}`,
@@ -132,23 +142,26 @@ export function createJoinedTables(type: RecordType, dialect: Dialect): JoinedTa
     return alias;
   }
 
+  const row = (relations: readonly Relation[]): string =>
+    relations.reduce((parent, relation, index) => join(relation, parent, keyOf(relations, index)), root);
+
   function path({ relations, type: target, field }: Path): PathSql {
     const last = relations.at(-1);
     // A link that is stored in the row before is read there, without a join.
     const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
     const hops = column === undefined ? relations : relations.slice(0, -1);
-    const alias = hops.reduce((parent, relation, index) => join(relation, parent, keyOf(hops, index)), ROOT_ALIAS);
-    const stored = `${alias}.${dialect.quote(column ?? field?.column ?? target.identifier.column)}`;
+    const stored = `${row(hops)}.${dialect.quote(column ?? field?.column ?? target.identifier.column)}`;
+    const operand = operandOf(field, dialect);
     if (!field)
       return {
         stored,
         comparable: stored,
         nullable: relations.length > 0,
         present: relations.length === 0,
-        operand: Number,
+        operand,
         decode: (value) => value,
       };
-    const { comparable, operand, decode } = columnType(field, dialect.name);
+    const { comparable, decode } = columnType(field, dialect.name);
     return {
       stored,
       comparable: comparable(stored),
@@ -160,8 +173,10 @@ export function createJoinedTables(type: RecordType, dialect: Dialect): JoinedTa
   }
 
   return {
-    from: `${dialect.quote(type.table)} as ${ROOT_ALIAS}`,
+    from: `${dialect.quote(type.table)} as ${root}`,
     path,
+    row,
+    set: () => `${root}_s${sets++}`,
     joins: () => [...joins.values()].map(({ sql }) => sql).join(' '),
   };
 }

@@ -1,0 +1,80 @@
+/** Arrays in a query string: a repeated key, `[]` after it, or indices in any order. */
+import { type Complain, type Parameter, quote } from './parameters.ts';
+
+interface WireArray {
+  /** Whether the client wrote indices. */
+  readonly indexed: boolean;
+  /** Sorted by index. */
+  readonly items: readonly WireItem[];
+}
+
+export interface WireItem {
+  readonly index: number;
+  readonly parameter: Parameter;
+}
+
+type Form = 'repeated' | 'brackets' | 'indices';
+const FORMS = 'Repeat the key, or append [] to each, or [0], [1] …';
+const INDEX = /^(?:0|[1-9]\d{0,5})$/;
+
+/** How one item is written after the first `depth` steps of its key; undefined if it is not an item of an array. */
+function formOf({ steps = [] }: Parameter, depth: number): Form | undefined {
+  if (steps.length === depth) return 'repeated';
+  const step = steps[depth] ?? '';
+  if (steps.length > depth + 1) return undefined;
+  return step === '' ? 'brackets' : INDEX.test(step) ? 'indices' : undefined;
+}
+
+export function wireArray(parameters: readonly Parameter[], depth: number, complain: Complain): WireArray | undefined {
+  const forms = new Set<Form>();
+  for (const parameter of parameters) {
+    const form = formOf(parameter, depth);
+    if (!form) return complain('malformed-array', `${quote(parameter.key)} is not an item of a list. ${FORMS}`);
+    forms.add(form);
+  }
+  if (forms.size > 1) return complain('mixed-forms', `Write all items of a list in the same way. ${FORMS}`);
+  return forms.has('indices')
+    ? byIndex(parameters, depth, complain)
+    : { indexed: false, items: inSequence(parameters) };
+}
+
+const inSequence = (parameters: readonly Parameter[]): readonly WireItem[] =>
+  parameters.map((parameter, index) => ({ index, parameter }));
+
+function byIndex(parameters: readonly Parameter[], depth: number, complain: Complain): WireArray | undefined {
+  const items = new Map<number, Parameter>();
+  for (const parameter of parameters) {
+    const index = Number(parameter.steps?.[depth]);
+    if (items.has(index)) return complain('repeated', `${quote(parameter.key)} is given twice`);
+    items.set(index, parameter);
+  }
+  const sorted = [...items].toSorted(([a], [b]) => a - b);
+  return { indexed: true, items: sorted.map(([index, parameter]) => ({ index, parameter })) };
+}
+
+// Arrays of objects: `[0][name]=x&[0][code]=y`, `[][name]=x`, or without either.
+
+export interface ItemGroups {
+  /** Whether each item is written as one. Otherwise `items` has a single element: all parameters. */
+  readonly indexed: boolean;
+  /** How many steps of the keys lead into an item. */
+  readonly at: number;
+  /** The parameters of each item, by index; each `[]` begins an item of its own. */
+  readonly items: readonly (readonly Parameter[])[];
+}
+
+const ITEM_FORMS = 'Write [0], [1] … before the conditions of each item, or [] before each, or neither';
+
+export function itemGroups(parameters: readonly Parameter[], at: number, complain: Complain): ItemGroups | undefined {
+  const form = ({ steps = [] }: Parameter): Form => {
+    const step = steps[at];
+    return step === '' ? 'brackets' : step !== undefined && INDEX.test(step) ? 'indices' : 'repeated';
+  };
+  const forms = new Set(parameters.map(form));
+  if (forms.size > 1) return complain('mixed-forms', `Write all items in the same way. ${ITEM_FORMS}`);
+  if (forms.has('repeated')) return { indexed: false, at, items: [parameters] };
+  if (forms.has('brackets')) return { indexed: true, at: at + 1, items: parameters.map((one) => [one]) };
+  const items = Map.groupBy(parameters, ({ steps = [] }) => Number(steps[at]));
+  const sorted = [...items].toSorted(([a], [b]) => a - b);
+  return { indexed: true, at: at + 1, items: sorted.map(([, item]) => item) };
+}

@@ -1,0 +1,88 @@
+/** Conditions -> SQL over the tables of a list. The SQL depends on their shape, not on their operands. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { Filter, ValueFilter, Group, SetCount, SetFilter } from '../../query/list-query.ts';
+import { operators } from '../../query/operators.ts';
+import type { Dialect } from '../driver.ts';
+import { createJoinedTables, type JoinedTables, operandOf, relatedTables } from './views.ts';
+
+export interface SqlCondition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** All of the conditions; empty SQL if there are none. */
+export const and = (conditions: readonly SqlCondition[]): SqlCondition => {
+  const present = conditions.filter(({ sql }) => sql !== '');
+  return { sql: present.map(({ sql }) => sql).join(' and '), values: present.flatMap(({ values }) => values) };
+};
+
+export const all = (conditions: readonly SqlCondition[]): SqlCondition => joined(conditions, ' and ');
+export const any = (conditions: readonly SqlCondition[]): SqlCondition =>
+  conditions.length === 0 ? { sql: '1 = 0', values: [] } : joined(conditions, ' or ');
+
+const joined = (conditions: readonly SqlCondition[], word: string): SqlCondition => ({
+  sql: conditions.length === 1 ? (conditions[0]?.sql ?? '') : `(${conditions.map(({ sql }) => sql).join(word)})`,
+  values: conditions.flatMap(({ values }) => values),
+});
+
+/** A comparison with null is neither true nor false to SQL; here it is false, and its negation true. */
+const not = ({ sql, values }: SqlCondition): SqlCondition => ({ sql: `(${sql}) is not true`, values });
+
+/** Equal for conditions with the same SQL. */
+export const shapeOfConditions = (conditions: readonly Filter[]): string => conditions.map(shapeOf).join(',');
+
+function shapeOf(condition: Filter): string {
+  if ('items' in condition) return `${condition.kind}(${condition.items.map(shapeOfConditions).join(';')})`;
+  if ('conditions' in condition)
+    return `${condition.kind} ${condition.path.name}(${shapeOfConditions(condition.conditions)})`;
+  const { kind, path, operator, value } = condition;
+  return `${kind} ${path.name} ${operator} ${operators[operator].count(value)}`;
+}
+
+export function sqlOf(conditions: readonly Filter[], source: JoinedTables, dialect: Dialect): SqlCondition {
+  return and(conditions.map((condition) => oneCondition(condition, source, dialect)));
+}
+
+/** The operands alone, in the order of the SQL. */
+export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): readonly SqlValue[] =>
+  conditions.flatMap((condition) => {
+    if ('items' in condition) return condition.items.flatMap((item) => valuesOf(item, dialect));
+    return 'conditions' in condition ? valuesOf(condition.conditions, dialect) : operandsOf(condition, dialect);
+  });
+
+function operandsOf(condition: ValueFilter | SetCount, dialect: Dialect): readonly SqlValue[] {
+  const field = condition.kind === 'value' ? condition.path.field : undefined;
+  const operand = operandOf(field, dialect);
+  return operators[condition.operator].operands(condition.value).map(operand);
+}
+
+function oneCondition(condition: Filter, source: JoinedTables, dialect: Dialect): SqlCondition {
+  if ('items' in condition) return groupCondition(condition, source, dialect);
+  if ('conditions' in condition) return setCondition(condition, source, dialect);
+  const column =
+    condition.kind === 'value' ? source.path(condition.path).comparable : countSql(condition, source, dialect);
+  const { count, condition: compared } = operators[condition.operator];
+  return { sql: compared(column, count(condition.value), dialect.like), values: operandsOf(condition, dialect) };
+}
+
+function groupCondition({ kind, items }: Group, source: JoinedTables, dialect: Dialect): SqlCondition {
+  const conditions = items.map((item) => all(item.map((one) => oneCondition(one, source, dialect))));
+  if (kind === 'none') return not(any(conditions));
+  return kind === 'any' ? any(conditions) : all(conditions);
+}
+
+function setCondition({ kind, path, conditions }: SetFilter, source: JoinedTables, dialect: Dialect): SqlCondition {
+  const child = source.set();
+  const records = createJoinedTables(path.set.target, dialect, child);
+  const inner = sqlOf(conditions, records, dialect);
+  const { sql, values } = kind === 'every' ? not(inner) : inner;
+  const { tables, conditions: links } = relatedTables(path.set, source.row(path.relations), child, dialect);
+  const from = `${tables.join(' cross join ')} ${records.joins()}`;
+  const found = `exists (select 1 from ${from} where ${links.join(' and ')} and ${sql})`;
+  return { sql: kind === 'some' ? found : `not ${found}`, values };
+}
+
+function countSql({ path }: SetCount, source: JoinedTables, dialect: Dialect): string {
+  const { tables, conditions } = relatedTables(path.set, source.row(path.relations), source.set(), dialect);
+  return `(select count(*) from ${tables.join(' cross join ')} where ${conditions.join(' and ')})`;
+}
