@@ -49,7 +49,7 @@ const KINDS: readonly OperationKind[] = [
     shared: ['Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
-      201: recordAnswer(type, names, 'The created record.', ['Location', 'ETag', 'Preference-Applied']),
+      201: recordAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
       204: ref('responses', 'created'),
     }),
   },
@@ -97,7 +97,7 @@ const KINDS: readonly OperationKind[] = [
     description: 'Deletes the record and the records it owns, and returns the record as it was.',
     shared: ['Prefer-Return'],
     answers: (type, names) => ({
-      200: recordAnswer(type, names, 'The record as it was.', ['Preference-Applied']),
+      200: recordAnswer(type, names, 'The record as it was.', ['X-Position', 'Preference-Applied']),
       204: ref('responses', 'deleted'),
     }),
   },
@@ -151,7 +151,7 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
 
 const minimal = (description: string, headers: readonly HeaderName[]): JsonObject => ({
   description: `${description} After \`Prefer: return=minimal\`.`,
-  headers: headersOf([...headers, 'Preference-Applied']),
+  headers: headersOf([...headers, 'X-Position', 'Preference-Applied']),
 });
 
 /** Responses without a body: the same for every type. */
@@ -197,7 +197,7 @@ function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
 
 function updateAnswers(type: RecordType, names: SchemaNames): JsonObject {
   return {
-    200: recordAnswer(type, names, 'The updated record.', ['ETag', 'Preference-Applied']),
+    200: recordAnswer(type, names, 'The updated record.', ['ETag', 'X-Position', 'Preference-Applied']),
     204: ref('responses', 'updated'),
   };
 }

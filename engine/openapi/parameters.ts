@@ -295,6 +295,10 @@ export const HEADERS = {
     'With a limit: the first, next and previous page (RFC 8288). The links stay valid while records are added and deleted.',
     '</api/things?_cnd[limit]=0&_cnd[limit]=20>; rel="first"',
   ),
+  'X-Position': text(
+    'The position of the write in the log of the database, for X-Position of later reads. Services that read from replicas send it.',
+    '0/3000148',
+  ),
   'Preference-Applied': text('The preferences that were applied (RFC 7240).', 'return=minimal'),
   'Retry-After': always({
     description: 'Seconds to wait before trying again.',
