@@ -7,6 +7,13 @@ const busy = (cause: unknown): Error => unavailable('busy', cause);
 const unreachable = (cause: unknown): Error => unavailable('unreachable', cause);
 const entryTooLong = (cause: unknown): Error =>
   new Problem('invalid-body', 'A value is too long for an index of the database', { cause });
+/** Requests are validated first: only what newer descriptors bring can refuse them here. */
+const newRule = (cause: unknown): Error =>
+  new Problem(
+    'invalid-body',
+    'A value does not fit a rule that newer descriptors bring to the database; their validation will tell which one, once they are served',
+    { cause },
+  );
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const reference = (cause: unknown): Error => new ConstraintError('reference', cause);
 
@@ -15,6 +22,7 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['23505', unique],
   ['23503', reference],
   ['23001', reference],
+  ['23514', newRule],
   ['40001', busy],
   ['40P01', busy],
   ['25P02', busy],

@@ -131,7 +131,9 @@ export function createConnections(
       if (prepared) return begin;
       // It reads a whole view, which is too much for each request.
       const watched = unlimited > 0 ? `; ${look(true)}` : '';
-      return `${begin}; ${settingsOf(now(), 'local')}${watched}`;
+      // What the transaction sets itself comes last.
+      const [first = begin, ...own] = begin.split('; ');
+      return [first, `${settingsOf(now(), 'local')}${watched}`, ...own].join('; ');
     },
     unlimited: async (work) => {
       unlimited += 1;
