@@ -155,7 +155,7 @@ export const settingsTable = {
     name: 'MAX_STREAMS',
     default: 'auto',
     description:
-      'Maximum number of whole lists read at the same time; any more get 503. auto: 64 on SQLite, `pool` on PostgreSQL.',
+      'Maximum number of whole lists read at the same time; others wait up to 5 seconds. auto: 64 on SQLite, `pool` on PostgreSQL.',
     expected: 'auto, or an integer from 1 to 100000',
     parse: (text) => (text === 'auto' ? Infinity : wholeNumber(1, 100_000).parse(text)),
   }),

@@ -1,17 +1,18 @@
 /** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
 import type { Model } from '../model/model.ts';
+import { PATIENT } from '../caller.ts';
 import { databaseAt } from './database.ts';
 import { linksOf } from './define.ts';
 import type { Driver, DriverOptions, OnWait } from './driver.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
+import { createPlaces } from './places.ts';
 import { createReplicaReads } from './replicas.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import { StartError } from '../start-error.ts';
 import type { Store, Stream } from './store.ts';
-import { unavailable } from './unavailable.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
@@ -102,27 +103,33 @@ export async function openStorage(
   }
 }
 
+/** Milliseconds that a whole list waits for others to end. */
+const LIST_PATIENCE = 5000;
+
 /** Each whole list holds a snapshot, and with it a connection, for as long as it is read. */
-function limitStreams(store: Store, most: number): Store {
-  let open = 0;
-  async function* untilTheirEnd(records: Stream['records']): AsyncGenerator<readonly string[]> {
+function limitStreams(store: Store, places: number): Store {
+  const lists = createPlaces({ places, patience: LIST_PATIENCE, late: 'streaming' });
+  async function* untilTheirEnd(records: Stream['records'], leave: () => void): AsyncGenerator<readonly string[]> {
     try {
       yield* records;
     } finally {
-      open -= 1;
+      leave();
     }
   }
-  const stream: Store['stream'] = async (query, count, caller): Promise<Stream> => {
+  const stream: Store['stream'] = async (query, count, caller = PATIENT): Promise<Stream> => {
     // Before it is opened: a list that is never read is never closed.
-    if (open >= most) throw unavailable('streaming');
-    open += 1;
+    const leave = await lists.take(caller);
     try {
       const { total, records } = await store.stream(query, count, caller);
-      return { total, records: untilTheirEnd(records) };
+      return { total, records: untilTheirEnd(records, leave) };
     } catch (error) {
-      open -= 1;
+      leave();
       throw error;
     }
   };
-  return { ...store, stream };
+  const close = (): Promise<void> => {
+    lists.close();
+    return store.close();
+  };
+  return { ...store, stream, close };
 }

@@ -13,6 +13,8 @@ interface PlacesOptions {
   readonly places: number;
   /** Milliseconds that a search may wait for a slot. */
   readonly patience: number;
+  /** Why one is refused that has waited too long, or finds the queue full. */
+  readonly late?: WaitOptions<unknown>['late'];
 }
 
 interface Taken {
@@ -65,7 +67,7 @@ const MAX_WAITING = 100;
 /** The memory of a waiting request: its connection, its head, what it asks for. */
 const WAITING_BYTES = 64 * 1024;
 
-export function createPlaces({ places, patience }: PlacesOptions): Places {
+export function createPlaces({ places, patience, late = 'crowded' }: PlacesOptions): Places {
   const taken = new Set<Taken>();
   const queue: QueuedSearch[] = [];
   let closed = false;
@@ -90,7 +92,7 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
   function wait(caller: Caller, own: Taken): Promise<() => void> {
     if (queue.length >= MAX_WAITING) makeRoom(own.origin);
     caller.take(WAITING_BYTES);
-    return waitIn(queue, { taken: own }, { caller, patience, late: 'crowded', enter: () => leaving(own) });
+    return waitIn(queue, { taken: own }, { caller, patience, late, enter: () => leaving(own) });
   }
 
   /** Rejects the last search of the client that has most in the queue; throws if that is the client of this search. */
@@ -99,8 +101,8 @@ export function createPlaces({ places, patience }: PlacesOptions): Places {
     for (const waiting of queue) counts.set(waiting.taken.origin, (counts.get(waiting.taken.origin) ?? 0) + 1);
     const most = Math.max(...counts.values());
     const last = queue.findLast((waiting) => counts.get(waiting.taken.origin) === most);
-    if (counts.get(origin) === most || !last) throw unavailable('crowded');
-    last.refuse(unavailable('crowded'));
+    if (counts.get(origin) === most || !last) throw unavailable(late);
+    last.refuse(unavailable(late));
   }
 
   return {
