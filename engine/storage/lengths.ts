@@ -20,7 +20,7 @@ const KEY = 4;
 const IDENTIFIER = 100;
 
 /** Characters of a record's JSON text, at most; Infinity where that cannot be said. */
-function longestRecord({ fields, relations, openKeys }: View): number {
+export function longestRecord({ fields, relations, openKeys }: View): number {
   if (openKeys) return Infinity;
   const own = fields.map((field) => field.name.length + KEY + field.type.longest(field));
   const related = relations.map(({ relation, view }) =>

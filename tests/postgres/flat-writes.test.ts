@@ -47,6 +47,11 @@ onServer('a write of one record', () => {
     ['POST /api/tmp-vars', { name: 'made' }, 201, ['insert']],
     ['POST /api/tmp-vars', {}, 201, ['insert']],
     ['POST /api/shipping-markups', { markup_flat: '1.50' }, 201, ['insert']],
+    ['POST /api/shipping-markups', { zone: { zone_name: 'z' } }, 201, ['with']],
+    ['POST /api/shipping-markups', { zone: { zone_id: 1 } }, 201, ['with']],
+    ['POST /api/shipping-markups', { zone: { zone_name: 'z' }, shipping_method: { processor: 'm' } }, 201, ['with']],
+    ['POST /api/shipping-markups?include=', { zone: { zone_name: 'z' } }, 201, ['with']],
+    ['POST /api/shipping-markups', { zone: null }, 201, ['with']],
     ['PUT /api/tmp-vars/1', { value: 'c' }, 200, ['with']],
     ['PUT /api/tmp-vars/1', { id: 1, name: 'one', value: 'c' }, 200, ['with']],
     ['PATCH /api/tmp-vars/1?fields=value', { value: 'd' }, 200, ['with']],
@@ -60,7 +65,7 @@ onServer('a write of one record', () => {
 
   it.each<[title: string, body: unknown, status: number]>([
     ['POST /api/tmp-vars', { id: 10 }, 201],
-    ['POST /api/shipping-markups', { zone: { zone_name: 'z' } }, 201],
+    ['POST /api/shipping-markups', { zone: { zone_id: 1, zone_name: 'other' } }, 201],
     ['POST /api/newsletter-subscribers', { email: 'taken@example.com' }, 409],
     ['PUT /api/newsletter-subscribers/2', { email: 'taken@example.com' }, 409],
     ['PUT /api/tmp-vars/404', { value: 'c' }, 404],
@@ -78,6 +83,38 @@ onServer('a write of one record', () => {
     statements = [];
     const { status } = await send('PUT /api/shipping-markups/1?include=', { min_items: '4' });
     expect([status, statements]).toEqual([422, [expect.stringMatching(/^select .* for update$/)]]);
+  });
+
+  it('with new records around it is answered as GET answers, and its identifiers follow the body', async () => {
+    const elements = ['a', 'b', 'c'].map((name) => ({ name }));
+    const made = await send('POST /api/shipping-markups', {
+      markup_flat: '1.50',
+      zone: { zone_name: 'deep', zone_elements: elements },
+      shipping_method: { processor: 'p' },
+    });
+    expect([made.status, words()]).toEqual([201, ['with']]);
+    const path = String(made.headers.location);
+    expect((await send(`GET ${path}`)).text).toBe(made.text);
+    const deep = await send(`GET ${path}?include=zone.zone_elements`);
+    const ids = [...deep.text.matchAll(/"id":(\d+),"name":"(\w)"/g)].map(([, id, name]) => [Number(id), name]);
+    const [[first = 0] = []] = ids as [number, string][];
+    expect(ids).toEqual([
+      [first, 'a'],
+      [first + 1, 'b'],
+      [first + 2, 'c'],
+    ]);
+  });
+
+  it('that links what is not there makes nothing', async () => {
+    const client = await connectTo(database.url);
+    const methods = async (): Promise<unknown> =>
+      (await client.query('select count(*), max(method_id) from shipping_methods')).rows;
+    const before = await methods();
+    const body = { zone: { zone_id: 404 }, shipping_method: { processor: 'gone' } };
+    const { status, text } = await send('POST /api/shipping-markups', body);
+    expect([status, text]).toEqual([422, expect.stringContaining('/zone/zone_id')]);
+    expect(await methods()).toEqual(before);
+    await client.end();
   });
 
   it('of a record with long values, by a transaction: only that looks at the budget of memory', async () => {

@@ -7,12 +7,13 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Column, columnsOf, columnType, encode } from '../columns.ts';
-import { columnSql } from '../define.ts';
 import { ConstraintError, type Dialect, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
 import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
+import { bound, isCurrent } from './tables.ts';
+import { type PlannedTree, treeStatement } from './tree.ts';
 
 type UpdateRequest = Parameters<Store['update']>[0];
 type DeleteRequest = Parameters<Store['delete']>[0];
@@ -21,6 +22,7 @@ type DeleteRequest = Parameters<Store['delete']>[0];
 interface FlatWrites {
   /** `values`: of all columns but the identifier, in their order. */
   create(request: CreateRequest, values: Values): Promise<Written | undefined>;
+  createTree(request: CreateRequest, tree: PlannedTree): Promise<Written | undefined>;
   update(request: UpdateRequest): Promise<Written | undefined>;
   delete(request: DeleteRequest): Promise<Written | undefined>;
 }
@@ -43,6 +45,7 @@ export function createFlatWrites(
   // By type, not by its name: tokens and changed tables make others of the same name.
   const statements = memoized<RecordType, [], FlatStatements>(() => ({
     creates: createShapeCache((view: View) => insertStatement(view, dialect)),
+    trees: createShapeCache((tree: PlannedTree) => treeStatement(tree, dialect)),
     updates: createShapeCache((update: Update) => updateStatement(update, dialect)),
     deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
   }));
@@ -77,6 +80,11 @@ export function createFlatWrites(
       if (values.length === 0 || lengthOf(values) > MOST_GIVEN) return undefined;
       const { view } = request;
       const row = await run(statements(view.type).creates(view.key, view), values, request);
+      return row && { identifier: Number(row[0]), body: String(row[1]) };
+    },
+    createTree: async (request, tree) => {
+      if (lengthOf(tree.values) > MOST_GIVEN) return undefined;
+      const row = await run(statements(request.view.type).trees(tree.shape, tree), tree.values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
     update: async (request) => {
@@ -159,13 +167,12 @@ type ByShape<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
 
 interface FlatStatements {
   readonly creates: ByShape<View>;
+  readonly trees: ByShape<PlannedTree>;
   readonly updates: ByShape<Update>;
   readonly deletes: ByShape<Removal>;
 }
 
 // Statements. The value that is bound last is always the revision of the tables: where they changed, none does anything.
-
-const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
 
 /** A row that another write has locked is not found. */
 const UNLOCKED = 'for update skip locked';
@@ -222,8 +229,6 @@ function deleteStatement(removal: Removal, dialect: Dialect): Statement {
 
 const tableOf = (table: string, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;
 const columnOf = (column: string, { quote }: Dialect): string => `${ROOT_ALIAS}.${quote(column)}`;
-
-const bound = (column: Column, place: number, dialect: Dialect): string => `($${place}::${columnSql(column, dialect)})`;
 
 /** The record, as it was compared and not too long. */
 function isFound({ view, compared }: Removal, place: number, dialect: Dialect): string {

@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Index, JoinTable, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf } from '../columns.ts';
-import { indexed } from '../define.ts';
+import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement } from '../driver.ts';
 import { compiled } from '../knex.ts';
 
@@ -181,3 +181,11 @@ function memoized<K, V>(make: (key: K) => V, name: (key: K) => unknown = (key) =
     return fresh;
   };
 }
+
+// Parts of statements that number their values themselves.
+
+export const bound = (column: Column, place: number, dialect: Dialect): string =>
+  `($${place}::${columnSql(column, dialect)})`;
+
+/** Whether the tables are as they were when this value was read. */
+export const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;

@@ -15,6 +15,7 @@ import { createOnce, type FindShown, lockNamed } from './locks.ts';
 import { createSession, make, NO_WRITER, type Node, type Rules, touch, type WriteSession } from './session.ts';
 import { requireFewRows } from './release.ts';
 import { createTables } from './tables.ts';
+import { noteLinks, planTree } from './tree.ts';
 
 type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements'> &
   Pick<CreateRequest, 'precondition'>;
@@ -64,23 +65,35 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     return written(reads, writer, request.view, identifier, request.caller);
   }
 
-  /** A new record without links is worked out without the database. */
+  /** A new record that compares nothing with others is worked out without the database. */
   async function createFlat(request: CreateRequest): Promise<Written | undefined> {
-    const { type, body, raw, faults = [], disagreements, precondition, mergePatch } = request;
-    const isFlat = flat && faults.length === 0 && identifierIn(body, type) === undefined && !hasRelations(body, type);
-    if (!isFlat) return undefined;
-    const session = createSession(NO_WRITER, tables, dialect, { mergePatch, readOnlyToo: false }, { body, raw });
+    const { type, body, raw, faults = [], mergePatch } = request;
+    if (!flat || faults.length > 0 || identifierIn(body, type) !== undefined) return undefined;
+    const rules = { mergePatch, readOnlyToo: false };
+    const session = createSession(NO_WRITER, tables, dialect, rules, { body, raw, writeRows });
+    if (hasRelations(body, type)) return createTree(request, session);
+    const node = await workedOut(session, request);
+    const columns = node.table.columns.map(({ name }) => name);
+    return flat.create(request, newValues(node, columns));
+  }
+
+  /** The same with records around it. What fails here is told by the transaction, which also knows what it links. */
+  async function createTree(request: CreateRequest, session: WriteSession): Promise<Written | undefined> {
+    const { type, body, view } = request;
+    if (!noteLinks(session, type, body)) return undefined;
+    const tree = await workedOut(session, request).then(
+      (root) => planTree(session, view, root),
+      () => undefined,
+    );
+    return tree && flat?.createTree(request, tree);
+  }
+
+  async function workedOut(session: WriteSession, { type, disagreements, precondition }: CreateRequest): Promise<Node> {
     const node = make(session, type, undefined, '');
     await resolveBody(session, node);
     await checkBody(session, { type, identifier: undefined, disagreements });
     precondition?.();
-    return flat.create(
-      request,
-      newValues(
-        node,
-        node.table.columns.map(({ name }) => name),
-      ),
-    );
+    return node;
   }
 
   /** The record as it is now. Throws if there is none, or if it is not what the client expects. */
