@@ -160,11 +160,6 @@ export const mutants: readonly Mutant[] = [
     'false',
   ),
   mutant(
-    'a check that old records must meet, whatever changes',
-    'const concerns = !node.stored ||',
-    'const concerns = node.assigned.size > 0 ||',
-  ),
-  mutant(
     'a check that sees only what the body says',
     'assigned ? assigned.value : stored)',
     'assigned ? assigned.value : null)',
