@@ -1,58 +1,116 @@
-/** Three instances are replaced one after the other, by newer descriptors and back again, under load: no request fails. */
-import { freePort, Instance } from '../chaos/instances.ts';
+/** The chapter of the manual on changing descriptors, command by command, on three instances under load: no request fails. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { freePort } from '../chaos/instances.ts';
 import { openBuild } from '../support/compiled.ts';
 import { createDatabase } from '../support/databases.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { readBlocks } from '../support/examples.ts';
+import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
+import { section } from '../support/markdown.ts';
 import { onServer } from '../support/postgres.ts';
 
-const CLIENTS = 6;
+const CHAPTER = section(readFileSync('deploy/README.md', 'utf8'), '## Expand, deploy, contract');
+const CLIENTS = 3;
+/** Only for a test that would never end: ten starts and nine stops take a minute. */
+const TIME = 900_000;
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** Gives requests to the instances that it has, in turn, as a load balancer does. */
-class Balancer {
-  readonly within = new Set<Instance>();
-  /** Requests that are not answered yet. */
-  readonly #open = new Map<Instance | undefined, number>();
-  #turn = 0;
+const commandsOf = (heading: string): string => {
+  const blocks = readBlocks(section(CHAPTER, `### ${heading}`)).filter(({ language }) => language === 'sh');
+  expect(blocks).toHaveLength(1);
+  return blocks[0]?.text ?? '';
+};
 
-  async send(title: string, parts: Parameters<typeof exchange>[2] = {}): Promise<Exchanged> {
-    const all = [...this.within];
-    const instance = all[(this.#turn += 1) % all.length];
-    this.#count(instance, 1);
-    return exchange(instance?.target.url ?? '', title, parts).finally(() => this.#count(instance, -1));
+/** As npm runs scripts, with what is built already. */
+const NPM = `#!/bin/sh
+shift
+command=$1
+shift
+[ "$1" != -- ] || shift
+exec node dist/engine/cli.js "$command" "$@"
+`;
+
+/** The folder of the deployment: descriptors of both versions, what was built, and whatever the commands leave. */
+class Deployment {
+  readonly directory = mkdtempSync(join(tmpdir(), 'rolling-'));
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+
+  constructor(build: string, databaseUrl: string) {
+    for (const folder of ['run', 'bin']) mkdirSync(join(this.directory, folder));
+    symlinkSync(build, join(this.directory, 'dist'));
+    writeFileSync(join(this.directory, 'bin/npm'), NPM);
+    chmodSync(join(this.directory, 'bin/npm'), 0o755);
+    for (const { language, text } of readBlocks(CHAPTER)) {
+      const [, file] = /^# (\S+)\n/.exec(text) ?? [];
+      if (language !== 'yaml' || file === undefined) continue;
+      mkdirSync(join(this.directory, dirname(file)), { recursive: true });
+      writeFileSync(join(this.directory, file), text);
+    }
+    this.#environment = {
+      ...process.env,
+      PATH: [join(this.directory, 'bin'), dirname(process.execPath), process.env['PATH']].join(':'),
+      DATABASE_URL: databaseUrl,
+      MIGRATE: 'off',
+      DRAIN_DELAY: '3',
+      SHUTDOWN_TIMEOUT: '60',
+    };
   }
 
-  #count(instance: Instance | undefined, more: number): void {
-    this.#open.set(instance, (this.#open.get(instance) ?? 0) + more);
+  /** Resolves with the exit code and what was printed. */
+  async run(commands: string, port = 3001): Promise<readonly [code: unknown, out: string]> {
+    const text = `set -u\n${commands.replaceAll('3001', String(port))}`;
+    const child = spawn('bash', ['-c', text], { cwd: this.directory, env: this.#environment });
+    let out = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (out += String(piece)));
+    const [code] = (await once(child, 'exit')) as readonly unknown[];
+    return [code, out];
   }
 
-  /** As a deployment does it: no new requests, stop, start, and requests again once it is ready. */
-  async replace(instance: Instance, version: 'first' | 'second'): Promise<void> {
-    this.within.delete(instance);
-    // A connection that the system has, but the instance has not accepted yet, would be reset.
-    await until(() => (this.#open.get(instance) ?? 0) === 0);
-    await instance.renew('SIGTERM', version);
-    await until(async () => (await exchange(instance.target.url, 'GET /health/ready')).status === 200);
-    this.within.add(instance);
+  remove(): void {
+    for (const file of readdirSync(join(this.directory, 'run')).filter((name) => name.endsWith('.pid')))
+      kill(Number(readFileSync(join(this.directory, 'run', file), 'utf8')));
+    rmSync(this.directory, { recursive: true });
   }
 }
 
-interface Register {
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+interface Book {
   readonly id: number;
-  readonly stamp: string;
+  readonly title: string;
 }
 
+/** Clients behind a load balancer that gives requests to the instances in turn, as long as they say that they are ready. */
 class Load {
-  readonly #balancer: Balancer;
+  readonly #ports: readonly number[];
   readonly failed: string[] = [];
-  /** The last acknowledged stamp of each record. */
+  /** The last acknowledged title of each record. */
   readonly stored = new Map<number, string>();
   done = 0;
+  #turn = 0;
   #isOver = false;
 
-  constructor(balancer: Balancer) {
-    this.#balancer = balancer;
+  constructor(ports: readonly number[]) {
+    this.#ports = ports;
   }
 
   async run(): Promise<void> {
@@ -68,64 +126,106 @@ class Load {
     await until(() => this.done >= enough);
   }
 
+  async url(): Promise<string> {
+    for (;;) {
+      const url = `http://127.0.0.1:${this.#ports[(this.#turn += 1) % this.#ports.length]}`;
+      const status = await exchange(url, 'GET /health/ready').then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      if (status === 200 || this.#isOver) return url;
+    }
+  }
+
   async #client(number: number): Promise<void> {
     for (let round = 0; !this.#isOver; round += 1) {
-      const stamp = `${number}-${round}`;
-      const made = await this.#send('POST /api/registers', 201, { stamp });
+      const title = `${number}-${round}`;
+      const made = await this.#send('POST /api/books', 201, { title });
       if (made === undefined) continue;
-      const path = `/api/registers/${made.id}`;
-      this.stored.set(made.id, made.stamp);
+      const path = `/api/books/${made.id}`;
+      this.stored.set(made.id, made.title);
       await this.#send(`GET ${path}`, 200);
-      const changed = await this.#send(`PUT ${path}`, 200, { stamp: `${stamp}+`, left: 'new' });
-      if (changed) this.stored.set(made.id, changed.stamp);
-      await this.#send('GET /api/registers?_cnd[limit]=0&_cnd[limit]=5&_cnd[orderBy]=stamp', 200);
+      const changed = await this.#send(`PUT ${path}`, 200, { title: `${title}+` });
+      if (changed) this.stored.set(made.id, changed.title);
+      await this.#send('GET /api/books?_cnd[limit]=0&_cnd[limit]=5&_cnd[orderBy]=title', 200);
       if (round % 2 === 0 && (await this.#send(`DELETE ${path}`, 200))) this.stored.delete(made.id);
     }
   }
 
-  async #send(title: string, status: number, body?: object): Promise<Register | undefined> {
+  async #send(title: string, status: number, body?: object): Promise<Book | undefined> {
     const parts = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) };
-    const answer = await this.#balancer.send(title, parts).catch((error: unknown) => ({
+    const answer = await exchange(await this.url(), title, parts).catch((error: unknown) => ({
       status: 0,
       text: String(error),
     }));
     this.done += 1;
-    if (answer.status === status) return JSON.parse(answer.text) as Register;
+    if (answer.status === status) return JSON.parse(answer.text) as Book;
     this.failed.push(`${title}: ${answer.status} ${answer.text}`);
     return undefined;
   }
 }
 
 onServer('three instances', () => {
-  test('from the first version to the second, back, and forward again: 0 failed requests', async () => {
-    const compiled = openBuild();
-    const database = await createDatabase('postgres');
-    const ports = await Promise.all([freePort(), freePort(), freePort()]);
-    const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '60' };
-    const instances = ports.map((port, at) => new Instance(compiled, 'ABC'[at] ?? '', port, environment));
-    const balancer = new Balancer();
-    const load = new Load(balancer);
-    try {
-      for (const instance of instances) await balancer.replace(instance, 'first');
-      const running = load.run();
-      for (const version of ['second', 'first', 'second'] as const) {
-        for (const instance of instances) {
-          await load.more(60);
-          await balancer.replace(instance, version);
+  test(
+    'expand, deploy, go back, deploy again, contract: 0 failed requests',
+    async () => {
+      const [look, expand, deploy, goBack, contract] = [
+        '1. Look',
+        '2. Expand',
+        '3. Deploy',
+        'Going back',
+        '4. Contract',
+      ].map(commandsOf) as [string, string, string, string, string];
+      const database = await createDatabase('postgres');
+      const ports = [await freePort(), await freePort(), await freePort()];
+      const deployment = new Deployment(openBuild().directory, database.url);
+      const load = new Load(ports);
+      const inTurn = async (commands: string): Promise<void> => {
+        for (const port of ports) {
+          await load.more(30);
+          expect(await deployment.run(commands, port)).toEqual([0, '']);
         }
+      };
+      try {
+        expect(await deployment.run('SCHEMA_DIR=schema npm run apply')).toEqual([
+          0,
+          expect.stringContaining('applied'),
+        ]);
+        for (const port of ports) {
+          // Nothing runs yet that could be stopped.
+          const [code] = await deployment.run(goBack.replace(/^kill .*\n/m, ''), port);
+          expect(code).toBe(0);
+        }
+        const running = load.run();
+        await load.more(30);
+        const [code, plan] = await deployment.run(look);
+        const [made = '', kept] = plan.split('The database keeps');
+        expect([code, made, kept]).toEqual([2, expect.stringContaining('notice nothing'), expect.any(String)]);
+        expect(made).not.toContain('cannot use');
+        expect(await deployment.run(expand)).toEqual([0, expect.stringContaining('applied')]);
+        await inTurn(deploy);
+        await inTurn(goBack);
+        await inTurn(deploy);
+        await load.more(30);
+        expect(await deployment.run(contract)).toEqual([0, expect.stringContaining('drop-field:Book.shelf')]);
+        await load.more(30);
+        load.end();
+        await running;
+        expect(load.failed).toEqual([]);
+        const { text } = await exchange(await load.url(), 'GET /api/books');
+        const found = new Map((JSON.parse(text) as Book[]).map(({ id, title }) => [id, title]));
+        expect(found).toEqual(load.stored);
+        expect(await deployment.run('SCHEMA_DIR=next npm run plan')).toEqual([
+          0,
+          expect.stringContaining('Nothing to do'),
+        ]);
+        expect((await deployment.run('SCHEMA_DIR=schema PORT=0 node dist/server.js'))[0]).toBe(1);
+      } finally {
+        load.end();
+        deployment.remove();
+        await database.remove();
       }
-      await load.more(60);
-      load.end();
-      await running;
-      expect(load.failed).toEqual([]);
-      const { text } = await balancer.send('GET /api/registers');
-      const found = new Map((JSON.parse(text) as Register[]).map(({ id, stamp }) => [id, stamp]));
-      expect(found).toEqual(load.stored);
-    } finally {
-      load.end();
-      await Promise.all(instances.map((instance) => instance.end()));
-      await compiled.stop();
-      await database.remove();
-    }
-  });
+    },
+    TIME,
+  );
 });

@@ -4,9 +4,14 @@
 export function section(markdown: string, heading: string): string {
   const level = /^#+/.exec(heading)?.[0].length ?? 0;
   const lines = markdown.split('\n');
+  let isCode = false;
+  const inCode = lines.map((line) => {
+    if (line.startsWith('```')) isCode = !isCode;
+    return isCode;
+  });
   const start = lines.indexOf(heading);
   if (start === -1) throw new Error(`no heading "${heading}"`);
-  const end = lines.findIndex((line, index) => index > start && isHeading(line, level));
+  const end = lines.findIndex((line, index) => index > start && !inCode[index] && isHeading(line, level));
   return lines.slice(start + 1, end === -1 ? undefined : end).join('\n');
 }
 
