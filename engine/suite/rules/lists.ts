@@ -1,6 +1,6 @@
 /** Lists: pages, orders and filters in each form that clients write them, cursors, and what of all that is refused. */
 import type { Field, RecordType } from '../../model/model.ts';
-import { type Call, cnd, parameter, type Query } from '../call.ts';
+import { type Call, cnd, type Query } from '../call.ts';
 import { listed, type ListRequest, type OrderRequest } from '../reads.ts';
 import { fullest } from '../samples.ts';
 import { among, type Context, list, post, remove, type Scene, send } from '../scene.ts';
@@ -15,87 +15,55 @@ export const several = (scene: Scene, count: number): readonly Id[] =>
 export const comparable = ({ defaultVariant }: RecordType): readonly Field[] =>
   defaultVariant.fields.filter(({ type }) => type.operators.length > 0);
 
+/** Queries about one word, written short: `[]=A []=desc, =B` are two. A and B stand for names. */
+const queries = (word: string, text: string, names: Readonly<Record<string, string>> = {}): readonly Query[] =>
+  text.split(', ').map((query) =>
+    query.split(' ').map((part) => {
+      const [steps = '', value = ''] = part.split('=');
+      return `_cnd[${word}]${steps}=${value.replaceAll(/\b[AB]\b/g, (name) => encodeURIComponent(names[name] ?? name))}`;
+    }),
+  );
+
+/** Some clients encode brackets as well. */
+const encoded = (query: Query): Query => query.map((part) => part.replaceAll('[', '%5B').replaceAll(']', '%5D'));
+
+const SECOND_AND_THIRD = queries('limit', '=1 =2, []=1 []=2, [0]=1 [1]=2');
+
 /** Pages, each in the forms that mean it. */
-const PAGES: readonly (readonly [ListRequest, ...Query[]])[] = [
+const PAGES: readonly (readonly [ListRequest, readonly Query[]])[] = [
   [
     { offset: 1, limit: 2 },
-    ['_cnd[limit]=1', '_cnd[limit]=2'],
-    ['_cnd[limit][]=1', '_cnd[limit][]=2'],
-    ['_cnd[limit][0]=1', '_cnd[limit][1]=2'],
-    ['_cnd[limit][1]=2', '_cnd[limit][0]=1'],
-    ['_cnd%5Blimit%5D=1', '_cnd%5Blimit%5D=2'],
-    ['_cnd%5Blimit%5D%5B%5D=1', '_cnd%5Blimit%5D%5B%5D=2'],
-    ['_cnd%5Blimit%5D%5B0%5D=1', '_cnd%5Blimit%5D%5B1%5D=2'],
+    [...SECOND_AND_THIRD, ...queries('limit', '[1]=2 [0]=1'), ...SECOND_AND_THIRD.map(encoded)],
   ],
-  [{ limit: 2 }, ['_cnd[limit][1]=2']],
-  [{ offset: 3 }, ['_cnd[limit][0]=3']],
-  [{ offset: 0, limit: 0 }, ['_cnd[limit]=0', '_cnd[limit]=0']],
-  [{ offset: 9, limit: 2 }, ['_cnd[limit]=9', '_cnd[limit]=2']],
-  [{ offset: 4, limit: 5 }, ['_cnd[limit]=4', '_cnd[limit]=5']],
+  [{ limit: 2 }, queries('limit', '[1]=2')],
+  [{ offset: 3 }, queries('limit', '[0]=3')],
+  [{ offset: 0, limit: 0 }, queries('limit', '=0 =0')],
+  [{ offset: 9, limit: 2 }, queries('limit', '=9 =2')],
+  [{ offset: 4, limit: 5 }, queries('limit', '=4 =5')],
 ];
 
-const BAD_PAGES: readonly Query[] = [
-  ['_cnd[limit]=2'],
-  ['_cnd[limit][]=2'],
-  ['_cnd[limit]=0', '_cnd[limit][]=2'],
-  ['_cnd[limit]=0', '_cnd[limit][1]=2'],
-  ['_cnd[limit][1]=2', '_cnd[limit][1]=2'],
-  ['_cnd[limit]=0', '_cnd[limit]=1', '_cnd[limit]=2'],
-  ['_cnd[limit][2]=1'],
-  ['_cnd[limit]=0', '_cnd[limit]=x'],
-  ['_cnd[limit]=0', '_cnd[limit]='],
-  ['_cnd[limit]=0', '_cnd[limit]=1.5'],
-  ['_cnd[limit]=-1', '_cnd[limit]=1'],
-  ['_cnd[limit]=0', '_cnd[limit]=-1'],
-  ['_cnd[limit][x]=1'],
-  ['_cnd[limit][0][0]=1'],
+const BAD_PAGES = queries(
+  'limit',
+  '=2, []=2, =0 []=2, =0 [1]=2, [1]=2 [1]=2, =0 =1 =2, [2]=1, =0 =x, =0 =, =0 =1.5, =-1 =1, =0 =-1, [x]=1, [0][0]=1',
+);
+
+const FIRST_THREE = [
+  ...queries('limit', '=0 =3, []=0 []=3, [1]=3 [0]=0, [1]=3'),
+  ...queries('limit', '[1]=3').map(encoded),
 ];
 
-const FIRST_THREE: readonly Query[] = [
-  ['_cnd[limit]=0', '_cnd[limit]=3'],
-  ['_cnd[limit][]=0', '_cnd[limit][]=3'],
-  ['_cnd[limit][1]=3', '_cnd[limit][0]=0'],
-  ['_cnd[limit][1]=3'],
-  ['_cnd%5Blimit%5D%5B1%5D=3'],
-];
-
-const by = (...steps: readonly string[]): string => cnd('orderBy', ...steps);
-const ordered = (...pairs: readonly (readonly [string, string])[]): Query =>
-  pairs.map(([key, value]) => parameter(key, value));
-
-/** Forms of one order: the first down, the second up. */
+/** Forms of one order: A down, B up. */
+const ORDERS = [
+  '=A =desc =B, =A =DESC =B =asc, []=A []=desc []=B []=Asc, [0]=A [1]=desc [2]=B, [2]=B [1]=desc [0]=A',
+  '[0][0]=A [0][1]=desc [1][0]=B [1][1]=asc',
+].join(', ');
 const orderForms = (first: string, second: string): readonly Query[] => [
-  ordered([by(), first], [by(), 'desc'], [by(), second]),
-  ordered([by(), first], [by(), 'DESC'], [by(), second], [by(), 'asc']),
-  ordered([by(''), first], [by(''), 'desc'], [by(''), second], [by(''), 'Asc']),
-  ordered([by('0'), first], [by('1'), 'desc'], [by('2'), second]),
-  ordered([by('2'), second], [by('1'), 'desc'], [by('0'), first]),
-  ordered([by('0', '0'), first], [by('0', '1'), 'desc'], [by('1', '0'), second], [by('1', '1'), 'asc']),
-  ordered(
-    ['_cnd%5BorderBy%5D%5B0%5D', first],
-    ['_cnd%5BorderBy%5D%5B1%5D', 'desc'],
-    ['_cnd%5BorderBy%5D%5B2%5D', second],
-  ),
+  ...queries('orderBy', ORDERS, { A: first, B: second }),
+  ...queries('orderBy', '[0]=A [1]=desc [2]=B', { A: first, B: second }).map(encoded),
 ];
 
-const badOrders = (first: string): readonly Query[] => [
-  ordered([by(), 'noSuchField']),
-  ordered([by(), 'desc']),
-  ordered([by(), first], [by(), 'desc'], [by(), 'desc']),
-  ordered([by(), first], [by(), 'downwards']),
-  ordered([by(), '']),
-  ordered([by('0'), first], [by('0'), first]),
-  ordered([by(), first], [by('0'), 'desc']),
-  ordered([by('x'), first]),
-  ordered([by(), `${first}.${first}`]),
-];
-
-const downForms = (name: string): readonly Query[] => [
-  ordered([by(), name], [by(), 'desc']),
-  ordered([by(''), name], [by(''), 'DESC']),
-  ordered([by('1'), 'desc'], [by('0'), name]),
-  ordered([by('0', '0'), name], [by('0', '1'), 'desc']),
-];
+const BAD_ORDERS = '=noSuchField, =desc, =A =desc =desc, =A =downwards, =, [0]=A [0]=A, =A [0]=desc, [x]=A, =A.A';
+const DOWN = '=A =desc, []=A []=DESC, [1]=desc [0]=A, [0][0]=A [0][1]=desc';
 
 /** Up to two fields that can be compared, the identifier where there are none. */
 function sortable(type: RecordType): readonly [string, string] {
@@ -129,7 +97,7 @@ const pageRules: readonly Rule[] = [
       (scene, name) =>
         alike(
           scene,
-          downForms(name).map((form) => [...(FIRST_THREE[0] ?? []), ...form]),
+          queries('orderBy', DOWN, { A: name }).map((form) => [...(FIRST_THREE[0] ?? []), ...form]),
         ),
     ),
     // The page of no record changes with how many there are.
@@ -146,7 +114,7 @@ const pageRules: readonly Rule[] = [
     rule('pages, in each form of _cnd[limit]', canMake, (scene) => {
       const all = several(scene, 5);
       list(scene, all);
-      for (const [request, ...some] of PAGES) forms(scene, all, request, some);
+      for (const [request, some] of PAGES) forms(scene, all, request, some);
     }),
     rule('in order, in each form of _cnd[orderBy]', canMake, (scene) => {
       const [first, second] = sortable(scene.type);
@@ -158,9 +126,11 @@ const pageRules: readonly Rule[] = [
       list(scene, all, { order: [{ path: first, descending: false }] });
     }),
     single(offers('list'), (type) =>
-      [...BAD_PAGES, ['_cnd[limit]=0', `_cnd[limit]=${type.maxLimit + 1}`], ...badOrders(sortable(type)[0])].map(
-        (wrong) => page(wrong),
-      ),
+      [
+        ...BAD_PAGES,
+        ['_cnd[limit]=0', `_cnd[limit]=${type.maxLimit + 1}`],
+        ...queries('orderBy', BAD_ORDERS, { A: sortable(type)[0] }),
+      ].map((wrong) => page(wrong)),
     ),
   ),
 ];
