@@ -14,7 +14,7 @@ const PATH = '/api/tmp-vars';
 
 let target: Target;
 beforeAll(async () => {
-  target = await openTarget({ requestTimeout: 3000, slowReaderTimeout: 1000 });
+  target = await openTarget({ requestTimeout: 9000, slowReaderTimeout: 5000 });
   for (let made = 0; made < 10; made += 1) {
     const body = JSON.stringify({ name: `slow${made}`, value: 'x'.repeat(300_000) });
     expect((await exchange(target.url, `POST ${PATH}`, { headers: JSON_BODY, body })).status).toBe(201);

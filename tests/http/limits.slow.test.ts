@@ -9,6 +9,8 @@ import { until } from '../support/leaving.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/limits';
+/** Milliseconds: nobody is cut off for reading slowly. */
+const HOURS = 36_000_000;
 const HEADERS = { 'content-type': 'application/json' };
 
 let server: TestServer;
@@ -18,7 +20,7 @@ beforeAll(async () => {
   impatient = await startTestServer({ schemaDirectory: SCHEMA, settings: { requestTimeout: 600 } });
   const body = { bodyLimit: 250_000, bodyKeys: 20, bodyItems: 10, bodyDepth: 5 };
   const query = { urlLimit: 500, headerLimit: 4096, maxFilters: 3, maxIncludes: 2 };
-  const settings = { ...body, ...query, maxStreams: 2 };
+  const settings = { ...body, ...query, maxStreams: 2, slowReaderTimeout: HOURS };
   server = await startTestServer({ schemaDirectory: SCHEMA, settings });
 });
 afterAll(async () => {
@@ -175,8 +177,10 @@ async function fill(url: string): Promise<void> {
 const PAGE = '/api/gadgets?_cnd[limit]=0&_cnd[limit]=60';
 
 test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', async () => {
-  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { slowReaderTimeout: 200 } });
-  await fill(own.url);
+  const filled = await startTestServer({ schemaDirectory: SCHEMA });
+  await fill(filled.url);
+  const settings = { databaseUrl: filled.database.url, slowReaderTimeout: 200 };
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings });
   const { hostname, port } = new URL(own.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
   socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -189,10 +193,12 @@ test('SLOW_READER_TIMEOUT: who does not read is cut off, whole answers too', asy
   expect(received).toBeGreaterThan(0);
   expect(received).toBeLessThan(60 * 200_000);
   await own.close();
+  await filled.close();
 });
 
 test('MEMORY_LIMIT: of the clients that do not read, those that have waited longest are cut off', async () => {
-  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { memoryLimit: 100_000_000 } });
+  const settings = { memoryLimit: 100_000_000, slowReaderTimeout: HOURS };
+  const own = await startTestServer({ schemaDirectory: SCHEMA, settings });
   await fill(own.url);
   const { hostname, port } = new URL(own.url);
   const cut = new Set<number>();
