@@ -74,4 +74,14 @@ export const onPostgres: readonly Contender[] = [
   { ...byHand('fastify-postgres', 'Fastify 5 and pg, by hand, with schemas', 'postgres'), headers: true },
 ];
 
-export const contenders: readonly Contender[] = [engine, ...handWritten, ...onPostgres, ...peers];
+/** Measured where they are asked for. */
+export const inWorkers: readonly Contender[] = [
+  {
+    ...enginePostgres,
+    name: 'engine-workers',
+    description: 'this engine on PostgreSQL, in two workers',
+    environment: { ...engine.environment, WORKERS: '2' },
+  },
+];
+
+export const contenders: readonly Contender[] = [engine, ...handWritten, ...onPostgres, ...inWorkers, ...peers];

@@ -1,7 +1,7 @@
 /** What some contenders need before they can be started. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Contender, onPostgres, peers, ROOT } from './contenders.ts';
+import { type Contender, inWorkers, onPostgres, peers, ROOT } from './contenders.ts';
 import { postgresUrl } from './postgres.ts';
 
 interface Need {
@@ -12,7 +12,7 @@ interface Need {
 
 const NEEDS: readonly Need[] = [
   {
-    of: onPostgres,
+    of: [...onPostgres, ...inWorkers],
     isMet: () => postgresUrl() !== '',
     words: 'a PostgreSQL server: set TEST_POSTGRES_URL, or let ".ci/postgres with npm run bench -- postgres" start one',
   },

@@ -14,7 +14,7 @@ export interface Running {
   readonly url: string;
   /** Milliseconds from the start of the process until it listened. */
   readonly startTime: number;
-  /** CPU time of all its threads so far, in microseconds. */
+  /** CPU time so far of all its threads, and those of its workers, in microseconds. */
   cpu(): number;
   memory(): Memory;
   /** From now on the peak is that of what follows. */
@@ -52,7 +52,7 @@ export async function start(contender: Contender, data: Data, cores: readonly nu
     data,
     url,
     startTime,
-    cpu: () => cpuTime(pid),
+    cpu: () => [pid, ...workersOf(contender, pid)].reduce((sum, one) => sum + cpuTime(one), 0),
     memory: () => memory(pid),
     forgetPeak: () => writeFileSync(`/proc/${pid}/clear_refs`, '5'),
     stop,
@@ -71,6 +71,13 @@ function announced({ stdout, ...child }: ChildProcess, name: string): Promise<st
     });
     stdout?.once('end', () => reject(new Error(`${name} ended before it listened`)));
   });
+}
+
+/** The reader processes of the engine on SQLite are none. */
+function workersOf({ environment }: Contender, pid: number): readonly number[] {
+  if (environment['WORKERS'] === undefined) return [];
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return children.split(' ').map(Number);
 }
 
 /** In nanoseconds where the kernel counts them for each thread, else in ticks of 10 ms. */
