@@ -107,7 +107,7 @@ onServer('a server that fails', () => {
       'before a COMMIT: 503, and nothing is done',
       'shipping-markups',
       'zone.zone_name',
-      { zone: { zone_name: 'silent' } },
+      { markup_id: 1000, zone: { zone_name: 'silent' } },
       503,
       0,
     ],
