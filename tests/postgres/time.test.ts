@@ -1,6 +1,7 @@
 /** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
@@ -14,6 +15,12 @@ import { onServer, POOLER_URL, withParameters } from '../support/postgres.ts';
 /** Ends by being cancelled only. */
 const HOURS = { sql: 'select pg_sleep(36000)::text' };
 const ONE = { sql: 'select 1::text' };
+
+const BACKEND = { sql: 'select pg_backend_pid()::text' };
+
+/** Whether a process that is stopped will be told to cancel once it goes on. */
+const isInterrupted = (pid: number): boolean =>
+  /^ShdPnd:\t[\da-f]*[2367abef]$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
 let database: TestDatabase;
 
@@ -116,6 +123,24 @@ onServer('a server that is frozen', () => {
   afterAll(async () => {
     await cluster?.remove();
   });
+
+  it('for a moment, ends a statement all the same, though it was told to before it read the statement', async () => {
+    const driver = await openPostgres(withParameters(cluster.url, { pool: '2' }), { statementTimeout: 600_000 });
+    const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), PATIENT, true));
+    process.kill(backend, 'SIGSTOP');
+    try {
+      const client = leaving();
+      const work = settled(Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), client, true)));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      client.leave();
+      await until(() => isInterrupted(backend));
+      process.kill(backend, 'SIGCONT');
+      expect(await work).toMatchObject({ name: 'CallerGone' });
+    } finally {
+      process.kill(backend, 'SIGCONT');
+      await driver.close();
+    }
+  }, 20_000);
 
   it('does not keep the service from ending', async () => {
     const environment = { ...process.env, PORT: '0', SHUTDOWN_TIMEOUT: '1', DATABASE_URL: cluster.url };

@@ -75,20 +75,29 @@ interface Leased {
 /** Milliseconds after which this side gives up, too: the server does not answer at all then. */
 const GRACE = 1000;
 
+/** Milliseconds. */
+const CANCEL_AGAIN = 200;
+
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
 export function connectionOf({ client, names, timeout, caller, positions }: Leased): PostgresConnection {
   const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
   let spoilt = false;
   let running = 0;
   let cancelling: Promise<unknown> | undefined;
+  let committing = false;
 
   function cancel(): void {
-    cancelling = cancelStatement(client).then((done) => done || (spoilt = true));
+    if (running === 0 || committing) return;
+    cancelling = requestCancel();
   }
 
-  const stop = caller.onGone(() => {
-    if (running > 0) cancel();
-  });
+  async function requestCancel(): Promise<void> {
+    if (!(await cancelStatement(client))) spoilt = true;
+    // The server forgets a request to cancel that it gets before it has read the statement.
+    setTimeout(cancel, CANCEL_AGAIN).unref();
+  }
+
+  const stop = caller.onGone(cancel);
 
   function explained(error: unknown): unknown {
     // The server may still be running a statement that it does not answer.
@@ -167,6 +176,7 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     },
     execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
     commit: async (wrote = false) => {
+      committing = true;
       stop();
       const committed = during(() => client.query({ text: 'commit', ...inTime }));
       const position = wrote ? positionAfter() : undefined;
