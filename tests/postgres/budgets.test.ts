@@ -103,6 +103,9 @@ onServer('an instance whose rows are held', () => {
     freed.emit('so');
     // It is repeated on another connection.
     expect(String(await write)).toBe(id(first));
+    // The limit of every other transaction.
+    const limit = { sql: `select current_setting('idle_in_transaction_session_timeout')` };
+    expect(await driver.write((writer) => writer.value(limit, []))).toBe('10s');
     await driver.close();
   });
 });
