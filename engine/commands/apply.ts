@@ -8,7 +8,7 @@ import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/database.ts';
 import { linksOf } from '../storage/define.ts';
-import { type Applied, applyPlan, createEngineTables, planFor } from '../storage/migrate/apply.ts';
+import { type Applied, applyPlan, createEngineTables, planFor, renamePlanFor } from '../storage/migrate/apply.ts';
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
@@ -17,31 +17,45 @@ import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 import { follow } from './progress.ts';
 
 const USAGE =
-  'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
+  'records apply [--allow STEP]... [--back] [--rename-columns] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind; --rename-columns gives tables and columns the names of the descriptors';
+
+const NONE: ReadonlySet<string> = new Set();
 
 export const apply: Command = {
   usage: USAGE,
   run: async (args) => {
-    const known = { allow: { type: 'string', multiple: true }, back: BOOLEAN, json: BOOLEAN } as const;
-    const { allow = [], back = false, json = false } = readOptions(args, known, 0, USAGE).values;
+    const known = {
+      allow: { type: 'string', multiple: true },
+      back: BOOLEAN,
+      'rename-columns': BOOLEAN,
+      json: BOOLEAN,
+    } as const;
+    const {
+      allow = [],
+      back = false,
+      'rename-columns': renames = false,
+      json = false,
+    } = readOptions(args, known, 0, USAGE).values;
     const { schemaDirectory, databaseUrl } = readSettings(process.env);
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();
     const { watch, stopCode, end } = follow({ json, isStoppable: driver.dialect.locks });
     try {
-      const applied = await driver.exclusively(async () => {
+      const done = await driver.exclusively(async () => {
         const allowed = new Set(allow);
         const plan = await planFor(model, driver, allowed);
         if (!back) refuseBehind(plan.standing);
         refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
-        const done = await applyPlan(plan, driver, allowed, watch);
-        await driver.expectSmallSets(linksOf(model));
+        const applied = await applyPlan(plan, driver, allowed, watch);
+        await driver.expectSmallSets(linksOf(plan.model));
         const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
-        return { ...done, isTakenBack };
+        if (!renames) return { ...applied, isTakenBack };
+        const { steps } = await applyPlan(await renamePlanFor(model, driver), driver, NONE, watch);
+        return { ...applied, isTakenBack, steps: [...applied.steps, ...steps] };
       });
       end();
-      print(json ? asJson(applied) : format(applied));
+      print(json ? asJson(done) : format(done));
       return 0;
     } catch (error) {
       end();

@@ -29,9 +29,10 @@ export const remove: Command = {
       throw new StartError(
         `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
       );
-    const { found, rows } = await withDatabase(async (model, driver) => {
+    const { found, rows } = await withDatabase(async (own, driver) => {
+      typeOf(own, name);
+      const { steps, kept, model } = await planFor(own, driver);
       const type = typeOf(model, name);
-      const { steps, kept } = await planFor(model, driver);
       if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
         throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
       const progress = reportProgress();

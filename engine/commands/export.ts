@@ -24,8 +24,7 @@ export const exportRecords: Command = {
     const file = newFile(name, { force: values.force ?? false, database: databaseFile() });
     try {
       const count = await withDatabase(async (model, driver) => {
-        await requireApplied(model, driver);
-        return write(model, driver, file.partial, name);
+        return write(await requireApplied(model, driver), driver, file.partial, name);
       });
       file.finish();
       print(`Wrote ${count} lines to ${name}`);
@@ -36,12 +35,14 @@ export const exportRecords: Command = {
   },
 };
 
-async function requireApplied(model: Model, driver: Driver): Promise<void> {
-  const { steps, kept } = await planFor(model, driver);
+/** The model, where the database keeps it. */
+async function requireApplied(own: Model, driver: Driver): Promise<Model> {
+  const { steps, kept, model } = await planFor(own, driver);
   if (steps.length + kept.length > 0)
     throw new StartError(
       'The tables do not match the descriptors; see `records plan`. What no descriptor names would be missing from the export. Nothing was written.',
     );
+  return model;
 }
 
 async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {

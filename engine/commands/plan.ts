@@ -7,18 +7,24 @@ import type { Drift } from '../storage/migrate/driver.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import type { Standing } from '../storage/migrate/history.ts';
-import { formatDrift, formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import { formatDrift, formatKept, formatRenames, formatSteps, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
+import { renamePlan } from '../storage/migrate/rename.ts';
+import type { MigrationStep } from '../storage/migrate/steps.ts';
 import { print } from '../terminal.ts';
 import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
 const USAGE =
   'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults; --allow and --back show what "records apply" would do with them';
 
+const NOTHING = { steps: [] };
+
 interface Looked {
   readonly standing: Standing | undefined;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
+  /** What `apply --rename-columns` would do, if there is nothing else to do. */
+  readonly renames: readonly MigrationStep[];
   /** Whether one of the tables that drifted would be changed. */
   readonly inTheWay: boolean;
 }
@@ -42,6 +48,7 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
       standing: undefined,
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], rows: undefined })),
       drift: [],
+      renames: [],
       inTheWay: false,
     };
   }
@@ -54,10 +61,11 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
     if (isBehind) ownView(model, standing);
     const tables = [...Object.values(found.applied.types), ...found.applied.joins];
     const drift = await driver.drift(Object.fromEntries(tables.map(({ table, definition }) => [table, definition])));
-    if (isBehind) return { standing, steps: [], drift, inTheWay: false };
+    if (isBehind) return { standing, steps: [], drift, renames: [], inTheWay: false };
     const steps = await assess(found, driver, driver.dialect, allowed);
     const inTheWay = drift.some(({ table }) => found.touched[table] !== undefined);
-    return { standing: undefined, steps, drift, inTheWay };
+    const { steps: renames } = found.steps.length > 0 ? NOTHING : renamePlan(found, model, driver.dialect);
+    return { standing: undefined, steps, drift, renames, inTheWay };
   } finally {
     await driver.close();
   }
@@ -68,14 +76,14 @@ function exitCode({ steps, inTheWay }: Looked): number {
   return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
 }
 
-const asJson = ({ steps, drift, standing }: Looked, sql: boolean): string => {
+const asJson = ({ steps, drift, renames, standing }: Looked, sql: boolean): string => {
   const behind = standing && { database: standing.last?.number ?? null, serves: standing.own?.number ?? null };
-  return JSON.stringify({ ...planAsJson(steps, drift, sql), ...(behind ? { behind } : {}) }, null, 2);
+  return JSON.stringify({ ...planAsJson(steps, drift, sql, renames), ...(behind ? { behind } : {}) }, null, 2);
 };
 
 const LEGEND = 'x records stand in the way   ? say what is meant   ! needs --allow';
 
-function format({ steps, drift, standing }: Looked, sql: boolean): string {
+function format({ steps, drift, renames, standing }: Looked, sql: boolean): string {
   const made = steps.filter(({ state }) => state !== 'kept');
   const kept = steps.filter(({ state }) => state === 'kept');
   return [
@@ -85,6 +93,7 @@ function format({ steps, drift, standing }: Looked, sql: boolean): string {
       : [formatSteps(made, { sql, notes: true })]),
     ...(made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND]),
     ...(kept.length === 0 ? [] : ['', formatKept(kept, true)]),
+    ...(renames.length === 0 ? [] : ['', formatRenames(renames, sql)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');
 }

@@ -34,6 +34,8 @@ interface Identifier {
 /** A foreign key column of a type's table. */
 export interface Reference {
   readonly column: string;
+  /** What exports call it, whatever the database calls its column. */
+  readonly exportName: string;
   readonly target: RecordType;
   readonly onDelete: OnDelete;
   readonly required: boolean;
@@ -46,6 +48,10 @@ export interface Reference {
 /** The table that connects the two sides of a manyToMany. */
 export interface JoinTable {
   readonly name: string;
+  /** What exports call it, whatever the database calls it. */
+  readonly exportName: string;
+  /** The side that its rows begin with. */
+  readonly first: 'left' | 'right';
   readonly left: { readonly column: string; readonly type: RecordType };
   readonly right: { readonly column: string; readonly type: RecordType };
 }
@@ -119,6 +125,8 @@ export interface Variant {
 
 export interface RecordType {
   readonly name: string;
+  /** Another one wherever the type has other columns: what is compiled for one of them is not for the other. */
+  readonly statementKey: string;
   /** What messages write before the identifier of a record. */
   readonly recordName: string;
   readonly renamedFrom: string | undefined;

@@ -73,8 +73,10 @@ function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Li
 function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): void {
   const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
   if (!childType || !parentType) return;
+  const column = columnOf(child, parent);
   const reference: Draft<Reference> = {
-    column: columnOf(child, parent),
+    column,
+    exportName: column,
     target: parentType,
     onDelete: deletionOf(child?.descriptor, parent?.descriptor),
     required: child?.descriptor.required ?? false,
@@ -99,8 +101,11 @@ function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefi
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
   const itself = left.source === left.target;
+  const name = left.descriptor.through ?? right?.descriptor.through ?? joinTable(left.source.table, left.name);
   const table: JoinTable = {
-    name: left.descriptor.through ?? right?.descriptor.through ?? joinTable(left.source.table, left.name),
+    name,
+    exportName: name,
+    first: 'left',
     left: { column: itself ? 'source_id' : generatedName(snakeCase(left.source.name), 'id'), type: left.source },
     right: { column: itself ? 'target_id' : generatedName(snakeCase(left.target.name), 'id'), type: left.target },
   };

@@ -39,6 +39,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   const variants = resolveVariants(descriptor, fields);
   return {
     name: descriptor.type,
+    statementKey: descriptor.type,
     recordName: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
     description: descriptor.description ?? '',

@@ -53,8 +53,14 @@ export const defineJoinTable = (table: JoinTable, dialect: Dialect): readonly st
   joinIndex(table, dialect).sql,
 ];
 
-export const defineJoinRows = ({ left, right, ...table }: JoinTable, dialect: Dialect, name = table.name): string =>
-  created(dialect, name, false, (builder) => {
+/** The two sides, in the order of the columns. */
+export const sidesOf = ({ first, left, right }: JoinTable): readonly [JoinTable['left'], JoinTable['right']] =>
+  first === 'left' ? [left, right] : [right, left];
+
+export const defineJoinRows = (table: JoinTable, dialect: Dialect): string =>
+  created(dialect, table.name, false, (builder) => {
+    const { name } = table;
+    const [left, right] = sidesOf(table);
     for (const { column, type } of [left, right]) {
       builder.specificType(column, dialect.integer).notNullable();
       defineLink(builder, name, column, type, 'cascade', dialect);
@@ -62,8 +68,10 @@ export const defineJoinRows = ({ left, right, ...table }: JoinTable, dialect: Di
     builder.primary([left.column, right.column], primaryName(name, dialect));
   });
 
-/** The primary key serves the left side; this the right one. */
-export function joinIndex({ name, right }: JoinTable, dialect: Dialect): Omit<TableIndex, 'members'> {
+/** The primary key serves the first side; this the other one. */
+export function joinIndex(table: JoinTable, dialect: Dialect): Omit<TableIndex, 'members'> {
+  const { name } = table;
+  const [, right] = sidesOf(table);
   const index = { name: generatedName(name, right.column, 'index'), unique: false };
   return { ...index, sql: createIndex(dialect, index, name, [dialect.quote(right.column)]) };
 }

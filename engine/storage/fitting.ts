@@ -12,6 +12,8 @@ import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
 import { type AppliedModel, appliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
+import { followed } from './migrate/moves.ts';
+import { placedModel } from './migrate/place.ts';
 import { servedModel } from './migrate/served.ts';
 import { unavailable } from './unavailable.ts';
 import {
@@ -26,9 +28,12 @@ import {
   type Writer,
 } from './driver.ts';
 
-interface FittingDriver extends Driver {
-  /** From now on, the tables are compared with the model of the descriptors. `served`: as it is served over them. */
-  hold(model: Model, served: Model): Awaitable<void>;
+export interface FittingDriver extends Driver {
+  /**
+   * From now on, the tables are compared with the model of the descriptors. `served`: as it is served over them; `places`:
+   * where they have what it names.
+   */
+  hold(model: Model, served: Model, places: AppliedModel): Awaitable<void>;
   /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Awaitable<void>;
 }
@@ -50,6 +55,9 @@ interface Fit {
 /** What the service was started with. */
 interface HeldModel {
   readonly own: Model;
+  places: AppliedModel;
+  /** `own`, where the tables have it. */
+  placed: Model;
   /** What of the served model the tables decide. */
   served: AppliedModel;
   tables: AppliedModel | undefined;
@@ -81,7 +89,8 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   function settle(now: unknown, found: AppliedModel): void {
     if (held === undefined) return;
     const before = fit.unfit;
-    const { model, misfits } = servedModel(held.own, found);
+    follow(held, found);
+    const { model, misfits } = servedModel(held.placed, found);
     known = now;
     held.tables ??= found;
     const unfit = misfits.flatMap(({ table, isReadable }) => (isReadable ? [] : table));
@@ -90,6 +99,14 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     names = namesOf(fit.unfit);
     if (before.join() !== fit.unfit.join()) onFit?.(fit.unfit);
     serve(held, model);
+  }
+
+  /** Columns and tables can get other names, and stay the same. */
+  function follow(now: HeldModel, found: AppliedModel): void {
+    const places = followed(now.places, found);
+    if (places === now.places) return;
+    now.places = places;
+    now.placed = placedModel(now.own, found, places);
   }
 
   function serve(now: HeldModel, model: Model): void {
@@ -254,8 +271,9 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     write,
     writeAlone: driver.writeAlone && writeAlone.bind(undefined, driver.writeAlone),
     snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),
-    hold: (own, served) => {
-      held = { own, served: appliedModel(served, driver.dialect), tables: undefined };
+    hold: (own, served, places) => {
+      const placed = placedModel(own, places, places);
+      held = { own, places, placed, served: appliedModel(served, driver.dialect), tables: undefined };
       if (!inEachSnapshot) timer = setInterval(looked, LOOK_MS).unref();
       return driver.read(check, PATIENT);
     },

@@ -50,20 +50,26 @@ export async function openStorage(
     );
   const opened = await database.open(options && { ...options, onWait, positions: readUrl !== '' });
   const observed = (one: Driver): Driver => (onStatement ? timedDriver(one, onStatement) : one);
-  const driver = fittingDriver(observed(opened), observer);
+  let { joinTables } = model;
+  const onServed = (served: Model): void => {
+    joinTables = served.joinTables;
+    observer.onServed?.(served);
+  };
+  const driver = fittingDriver(observed(opened), { ...observer, onServed });
   try {
     const reads = createReads(driver);
-    const { joinTables } = model;
-    const writes = createWrites(driver, reads, { joinTables, writeRows: options?.writeRows });
+    const writes = createWrites(driver, reads, { joinTables: () => joinTables, writeRows: options?.writeRows });
     const prepared = await driver.exclusively(async () => {
       const done = await prepare(model, driver, options);
       if (done.standing.state !== 'current') return done;
+      joinTables = done.model.joinTables;
       if (options?.migrate !== false) await driver.expectSmallSets(linksOf(done.model));
       await seed(done.model, driver, writes);
       return done;
     });
-    observer.onServed?.(prepared.model);
-    await driver.hold(model, prepared.model);
+    onServed(prepared.model);
+    const held = [model, prepared.model, prepared.places] as const;
+    await driver.hold(...held);
     const serves = prepared.standing.own?.number ?? 0;
     const replicas =
       options && readUrl !== ''
@@ -71,7 +77,7 @@ export async function openStorage(
             { reads, silence: driver.silence },
             {
               replicas: await databaseAt(readUrl).replicas(options),
-              models: [model, prepared.model],
+              held,
               observed,
             },
           )

@@ -5,10 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Awaitable, orElse } from '../awaitable.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
-import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import type { Driver, Replica, Silence } from './driver.ts';
-import { fittingDriver } from './fitting.ts';
+import { type FittingDriver, fittingDriver } from './fitting.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import type { Stream } from './store.ts';
 import { isUnreachable } from './unavailable.ts';
@@ -32,8 +31,8 @@ interface KnownReplica extends Replica {
 
 interface ReplicaOptions {
   readonly replicas: readonly Replica[];
-  /** The model of the descriptors, and as it is served over the tables. */
-  readonly models: readonly [own: Model, served: Model];
+  /** What a driver that notices changed tables holds. */
+  readonly held: Readonly<Parameters<FittingDriver['hold']>>;
   /** Wraps the driver of each replica. */
   readonly observed: (driver: Driver) => Driver;
 }
@@ -42,13 +41,13 @@ type Ask<T> = (reads: Reads) => Awaitable<T>;
 
 export function createReplicaReads(
   { reads: primary, silence }: Primary,
-  { replicas, models, observed }: ReplicaOptions,
+  { replicas, held, observed }: ReplicaOptions,
 ): ReplicaReads {
   const all = replicas.map(({ driver: inner, ...replica }): KnownReplica => {
     const driver = fittingDriver(observed(inner));
     // A replica that is not there yet is compared as soon as it is.
     orElse(
-      () => driver.hold(...models),
+      () => driver.hold(...held),
       () => undefined,
     );
     return { ...replica, driver, reads: createReads(driver) };

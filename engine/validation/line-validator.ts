@@ -47,7 +47,7 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
     records.set(type.name, known);
     return known;
   };
-  const pairs = new Map(model.joinTables.map(({ name }) => [name, name]));
+  const pairs = new Map(model.joinTables.map(({ exportName }) => [exportName, exportName]));
   const validators: Readonly<Record<string, (name: string) => LineValidator | undefined>> = {
     type: (name) => find(model.types, name, recordOf),
     pair: (name) => find(pairs, name, () => pair),
@@ -111,8 +111,10 @@ function recordLine(type: RecordType): JsonObject {
         needed.map(({ name }) => name),
       ),
       references: closed(
-        Object.fromEntries(references.map(({ column, required }) => [column, required ? IDENTIFIER : NULLABLE])),
-        references.filter(({ required }) => required).map(({ column }) => column),
+        Object.fromEntries(
+          references.map(({ exportName, required }) => [exportName, required ? IDENTIFIER : NULLABLE]),
+        ),
+        references.filter(({ required }) => required).map(({ exportName }) => exportName),
       ),
       open: type.open ? OPEN : NOTHING_OPEN,
     },

@@ -54,6 +54,7 @@ describe('the manual', () => {
     const codes = Object.keys(stepKinds) as (keyof typeof stepKinds)[];
     const markOf = (code: (typeof codes)[number]): string => {
       if (isDrop({ code })) return '`-`';
+      if (code === 'rename-table' || code === 'rename-column') return '`~`';
       return stepKinds[code].risk === 'safe' ? '' : '`!`';
     };
     const marked = codes.map((code) => [code, markOf(code)]);

@@ -5,7 +5,8 @@ import { readModel } from '../../engine/commands/command.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
 import type { Dialect } from '../../engine/storage/driver.ts';
-import { appliedModel, readAppliedModel } from '../../engine/storage/migrate/applied.ts';
+import { appliedModel } from '../../engine/storage/migrate/applied.ts';
+import { planFor } from '../../engine/storage/migrate/apply.ts';
 import { servedModel } from '../../engine/storage/migrate/served.ts';
 import { fieldScenarios } from './fields.ts';
 import { relationScenarios } from './relations.ts';
@@ -23,6 +24,7 @@ interface PlanJson {
     readonly records: readonly { count: number; identifiers: readonly number[]; says: string }[];
   }[];
   readonly drift: readonly unknown[];
+  readonly renames?: readonly unknown[];
 }
 
 const projects: Project[] = [];
@@ -71,6 +73,14 @@ async function answered(url: string, request: string): Promise<unknown> {
   return answer.body;
 }
 
+/** What the lists are that a scenario reads. */
+const lists = (project: Project, reads: Scenario['reads'] = []): Promise<readonly unknown[]> =>
+  project.serving(async (url) => {
+    const all: unknown[] = [];
+    for (const [request] of reads) if (request.startsWith('GET')) all.push(await answered(url, request));
+    return all;
+  });
+
 describe.each([...fieldScenarios, ...relationScenarios, ...typeScenarios])(
   '$title',
   ({ before, records, after, steps, says = [], impossible, reads = [] }) => {
@@ -109,7 +119,14 @@ describe.each([...fieldScenarios, ...relationScenarios, ...typeScenarios])(
         for (const [request, body] of reads)
           expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
       });
-      expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
+      const { renames = [], ...done } = await planOf(project);
+      expect(done).toEqual({ code: 0, steps: [], drift: [] });
+      if (renames.length > 0) {
+        const listed = await lists(project, reads);
+        expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
+        expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
+        expect(await lists(project, reads)).toEqual(listed);
+      }
       const told = new Set([...plan.steps, ...left.steps].map((step) => step.older));
       const worst = OUTCOMES.findLast((one) => told.has(one)) ?? 'same';
       // An open type takes a new field for one of its keys.
@@ -129,10 +146,11 @@ async function olderOutcome(project: Project, before: Scenario['before'], after:
   const driver = await databaseAt(project.database.url).open();
   const { dialect } = driver;
   try {
-    const served = servedModel(model, await readAppliedModel(driver));
+    const { model: placed, applied } = await planFor(model, driver);
+    const served = servedModel(placed, applied);
     if (served.misfits.some(({ isReadable }) => !isReadable)) return 'refuse';
     if (served.misfits.length > 0) return 'read';
-    return isDeepStrictEqual(rulesOf(served.model, dialect), rulesOf(model, dialect)) ? 'same' : 'follow';
+    return isDeepStrictEqual(rulesOf(served.model, dialect), rulesOf(placed, dialect)) ? 'same' : 'follow';
   } finally {
     await driver.close();
   }

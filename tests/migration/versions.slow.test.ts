@@ -20,16 +20,18 @@ const VERSIONS = 3;
 const EXPECTED: ReadonlySet<number> = new Set([200, 201, 400, 404, 405, 409, 422, 503]);
 
 interface Action {
-  readonly kind: 'start' | 'restart' | 'stop' | 'ask' | 'apply' | 'back';
+  readonly kind: 'start' | 'restart' | 'stop' | 'ask' | 'apply' | 'back' | 'rename';
   readonly version: number;
   readonly seed: number;
 }
 
 const action: fc.Arbitrary<Action> = fc.record({
-  kind: fc.constantFrom('start', 'start', 'restart', 'restart', 'stop', 'ask', 'ask', 'ask', 'apply', 'back'),
+  kind: fc.constantFrom('start', 'start', 'restart', 'restart', 'stop', 'ask', 'ask', 'ask', 'apply', 'back', 'rename'),
   version: fc.nat(VERSIONS - 1),
   seed: fc.nat(9),
 });
+
+const OPTIONS: Partial<Record<Action['kind'], readonly string[]>> = { back: ['--back'], rename: ['--rename-columns'] };
 
 /** What this test finds out about the versions, for the report of a failure. */
 class Deployment {
@@ -152,7 +154,8 @@ class Deployment {
   /** Everything that the plan asks for is allowed. */
   async apply(version: number, ...options: readonly string[]): Promise<void> {
     const environment = this.environmentOf(version);
-    const plan = await runCommand('plan', ['--json', ...options], environment);
+    const planned = options.filter((option) => option !== '--rename-columns');
+    const plan = await runCommand('plan', ['--json', ...planned], environment);
     if (plan.out === '') return;
     const { steps } = JSON.parse(plan.out) as { steps: readonly { id: string; state: string }[] };
     const allowed = steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
@@ -160,9 +163,9 @@ class Deployment {
     const { code, err } = await runCommand('apply', [...options, ...allowed], environment);
     const isPossible = steps.every(({ state }) => state !== 'blocked');
     if (code !== 0) expect(await this.contents()).toBe(before);
-    if (code !== 0 && isPossible) expect(err).toMatch(/--back|exchange their tables|records were written/);
+    if (code !== 0 && isPossible) expect(err).toMatch(/--back|records were written/);
     if (code !== 0) return;
-    const again = JSON.parse((await runCommand('plan', ['--json', ...options], environment)).out);
+    const again = JSON.parse((await runCommand('plan', ['--json', ...planned], environment)).out);
     expect(again).toMatchObject({ steps: [], drift: [] });
   }
 
@@ -206,7 +209,7 @@ test.each(databaseKinds)('three versions in any order (%s)', async (kind) => {
           else if (what === 'restart') await deployment.restart(version);
           else if (what === 'stop') await deployment.stop(version);
           else if (what === 'ask') await deployment.ask(version, seed);
-          else await deployment.apply(version, ...(what === 'back' ? ['--back'] : []));
+          else await deployment.apply(version, ...(OPTIONS[what] ?? []));
         }
         for (const version of [0, 1, 2]) await deployment.ask(version, 4);
       } finally {

@@ -18,6 +18,7 @@ const both = [
   'migration/migration',
   'migration/no-migrate.slow',
   'migration/random.slow',
+  'migration/rename',
   'migration/safety.slow',
   'migration/versions.slow',
   'model-based.slow',

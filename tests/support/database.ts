@@ -5,6 +5,8 @@ import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './datab
 export interface Watch {
   /** Every row of every table, as text, except what only says where sequences stand. */
   contents(): Promise<string>;
+  /** Names of the columns of each table, in order, a line for each, except those of the engine's own tables. */
+  columns(): Promise<string>;
   /** Changes with each commit that wrote a row. */
   version(): Promise<string>;
   /** Foreign keys that are not looked at at once. */
@@ -13,6 +15,14 @@ export interface Watch {
 }
 
 export const watchDatabase = (database: TestDatabase): Promise<Watch> => watchers[database.kind](database);
+
+function listed(columns: readonly { readonly table: string; readonly name: string }[]): string {
+  const own = columns.filter(({ table }) => !/^(_records_|sqlite_)/.test(table));
+  const tables = [...new Set(own.map(({ table }) => table))].toSorted();
+  const namesIn = (table: string): readonly string[] =>
+    own.filter((one) => one.table === table).map(({ name }) => name);
+  return tables.map((table) => `${table}: ${namesIn(table).toSorted().join(' ')}`).join('\n');
+}
 
 const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promise<Watch>>> = {
   sqlite: async (one) => {
@@ -29,6 +39,14 @@ const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promis
         .join('\n');
     return {
       contents: async () => (tables.all() as string[]).map((table) => `${table}\n${rows(table)}`).join('\n'),
+      columns: async () =>
+        listed(
+          database
+            .prepare<[], { table: string; name: string }>(
+              `select t.name as "table", c.name from sqlite_schema as t, pragma_table_info(t.name) as c where t.type = 'table'`,
+            )
+            .all(),
+        ),
       version: async () => String(database.pragma('data_version', { simple: true })),
       // In SQLite that is a state of a transaction, and ends with it.
       deferredKeys: async () => [],
@@ -53,6 +71,15 @@ const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promis
     };
     return {
       contents: () => each('t::text'),
+      columns: async () =>
+        listed(
+          (
+            await client.query<{ table: string; name: string }>(
+              `select relname as "table", attname as name from pg_class join pg_attribute on attrelid = pg_class.oid
+              where relkind = 'r' and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped`,
+            )
+          ).rows,
+        ),
       // A row that is only locked keeps its xmin.
       version: () => each(`t.xmin::text || ' ' || t.ctid::text`),
       deferredKeys: async () =>

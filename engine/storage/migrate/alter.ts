@@ -4,9 +4,6 @@ import type { Column } from '../columns.ts';
 import type { Task } from './tasks.ts';
 
 export type Edit =
-  | { readonly kind: 'renameTable'; readonly from: string }
-  | { readonly kind: 'renameIdentifier'; readonly from: string; readonly to: string }
-  | { readonly kind: 'renameColumn'; readonly from: string; readonly to: string }
   | { readonly kind: 'addColumn'; readonly column: Column }
   /** Another type, default, foreign key, limits, or whether it may be null. */
   | { readonly kind: 'changeColumn'; readonly column: Column; readonly was: ColumnBefore }
@@ -37,10 +34,8 @@ export interface ColumnSource {
 
 /** In the order of the edits; names in `value` and `where` are those before. */
 export interface TableAlteration {
-  readonly before: { readonly table: string; readonly identifier: string };
-  /** The table's name afterwards. */
   readonly table: string;
-  /** The identifier's column afterwards. */
+  /** The identifier's column. */
   readonly identifier: string;
   readonly edits: readonly Edit[];
   /** Without the identifier. */

@@ -12,7 +12,7 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
-import { defineJoinRows, defineTable, indexesOf, joinIndex } from '../define.ts';
+import { defineJoinRows, defineTable, indexesOf, joinIndex, sidesOf } from '../define.ts';
 import type { Dialect, Reader, Statement, Writer } from '../driver.ts';
 
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
@@ -20,9 +20,10 @@ const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
 const WRITE: Statement = {
   sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
 };
-const FORMAT = 3;
+/** Engines that read no more than format 3 look for columns and tables under the names that the descriptors give them. */
+const [PLAIN, PLACED] = [3, 4] as const;
 /** Format 2 has no `kept`: its engine dropped what descriptors did not name. */
-const READABLE: ReadonlySet<unknown> = new Set([2, FORMAT]);
+const READABLE: ReadonlySet<unknown> = new Set([2, PLAIN, PLACED]);
 
 export interface AppliedField {
   readonly type: string;
@@ -61,7 +62,10 @@ export interface TableDefinition {
 
 export interface AppliedType {
   readonly table: string;
+  /** Its column. */
   readonly identifier: string;
+  /** What the descriptors call it, if that is another name. */
+  readonly identifierName?: string | undefined;
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
@@ -81,25 +85,37 @@ interface AppliedSide {
 
 export interface AppliedJoin {
   readonly table: string;
+  /** The side that its rows begin with. */
   readonly left: AppliedSide;
   readonly right: AppliedSide;
   readonly definition: TableDefinition;
 }
 
+/** A column, or a table, that got another name while it stayed the same. */
+export interface Move {
+  readonly table: string;
+  readonly column?: string | undefined;
+  readonly to: string;
+}
+
 export interface AppliedModel {
-  readonly format: typeof FORMAT;
+  readonly format: typeof PLAIN | typeof PLACED;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
   /** Ids of the steps that would drop what the descriptors do not name, and the database keeps. */
   readonly kept?: readonly string[];
+  /** Since the database was made, in order: by these, descriptors that it has left behind find their columns. */
+  readonly moves?: readonly Move[];
 }
 
-export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
+export const identifierNameOf = ({ identifier, identifierName }: AppliedType): string => identifierName ?? identifier;
+
+export const NO_MODEL: AppliedModel = { format: PLAIN, types: {}, joins: [] };
 
 /** As JSON has it, so that it equals what was read. */
 export function appliedModel({ types, joinTables }: Model, dialect: Dialect): AppliedModel {
   const model: AppliedModel = {
-    format: FORMAT,
+    format: PLAIN,
     types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
     joins: joinTables.map((table) => appliedJoin(table, dialect)),
   };
@@ -115,6 +131,7 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
   return {
     table: type.table,
     identifier: type.identifier.column,
+    identifierName: type.identifier.name === type.identifier.column ? undefined : type.identifier.name,
     open: type.open,
     fields: Object.fromEntries(fields),
     references: type.references.map(appliedReference),
@@ -148,7 +165,14 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   };
   const { name, sql } = joinIndex(table, dialect);
   const definition = { create: defineJoinRows(table, dialect), indexes: { [name]: sql } };
-  return { table: table.name, left: side(table.left), right: side(table.right), definition };
+  const [left, right] = sidesOf(table);
+  return { table: table.name, left: side(left), right: side(right), definition };
+}
+
+/** `isPlain`: whether everything has the names that the descriptors give it. */
+export function rememberedAs(wanted: AppliedModel, { moves }: AppliedModel, isPlain: boolean): AppliedModel {
+  const since = moves === undefined ? {} : { moves };
+  return { ...wanted, ...since, format: isPlain && moves === undefined ? PLAIN : PLACED };
 }
 
 /** NO_MODEL where none was applied yet. The table must be there. */
@@ -157,9 +181,9 @@ export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
 
 export function parseApplied(text: string): AppliedModel {
   const applied: AppliedModel = JSON.parse(text);
-  if (READABLE.has(applied.format)) return { ...applied, format: FORMAT };
+  if (READABLE.has(applied.format)) return { ...applied, format: applied.format === PLACED ? PLACED : PLAIN };
   throw new StartError(
-    `A newer version of the engine made the tables of this database (format ${String(applied.format)}; this version reads up to ${FORMAT}). Start that version instead. Nothing was changed.`,
+    `A newer version of the engine made the tables of this database (format ${String(applied.format)}; this version reads up to ${PLACED}). Start that version instead. Nothing was changed.`,
   );
 }
 

@@ -9,10 +9,13 @@ import { StartError } from '../../start-error.ts';
 import type { Dialect, Driver, Reader } from '../driver.ts';
 import { engineTables } from '../engine-tables.ts';
 import { LOOK_MS } from '../fitting.ts';
-import { appliedModel, readAppliedModel } from './applied.ts';
+import { type AppliedModel, appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed } from './assess.ts';
 import { remember, type Standing, standingOf } from './history.ts';
+import { followed } from './moves.ts';
+import { placedModel } from './place.ts';
 import { createPlan } from './plan.ts';
+import { renamePlan } from './rename.ts';
 import { blockers, formatRefusal } from './report.ts';
 import { servedModel } from './served.ts';
 import { isDrop, isReadOtherwise, type MigrationStep, type Plan, stepId } from './steps.ts';
@@ -26,6 +29,8 @@ interface StandingPlan extends Plan {
 export interface PreparedTables {
   /** As it is served over the tables. */
   readonly model: Model;
+  /** Where the tables have what the descriptors name. */
+  readonly places: AppliedModel;
   readonly standing: Standing;
   /** Ids of the steps that would drop what the tables keep besides. */
   readonly kept: readonly string[];
@@ -47,7 +52,7 @@ export async function prepare(
   { isTidy = false, migrate = true }: PrepareOptions = {},
 ): Promise<PreparedTables> {
   const standing = await standingFor(model, driver);
-  if (standing.state === 'behind' && !isTidy) return { model: ownView(model, standing), standing, kept: [] };
+  if (standing.state === 'behind' && !isTidy) return { ...viewOf(model, standing, driver.dialect), standing, kept: [] };
   if (!migrate) return asTheyAre(model, driver, standing);
   await createEngineTables(driver);
   try {
@@ -64,15 +69,18 @@ async function moveForward(model: Model, driver: Driver, before: Standing, isTid
   const { kept, ...plan } = planAt(model, driver, before, letGo);
   // What is kept need not be looked at.
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
-  const standing = isKnown(plan) ? before : await standingFor(model, driver);
-  return { model: ownView(model, standing), standing, kept: kept.map(stepId) };
+  if (isTidy) await applyPlan(await renamePlanFor(model, driver), driver, NONE);
+  const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
+  return { ...viewOf(model, standing, driver.dialect), standing, kept: kept.map(stepId) };
 }
 
 /** Changes nothing: serves the tables as far as they suit. */
 async function asTheyAre(model: Model, driver: Driver, standing: Standing): Promise<PreparedTables> {
-  const { model: served, misfits } = servedModel(model, standing.applied);
+  const placed = placedAt(model, standing);
+  const { model: served, misfits } = servedModel(placed, standing.applied);
   const missing = (await missingTables(driver)).map(([table]) => ({ table, says: 'there is no such table' }));
-  if (misfits.length + missing.length === 0) return { model: served, standing, kept: [] };
+  if (misfits.length + missing.length === 0)
+    return { model: served, places: placesOf(placed, standing, driver.dialect), standing, kept: [] };
   throw new StartError(
     [
       'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
@@ -84,9 +92,25 @@ async function asTheyAre(model: Model, driver: Driver, standing: Standing): Prom
   );
 }
 
+const viewOf = (model: Model, standing: Standing, dialect: Dialect): Pick<PreparedTables, 'model' | 'places'> => ({
+  model: ownView(model, standing),
+  places: placesOf(placedAt(model, standing), standing, dialect),
+});
+
+/** Where these descriptors had their columns when they were applied last, after what was renamed since. */
+const ownPlaces = ({ own, applied }: Standing): AppliedModel | undefined => own && followed(own.applied, applied);
+
+const placedAt = (model: Model, standing: Standing): Model => placedModel(model, standing.applied, ownPlaces(standing));
+
+const placesOf = (placed: Model, { applied: { moves } }: Standing, dialect: Dialect): AppliedModel => ({
+  ...appliedModel(placed, dialect),
+  ...(moves === undefined ? {} : { moves }),
+});
+
 /** What an instance serves over tables that were made for other descriptors. */
-export function ownView(model: Model, { applied, last, own }: Standing): Model {
-  const { model: served, misfits } = servedModel(model, applied);
+export function ownView(model: Model, standing: Standing): Model {
+  const { applied, last, own } = standing;
+  const { model: served, misfits } = servedModel(placedAt(model, standing), applied);
   if (misfits.length === 0) return served;
   throw new StartError(
     [
@@ -127,9 +151,13 @@ export async function planFor(model: Model, driver: Driver, letGo = NONE): Promi
 }
 
 const planAt = (model: Model, { dialect }: Driver, standing: Standing, letGo = NONE): StandingPlan => ({
-  ...createPlan(standing.applied, model, dialect, letGo),
+  ...createPlan(standing.applied, model, dialect, letGo, ownPlaces(standing)),
   standing,
 });
+
+/** What `apply --rename-columns` would do once there is nothing else to do. */
+export const renamePlanFor = async (model: Model, driver: Driver): Promise<StandingPlan> =>
+  renamePlan(await planFor(model, driver), model, driver.dialect);
 
 export interface Applied {
   /** What was done, and what was kept. */

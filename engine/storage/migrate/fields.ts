@@ -5,7 +5,7 @@ import { fieldTypes } from '../../field-types/registry.ts';
 import { widens } from '../../field-types/widens.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { columnType } from '../columns.ts';
-import type { AppliedField } from './applied.ts';
+import { type AppliedField, identifierNameOf } from './applied.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
 import type { Edit } from './alter.ts';
 import type { ColumnChanges, FieldChange, TypeChange } from './match.ts';
@@ -16,7 +16,7 @@ export const fieldSteps = (change: TypeChange, { fields }: ColumnChanges): reado
 
 function keptSteps(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
   return [
-    ...renamed(change, one, before),
+    ...renamed(change, one),
     ...typed(change, one, before),
     ...nullability(change, one, before),
     ...defaulted(change, one, before),
@@ -25,12 +25,10 @@ function keptSteps(change: TypeChange, one: FieldChange, before: AppliedField): 
 
 function renamed(
   { type, before: { table } }: TypeChange,
-  { field: { name, column }, former }: FieldChange,
-  before: AppliedField,
+  { field: { name }, former }: FieldChange,
 ): readonly MigrationStep[] {
   if (former === undefined || former === name) return [];
-  const edits: readonly Edit[] = [{ kind: 'renameColumn', from: before.column, to: column }];
-  return [createStep('rename-field', type.name, { name, was: former, edits, rowsIn: table })];
+  return [createStep('rename-field', type.name, { name, was: former, rowsIn: table })];
 }
 
 function typed(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
@@ -156,7 +154,7 @@ export function claimSteps(
   const { type, before, dialect } = change;
   if (!before.open) return [];
   const names = [
-    ...(type.identifier.name === before.identifier ? [] : [type.identifier.name]),
+    ...(type.identifier.name === identifierNameOf(before) ? [] : [type.identifier.name]),
     ...fields
       .filter(({ field, former }) => former !== undefined && field.name !== former)
       .map(({ field }) => field.name),

@@ -11,14 +11,19 @@ import {
   type RecordType,
   type Relation,
 } from '../../model/model.ts';
-import { match } from '../../model/renames.ts';
 import type { Draft } from '../../model/resolve.ts';
-import { generatedName } from '../../names.ts';
 import { StartError } from '../../start-error.ts';
 import type { Dialect } from '../driver.ts';
-import type { AppliedField, AppliedJoin, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
+import {
+  type AppliedField,
+  type AppliedJoin,
+  type AppliedModel,
+  type AppliedReference,
+  type AppliedType,
+  identifierNameOf,
+} from './applied.ts';
 import { unnamedIndexes } from './indexes.ts';
-import { columnChanges, matchJoins, matchReferences, type TypeChange } from './match.ts';
+import { columnChanges, matchFields, matchJoins, matchReferences, matchTypes, type TypeChange } from './match.ts';
 import { joinOwnerBefore, referenceOwner } from './relations.ts';
 import { stepId } from './steps.ts';
 
@@ -41,22 +46,22 @@ interface Keeping {
  * something else takes, and a column that every new record needs a value for.
  */
 export function keptModel(applied: AppliedModel, model: Model, dialect: Dialect, letGo: ReadonlySet<string>): Model {
-  const { kept, dropped } = match(model.types.values(), Object.keys(applied.types));
+  const { kept, dropped } = matchTypes(applied, model);
   const keeping: Keeping = {
     dialect,
     model,
     types: new Map([...model.types].map(([name, type]) => [name, copied(type)])),
-    formers: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
-    currents: new Map(kept.map(({ wanted, former }) => [former, wanted.name])),
+    formers: new Map(kept.map(({ after, before }) => [after.name, before.name])),
+    currents: new Map(kept.map(({ after, before }) => [before.name, after.name])),
     joinTables: [...model.joinTables],
     stays: (step) => !letGo.has(stepId(step)),
   };
-  for (const name of dropped) keepType(keeping, name, applied.types[name]);
+  for (const { name, type } of dropped) keepType(keeping, name, type);
   for (const [name, former] of keeping.formers) {
     const [type, before] = [keeping.types.get(name), applied.types[former]];
     if (type && before) keepColumns(keeping, { type, former, before, dialect });
   }
-  for (const join of matchJoins(applied, model, keeping.formers).dropped) keepJoin(keeping, join);
+  for (const join of matchJoins(applied, model).dropped) keepJoin(keeping, join);
   // Their members are fields and relations that may be kept themselves.
   for (const [name, former] of keeping.formers) {
     const [type, before] = [keeping.types.get(name), applied.types[former]];
@@ -87,15 +92,24 @@ function isTableFree({ types, joinTables }: Keeping, table: string): boolean {
   return !folded(taken).has(table.toLowerCase());
 }
 
+/** The name itself, unless something new has it. */
+function freeName(name: string, taken: Iterable<string>): string {
+  const names = folded(taken);
+  let found = name;
+  for (let count = 2; names.has(found.toLowerCase()); count += 1) found = `${name} ${count}`;
+  return found;
+}
+
 /** A type that no descriptor names: nothing but its table is known. */
-function keepType(keeping: Keeping, name: string, before: AppliedType | undefined): void {
-  const isTaken = folded(keeping.types.keys()).has(name.toLowerCase());
-  if (!before || isTaken || !isTableFree(keeping, before.table)) return;
-  if (!keeping.stays({ code: 'drop-type', type: name, name: undefined })) return;
+function keepType(keeping: Keeping, former: string, before: AppliedType): void {
+  if (!isTableFree(keeping, before.table)) return;
+  if (!keeping.stays({ code: 'drop-type', type: former, name: undefined })) return;
+  const name = freeName(former, keeping.types.keys());
   const { table, identifier, open } = before;
   const variant = { name: '', fields: [] };
   keeping.types.set(name, {
     name,
+    statementKey: name,
     recordName: name,
     renamedFrom: undefined,
     description: '',
@@ -103,7 +117,7 @@ function keepType(keeping: Keeping, name: string, before: AppliedType | undefine
     table,
     operations: new Set(),
     open,
-    identifier: { name: identifier, description: '', inRecord: true, column: identifier },
+    identifier: { name: identifierNameOf(before), description: '', inRecord: true, column: identifier },
     fields: new Map(),
     relations: new Map(),
     references: [],
@@ -119,8 +133,8 @@ function keepType(keeping: Keeping, name: string, before: AppliedType | undefine
     seed: [],
     seedRaw: new Map(),
   });
-  keeping.formers.set(name, name);
-  keeping.currents.set(name, name);
+  keeping.formers.set(name, former);
+  keeping.currents.set(former, name);
 }
 
 interface KeptChange extends TypeChange {
@@ -130,9 +144,8 @@ interface KeptChange extends TypeChange {
 function keepColumns(keeping: Keeping, change: KeptChange): void {
   const { type, before } = change;
   if (before.open && !type.open) type.open = keeping.stays({ code: 'close-type', type: type.name, name: undefined });
-  const { dropped } = match(type.fields.values(), Object.keys(before.fields));
-  const references = matchReferences(change, keeping.formers).dropped;
-  for (const name of dropped) keepField(keeping, type, name, before.fields[name]);
+  const references = matchReferences(type, before).dropped;
+  for (const { name, field } of matchFields(type, before).dropped) keepField(keeping, type, name, field);
   for (const reference of references) keepReference(keeping, change, reference);
 }
 
@@ -142,9 +155,11 @@ function isColumnFree({ identifier, fields, references }: RecordType, column: st
   return !folded([identifier.column, OPEN_COLUMN, ...columns]).has(column.toLowerCase());
 }
 
-function keepField(keeping: Keeping, type: Draft<RecordType>, name: string, before: AppliedField | undefined): void {
-  if (!before || (isNamed(keeping, type) && isNeeded(before)) || !isColumnFree(type, before.column)) return;
-  if (keeping.stays({ code: 'drop-field', type: type.name, name })) type.fields.set(name, unnamedField(name, before));
+function keepField(keeping: Keeping, type: Draft<RecordType>, former: string, before: AppliedField): void {
+  if ((isNamed(keeping, type) && isNeeded(before)) || !isColumnFree(type, before.column)) return;
+  if (!keeping.stays({ code: 'drop-field', type: type.name, name: former })) return;
+  const name = freeName(former, type.fields.keys());
+  type.fields.set(name, unnamedField(name, before));
 }
 
 const isNamed = ({ model }: Keeping, { name }: RecordType): boolean => model.types.has(name);
@@ -186,6 +201,7 @@ function keepReference(keeping: Keeping, { type, former }: KeptChange, before: A
   if (!keeping.stays({ code: 'drop-relation', ...referenceOwner(former, before) })) return;
   const reference: Draft<RecordType['references'][number]> = {
     column,
+    exportName: column,
     target,
     onDelete,
     required,
@@ -201,10 +217,8 @@ function keepReference(keeping: Keeping, { type, former }: KeptChange, before: A
   if (has !== null) addRelation(target, unnamedRelation(has, target, type, { at: 'target', reference }));
 }
 
-/** Under its name, unless something new has that. */
 function addRelation({ relations }: Draft<RecordType>, relation: Relation): void {
-  const { name } = relation;
-  relations.set(relations.has(name) ? `${name} ${relations.size}` : name, relation as Draft<Relation>);
+  relations.set(freeName(relation.name, relations.keys()), relation as Draft<Relation>);
 }
 
 const KINDS = { source: 'belongsTo', target: 'hasMany', join: 'manyToMany' } as const;
@@ -237,7 +251,7 @@ function keepJoin(keeping: Keeping, before: AppliedJoin): void {
     left: { column: before.left.column, type: left },
     right: { column: before.right.column, type: right },
   };
-  const table: JoinTable = { name: before.table, ...sides };
+  const table: JoinTable = { name: before.table, exportName: before.table, first: 'left', ...sides };
   keeping.joinTables.push(table);
   for (const [own, other] of [['left', 'right'] as const, ['right', 'left'] as const]) {
     const { relation, column } = before[own];
@@ -254,12 +268,12 @@ const linkNamed = ({ references }: RecordType, name: string): Relation | undefin
 
 function keepIndexes(keeping: Keeping, change: KeptChange): void {
   const { type } = change;
-  for (const [{ unique, members }, step] of unnamedIndexes(change, columnChanges(change, keeping.formers))) {
+  for (const [{ name, unique, members }, step] of unnamedIndexes(change, columnChanges(change))) {
     if (!keeping.stays(step)) continue;
     type.indexes.push({
-      name: generatedName(type.table, ...members, unique ? 'unique' : 'index'),
+      name,
       unique,
-      members: members.flatMap((name) => type.fields.get(name) ?? linkNamed(type, name) ?? []),
+      members: members.flatMap((member) => type.fields.get(member) ?? linkNamed(type, member) ?? []),
     } as Draft<RecordType>['indexes'][number]);
   }
 }

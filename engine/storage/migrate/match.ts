@@ -1,5 +1,5 @@
-/** What the Model has, held against what was applied: which type, field, foreign key or join table each one was before. */
-import type { Field, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
+/** The placed Model, held against what was applied: which type, field, foreign key or join table each one was before. */
+import type { Field, JoinTable, Model, RecordType, Relation } from '../../model/model.ts';
 import { OPEN_COLUMN } from '../../model/model.ts';
 import {
   type AppliedField,
@@ -8,10 +8,8 @@ import {
   appliedReference,
   type AppliedReference,
   type AppliedType,
-  otherSide,
 } from './applied.ts';
 import { type Column, columnsOf, columnType } from '../columns.ts';
-import { match } from '../../model/renames.ts';
 import type { Dialect } from '../driver.ts';
 
 /** A type that was there before, perhaps under another name. */
@@ -48,21 +46,47 @@ export interface ColumnChanges {
   readonly droppedReferences: readonly AppliedReference[];
 }
 
-/** What types were called before, by what they are called now. */
-export type FormerNames = ReadonlyMap<string, string>;
+/** The types, fields and references with the names that they have in what was applied. */
+export function matchTypes({ types }: AppliedModel, model: Model) {
+  const known = Object.entries(types).map(([name, type]) => ({ name, type }));
+  return byPlace(
+    model.types.values(),
+    known,
+    ({ table }) => table,
+    ({ type }) => type.table,
+  );
+}
 
-export function columnChanges(change: TypeChange, names: FormerNames): ColumnChanges {
+export function matchFields({ fields }: RecordType, before: AppliedType) {
+  const known = Object.entries(before.fields).map(([name, field]) => ({ name, field }));
+  return byPlace(
+    fields.values(),
+    known,
+    ({ column }) => column,
+    ({ field }) => field.column,
+  );
+}
+
+export const matchReferences = ({ references }: RecordType, before: AppliedType) =>
+  byPlace(
+    references,
+    before.references,
+    ({ column }) => column,
+    ({ column }) => column,
+  );
+
+export function columnChanges(change: TypeChange): ColumnChanges {
   const { type, before, dialect } = change;
-  const { kept, dropped: droppedFields } = match(type.fields.values(), Object.keys(before.fields));
-  const formers = new Map(kept.map(({ wanted, former }) => [wanted, former]));
-  const { pairs, dropped: droppedReferences } = matchReferences(change, names);
+  const own = matchFields(type, before);
+  const formers = new Map(own.kept.map(({ after, before: was }) => [after, was]));
+  const links = matchReferences(type, before);
+  const pairs = new Map(links.kept.map(({ after, before: was }) => [after, was]));
   const fields: FieldChange[] = [];
   const references: ReferenceChange[] = [];
   for (const column of columnsOf(type, dialect.name)) {
     const { field, reference } = column;
     if (field) {
-      const former = formers.get(field);
-      const was = former === undefined ? undefined : before.fields[former];
+      const { name: former, field: was } = formers.get(field) ?? { name: undefined, field: undefined };
       const value = was ? keptValue(change, column, field, was) : newValue(change, column, field);
       fields.push({ field, column, former, before: was, value });
     } else if (reference) {
@@ -71,7 +95,7 @@ export function columnChanges(change: TypeChange, names: FormerNames): ColumnCha
       references.push({ after: appliedReference(reference), column, before: was, value });
     }
   }
-  return { fields, droppedFields, references, droppedReferences };
+  return { fields, droppedFields: own.dropped.map(({ name }) => name), references, droppedReferences: links.dropped };
 }
 
 function keptValue({ dialect }: TypeChange, column: Column, field: Field, before: AppliedField): string {
@@ -98,33 +122,10 @@ export function openKeysLeft({ before, dialect }: TypeChange, { fields }: Column
   return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(OPEN_COLUMN, taken);
 }
 
-/** The foreign keys that were there, by those that they are now: the same relation of either side, to the same type. */
-export function matchReferences({ type, before }: Pick<TypeChange, 'type' | 'before'>, names: FormerNames) {
-  const left = new Set(before.references);
-  const pairs = new Map<Reference, AppliedReference>();
-  const claim = (side: 'belongsTo' | 'has', nameOf: (reference: Reference) => string | undefined): void => {
-    for (const reference of type.references) {
-      const name = nameOf(reference);
-      if (name === undefined || pairs.has(reference)) continue;
-      const target = names.get(reference.target.name);
-      const found = [...left].find((old) => old[side] === name && old.target === target);
-      if (found && left.delete(found)) pairs.set(reference, found);
-    }
-  };
-  claim('belongsTo', ({ relation }) => relation?.name);
-  claim('belongsTo', ({ relation }) => relation?.renamedFrom);
-  claim('has', (reference) => otherSide(reference)?.name);
-  claim('has', (reference) => otherSide(reference)?.renamedFrom);
-  return { pairs, dropped: [...left] };
-}
-
 /** A join table that was there before. */
 export interface JoinChange {
   readonly after: JoinTable;
   readonly before: AppliedJoin;
-  /** What the columns of the two sides were called. */
-  readonly left: string;
-  readonly right: string;
 }
 
 export interface MatchedJoins {
@@ -133,39 +134,36 @@ export interface MatchedJoins {
   readonly dropped: readonly AppliedJoin[];
 }
 
-/** Two join tables are the same if one side is the same relation, and both lead to the same types. */
-export function matchJoins(applied: AppliedModel, model: Model, names: FormerNames): MatchedJoins {
-  const left = new Set(applied.joins);
-  const kept = new Map<JoinTable, JoinChange>();
-  for (const nameOf of [(one: Relation) => one.name, (one: Relation) => one.renamedFrom]) {
-    for (const after of model.joinTables) {
-      if (kept.has(after)) continue;
-      const found = [...left].flatMap((before) => matchJoin(after, before, names, nameOf) ?? [])[0];
-      if (found && left.delete(found.before)) kept.set(after, found);
-    }
-  }
-  return { kept: [...kept.values()], added: model.joinTables.filter((one) => !kept.has(one)), dropped: [...left] };
+export const matchJoins = ({ joins }: AppliedModel, { joinTables }: Model): MatchedJoins =>
+  byPlace(
+    joinTables,
+    joins,
+    ({ name }) => name,
+    ({ table }) => table,
+  );
+
+interface SamePlaces<W, B> {
+  readonly kept: readonly { readonly after: W; readonly before: B }[];
+  readonly added: readonly W[];
+  readonly dropped: readonly B[];
 }
 
-function matchJoin(
-  after: JoinTable,
-  before: AppliedJoin,
-  names: FormerNames,
-  nameOf: (relation: Relation) => string | undefined,
-): JoinChange | undefined {
-  for (const [left, right] of [
-    [before.left, before.right],
-    [before.right, before.left],
-  ] as const) {
-    const isSame = [after.left, after.right].every(({ type }, at) => names.get(type.name) === [left, right][at]?.type);
-    const named = [after.left, after.right].some(({ column }, at) => {
-      const relation = relationAt(after, column);
-      const name = relation && nameOf(relation);
-      return name !== undefined && name === [left, right][at]?.relation;
-    });
-    if (isSame && named) return { after, before, left: left.column, right: right.column };
+/** Where something is says what it is: only what was there before has a place that was taken. */
+function byPlace<W, B>(
+  wanted: Iterable<W>,
+  known: Iterable<B>,
+  placeOf: (one: W) => string,
+  formerPlaceOf: (one: B) => string,
+): SamePlaces<W, B> {
+  const left = new Map([...known].map((one) => [formerPlaceOf(one), one]));
+  const kept: { readonly after: W; readonly before: B }[] = [];
+  const added: W[] = [];
+  for (const after of wanted) {
+    const before = left.get(placeOf(after));
+    if (before !== undefined && left.delete(placeOf(after))) kept.push({ after, before });
+    else added.push(after);
   }
-  return undefined;
+  return { kept, added, dropped: [...left.values()] };
 }
 
 /** The relation whose own side of the join table this column is. */

@@ -2,10 +2,11 @@
 import type { StepCode } from './steps.ts';
 
 /**
- * What an instance of the version before sees once the step is made. same: nothing. follow: it goes on, by the new rules.
+ * What an instance of the version before sees once the step is made. same: nothing. named: it goes on, under its own
+ * names, unless the type is open. follow: it goes on, by the new rules.
  * read: it cannot create such records any more (503). refuse: it cannot use the type any more (503).
  */
-type Older = 'same' | 'follow' | 'read' | 'refuse';
+type Older = 'same' | 'named' | 'follow' | 'read' | 'refuse';
 
 /** Whether `apply --back` restores what was: always, if the records fit by then, or not, since something is lost. */
 type Undo = 'always' | 'ifRecordsFit' | 'never';
@@ -17,16 +18,17 @@ interface StepNotes {
 
 export const stepNotes = {
   'add-type': { older: 'same', undo: 'always' },
-  'rename-type': { older: 'refuse', undo: 'always' },
-  'move-table': { older: 'refuse', undo: 'always' },
-  'rename-identifier': { older: 'refuse', undo: 'always' },
+  'rename-type': { older: 'named', undo: 'always' },
+  'rename-table': { older: 'same', undo: 'always' },
+  'rename-column': { older: 'same', undo: 'always' },
+  'rename-identifier': { older: 'named', undo: 'always' },
   'open-type': { older: 'same', undo: 'ifRecordsFit' },
   'claim-key': { older: 'follow', undo: 'always' },
   'close-type': { older: 'refuse', undo: 'never' },
   'drop-type': { older: 'refuse', undo: 'never' },
   'add-field': { older: 'same', undo: 'always' },
   'add-required-field': { older: 'read', undo: 'always' },
-  'rename-field': { older: 'refuse', undo: 'always' },
+  'rename-field': { older: 'named', undo: 'always' },
   'convert-field': { older: 'refuse', undo: 'ifRecordsFit' },
   'replace-field': { older: 'refuse', undo: 'ifRecordsFit' },
   'narrow-field': { older: 'follow', undo: 'always' },
@@ -38,14 +40,13 @@ export const stepNotes = {
   'drop-field': { older: 'refuse', undo: 'never' },
   'add-relation': { older: 'same', undo: 'always' },
   'add-required-relation': { older: 'read', undo: 'always' },
-  'rename-relation': { older: 'refuse', undo: 'always' },
+  'rename-relation': { older: 'named', undo: 'always' },
   'relax-relation': { older: 'follow', undo: 'ifRecordsFit' },
   'require-relation': { older: 'follow', undo: 'always' },
   'share-relation': { older: 'refuse', undo: 'ifRecordsFit' },
   'unshare-relation': { older: 'follow', undo: 'always' },
   'change-deletion': { older: 'follow', undo: 'always' },
   'drop-relation': { older: 'refuse', undo: 'never' },
-  'move-links': { older: 'refuse', undo: 'always' },
   'add-unique': { older: 'follow', undo: 'always' },
   'drop-unique': { older: 'follow', undo: 'ifRecordsFit' },
   'add-index': { older: 'same', undo: 'always' },
@@ -59,6 +60,7 @@ export const stepNotes = {
 
 export const olderWords = {
   same: 'older instances notice nothing',
+  named: 'older instances go on, under their own names, unless the type is open (503)',
   follow: 'older instances go on, by the new rules',
   read: 'older instances cannot create such records (503), unless the type is open',
   refuse: 'older instances cannot use the type (503)',

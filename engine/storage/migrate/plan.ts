@@ -1,17 +1,16 @@
 /** The applied model and the wanted one -> the steps from one to the other. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Model, RecordType } from '../../model/model.ts';
-import { match } from '../../model/renames.ts';
-import { StartError } from '../../start-error.ts';
+import { ENGINE_PREFIX, type Model, type RecordType } from '../../model/model.ts';
 import { defineType } from '../define.ts';
 import type { Dialect } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
-import { type AppliedModel, appliedModel, type AppliedType, type TableDefinition } from './applied.ts';
+import { type AppliedModel, appliedModel, type AppliedType, rememberedAs, type TableDefinition } from './applied.ts';
 import { rowsOf } from './assess.ts';
-import { matchJoins, type TypeChange } from './match.ts';
-import { addedJoinStep, droppedJoinStep, movedJoinSteps } from './relations.ts';
+import { matchJoins, matchTypes, type TypeChange } from './match.ts';
+import { placedModel } from './place.ts';
+import { addedJoinStep, droppedJoinStep, renamedJoinSteps } from './relations.ts';
 import { keptModel } from './keep.ts';
-import { createStep, isDrop, type MigrationStep, type Plan, stepId } from './steps.ts';
+import { createStep, isDrop, isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
 import { plainTasks } from './tasks.ts';
 import { typeSteps } from './types.ts';
 import { unclearJoins, unclearTypes } from './unclear.ts';
@@ -19,14 +18,25 @@ import { unclearJoins, unclearTypes } from './unclear.ts';
 const VANISHED = ['drop-type', 'drop-field', 'drop-relation'] as const;
 const NONE: ReadonlySet<string> = new Set();
 
-/** `letGo`: ids of the steps that drop what the descriptors do not name; without them, it stays. */
-export function createPlan(applied: AppliedModel, model: Model, dialect: Dialect, letGo = NONE): Plan {
-  const exact = appliedModel(model, dialect);
-  const all = isSameModel(applied, exact) ? [] : stepsBetween(applied, model, dialect);
+/**
+ * `letGo`: ids of the steps that drop what the descriptors do not name; without them, it stays. `own`: what the descriptors
+ * were applied to before.
+ */
+export function createPlan(
+  applied: AppliedModel,
+  model: Model,
+  dialect: Dialect,
+  letGo = NONE,
+  own?: AppliedModel,
+): Plan {
+  const placed = placedModel(model, applied, own);
+  const exact = appliedModel(placed, dialect);
+  const all = isSameModel(applied, exact) ? [] : stepsBetween(applied, placed, dialect);
   const { steps, wanted, kept } = all.some(isDrop)
-    ? withoutDrops(applied, model, dialect, letGo, all)
+    ? withoutDrops(applied, placed, dialect, letGo, all)
     : { steps: all, wanted: exact, kept: [] };
-  return { steps, kept, applied, wanted, touched: touchedBy(steps, applied) };
+  const remembered = rememberedAs(wanted, applied, placed === model);
+  return { steps, kept, applied, model: placed, wanted: remembered, touched: touchedBy(steps, applied) };
 }
 
 /** What stays counts as part of the model. */
@@ -49,20 +59,27 @@ function withoutDrops(
   const questions = all.filter((step) => step.code === 'not-renamed' && isAsked(step) && !ids.has(stepId(step)));
   const named = kept.length > 0 ? { ...wanted, kept: kept.map(stepId) } : wanted;
   const asked = questions.map((step) => ({ ...step, edits: [], tasks: [] }));
-  return { steps: [...asked, ...withoutUnasked(made, isAsked)], wanted: named, kept };
+  const isTold = (step: MigrationStep): boolean =>
+    !(step.code === 'not-renamed' && !isAsked(step)) && !(isRename(step) && !isNamed(step, model));
+  return { steps: [...asked, ...toldSteps(made, isTold)], wanted: named, kept };
 }
 
+/** What is kept gets another name where something new has its own. */
+const isNamed = ({ type, name }: MigrationStep, { types }: Model): boolean => {
+  const named = types.get(type);
+  return named !== undefined && (name === undefined || named.fields.has(name) || named.relations.has(name));
+};
+
 /** What is done in the step of a question that need not be asked belongs to the step after it. */
-function withoutUnasked(
+function toldSteps(
   steps: readonly MigrationStep[],
-  isAsked: (step: MigrationStep) => boolean,
+  isTold: (step: MigrationStep) => boolean,
 ): readonly MigrationStep[] {
   let before: MigrationStep['tasks'] = [];
   return steps.flatMap((step) => {
     const tasks = [...before, ...step.tasks];
-    const isLeft = step.code === 'not-renamed' && !isAsked(step);
-    before = isLeft ? tasks : [];
-    return isLeft ? [] : [{ ...step, tasks }];
+    before = isTold(step) ? [] : tasks;
+    return isTold(step) ? [{ ...step, tasks }] : [];
   });
 }
 
@@ -70,39 +87,48 @@ const isSameModel = (one: AppliedModel, other: AppliedModel): boolean =>
   isDeepStrictEqual([one.types, one.joins], [other.types, other.joins]);
 
 function stepsBetween(applied: AppliedModel, model: Model, dialect: Dialect): readonly MigrationStep[] {
-  const { kept, added, dropped } = match(model.types.values(), Object.keys(applied.types));
-  const names = new Map(kept.map(({ wanted, former }) => [wanted.name, former]));
-  const changes = kept.flatMap(({ wanted: type, former }): TypeChange[] => {
-    const before = applied.types[former];
-    return before ? [{ type, former, before, dialect }] : [];
+  const { kept, added, dropped } = matchTypes(applied, model);
+  const changes = kept.map(({ after, before }): TypeChange => {
+    return { type: after, former: before.name, before: before.type, dialect };
   });
-  const joins = matchJoins(applied, model, names);
-  return [
-    ...unclearTypes(applied, dropped, added),
+  const joins = matchJoins(applied, model);
+  return withSeeds(changes, dialect, [
+    ...unclearTypes(dropped, added),
     ...unclearJoins(applied, joins),
     ...joins.dropped.map((join) => droppedJoinStep(join, dialect)),
-    ...dropped.flatMap((name) => droppedTypeStep(name, applied.types[name], dialect)),
-    ...inFreeOrder(changes).flatMap((change) => typeSteps(change, names, knownRelations(applied, change.former))),
-    ...joins.kept.flatMap((join) => movedJoinSteps(join, dialect)),
+    ...dropped.map(({ name, type }) => droppedTypeStep(name, type, dialect)),
+    ...changes.flatMap((change) => typeSteps(change, knownRelations(applied, change.former))),
+    ...joins.kept.flatMap(renamedJoinSteps),
     ...added.map((type) => addedTypeStep(type, dialect)),
     ...joins.added.map((table) => addedJoinStep(table, dialect)),
-  ];
+  ]);
 }
 
-function droppedTypeStep(
-  name: string,
-  before: AppliedType | undefined,
+/** Seeds are remembered by type. Types may exchange their names: they get them by way of others. */
+function withSeeds(
+  changes: readonly TypeChange[],
   { quote, literal }: Dialect,
+  steps: readonly MigrationStep[],
 ): readonly MigrationStep[] {
-  if (!before) return [];
-  const { table, identifier } = before;
+  const renamed = changes.filter(({ type, former }) => type.name !== former);
+  const rename = (from: string, to: string): string =>
+    `update ${quote(SEED_TABLE)} set type = ${literal(to)} where type = ${literal(from)}`;
+  const passing = (name: string): string => `${ENGINE_PREFIX}${name}`;
+  const tasks = plainTasks('define', [
+    ...renamed.map(({ type, former }) => rename(former, passing(type.name))),
+    ...renamed.map(({ type }) => rename(passing(type.name), type.name)),
+  ]);
+  const first = steps.find(({ code }) => code === 'rename-type');
+  return steps.map((step) => (step === first ? { ...step, tasks: [...tasks, ...step.tasks] } : step));
+}
+
+function droppedTypeStep(name: string, { table, identifier }: AppliedType, { quote, literal }: Dialect): MigrationStep {
   const tasks = [
     ...plainTasks('define', [`drop table ${quote(table)}`], table),
     ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
   ];
-  return [
-    createStep('drop-type', name, { was: table, tasks, rows: rowsOf(quote(table), quote(identifier)), rowsIn: table }),
-  ];
+  const rows = rowsOf(quote(table), quote(identifier));
+  return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });
 }
 
 const addedTypeStep = (type: RecordType, dialect: Dialect): MigrationStep =>
@@ -119,31 +145,11 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
 }
 
 /** The tables that the steps change, as they should be before. */
-function touchedBy(
+export function touchedBy(
   steps: readonly MigrationStep[],
   { types, joins }: AppliedModel,
 ): Readonly<Record<string, TableDefinition>> {
   const touched = new Set(steps.filter(({ tasks }) => tasks.length > 0).map(({ rowsIn }) => rowsIn));
   const tables = [...Object.values(types), ...joins].filter(({ table }) => touched.has(table));
   return Object.fromEntries(tables.map(({ table, definition }) => [table, definition]));
-}
-
-/** Types whose tables take new names come after those that still have these names. */
-function inFreeOrder(changes: readonly TypeChange[]): readonly TypeChange[] {
-  const holders = new Map(changes.map((change) => [change.before.table.toLowerCase(), change]));
-  const ordered = new Set<TypeChange>();
-  const waiting = new Set<TypeChange>();
-  const visit = (change: TypeChange): void => {
-    if (ordered.has(change)) return;
-    if (waiting.has(change))
-      throw new StartError(
-        `Types exchange their tables, ${change.type.table} among them; move one to a third table first`,
-      );
-    waiting.add(change);
-    const holder = holders.get(change.type.table.toLowerCase());
-    if (holder && holder !== change) visit(holder);
-    ordered.add(change);
-  };
-  for (const change of changes) visit(change);
-  return [...ordered];
 }

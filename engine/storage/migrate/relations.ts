@@ -1,6 +1,6 @@
 /** The steps of relations: foreign keys of a type's table, and join tables, whose rows move as a whole. */
-import { ENGINE_PREFIX, type JoinTable } from '../../model/model.ts';
-import { defineJoinRows, defineJoinTable, joinIndex } from '../define.ts';
+import type { JoinTable } from '../../model/model.ts';
+import { defineJoinTable } from '../define.ts';
 import type { Dialect } from '../driver.ts';
 import type { AppliedJoin, AppliedReference } from './applied.ts';
 import { rowsAlike, rowsOf, rowsWhere } from './assess.ts';
@@ -24,28 +24,26 @@ export const referenceSteps = (change: TypeChange, { references }: ColumnChanges
 function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedReference): readonly MigrationStep[] {
   const { after, column } = one;
   const { type, name } = referenceOwner(change.type.name, after);
-  const was = change.dialect.quote(before.column);
+  const value = change.dialect.quote(before.column);
   const rowsIn = change.before.table;
   const edits: readonly Edit[] = [
     { kind: 'changeColumn', column, was: { nullable: !before.required, limits: undefined, onDelete: before.onDelete } },
   ];
   const steps: MigrationStep[] = [];
-  if (before.column !== after.column) {
-    const detail = `in column ${after.column}, not ${before.column}`;
-    const rename: readonly Edit[] = [{ kind: 'renameColumn', from: before.column, to: after.column }];
-    const former = referenceOwner(change.type.name, before).name;
-    steps.push(createStep('rename-relation', type, { name, was: former, detail, edits: rename, rowsIn }));
-  }
+  const was = before.belongsTo === null ? before.has : before.belongsTo;
+  const isSameSide = (before.belongsTo === null) === (after.belongsTo === null);
+  if (was !== null && isSameSide && was !== name)
+    steps.push(createStep('rename-relation', type, { name, was, rowsIn }));
   if (before.required && !after.required) steps.push(createStep('relax-relation', type, { name, edits, rowsIn }));
   if (!before.required && after.required) {
-    const rows = rowsWhere(change, `${was} is null`);
+    const rows = rowsWhere(change, `${value} is null`);
     steps.push(createStep('require-relation', type, { name, edits, rows, rowsIn }));
   }
   // The unique index of its column is remade with the others.
   const detail = change.type.name;
   if (before.unique && !after.unique) steps.push(createStep('share-relation', type, { name, detail, rowsIn }));
   if (!before.unique && after.unique)
-    steps.push(createStep('unshare-relation', type, { name, detail, rows: rowsAlike(change, [was]), rowsIn }));
+    steps.push(createStep('unshare-relation', type, { name, detail, rows: rowsAlike(change, [value]), rowsIn }));
   if (before.onDelete !== after.onDelete) {
     const words = { name, was: before.onDelete, now: after.onDelete };
     steps.push(createStep('change-deletion', type, { ...words, edits, rowsIn }));
@@ -107,26 +105,8 @@ export function droppedJoinStep(before: AppliedJoin, { quote }: Dialect): Migrat
   return createStep('drop-relation', type, { name, detail: 'a connection', rows, tasks, rowsIn: before.table });
 }
 
-export function movedJoinSteps(change: JoinChange, dialect: Dialect): readonly MigrationStep[] {
-  const { after, before, left, right } = change;
-  // Sides may have changed places: the primary key begins with the left one.
-  const isSame = left === after.left.column && right === after.right.column && left === before.left.column;
-  if (isSame && before.table === after.name) return [];
+export function renamedJoinSteps({ after, before }: JoinChange): readonly MigrationStep[] {
   const { type, name } = joinOwner(after);
-  const now = `${after.name} (${after.left.column}, ${after.right.column})`;
-  const tasks = plainTasks('create', moved(change, dialect), before.table);
-  return [createStep('move-links', type, { name, now, tasks, rowsIn: before.table })];
-}
-
-function moved({ after, before, left, right }: JoinChange, dialect: Dialect): readonly string[] {
-  const { quote } = dialect;
-  const fresh = `${ENGINE_PREFIX}new_${after.name}`;
-  const into = `${quote(fresh)} (${quote(after.left.column)}, ${quote(after.right.column)})`;
-  return [
-    defineJoinRows(after, dialect, fresh),
-    `insert into ${into} select ${quote(left)}, ${quote(right)} from ${quote(before.table)}`,
-    `drop table ${quote(before.table)}`,
-    `alter table ${quote(fresh)} rename to ${quote(after.name)}`,
-    joinIndex(after, dialect).sql,
-  ];
+  const was = joinOwnerBefore(before).name;
+  return name === was ? [] : [createStep('rename-relation', type, { name, was, rowsIn: before.table })];
 }

@@ -1,7 +1,7 @@
 /** A plan for people: each step, what it does to the records, and what has to be said or done before it is made. */
 import type { Drift } from './driver.ts';
 import type { AffectedRows, Assessed, State } from './assess.ts';
-import { stepId } from './steps.ts';
+import { type MigrationStep, stepId } from './steps.ts';
 import type { Lock } from './tasks.ts';
 import { olderWords, stepNotes, undoWords } from './notes.ts';
 
@@ -16,6 +16,7 @@ const marks = {
   unclear: '? ',
   blocked: 'x ',
   kept: '- ',
+  optional: '~ ',
 } as const satisfies Record<State, string>;
 
 /** States that `--allow` changes. */
@@ -69,6 +70,16 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     .map(({ table, differences }) => `Table ${table} is not as the engine left it: ${differences.join(', ')}`)
     .join('\n');
 
+/** Names that the tables can get; for people. */
+export const formatRenames = (steps: readonly MigrationStep[], withSql: boolean): string =>
+  [
+    'Tables or columns have former names, under which every version finds them. "records apply --rename-columns" renames them:',
+    formatSteps(
+      steps.map((step) => ({ step, state: 'optional', isAtStake: false, affected: [], rows: undefined })),
+      { sql: withSql },
+    ),
+  ].join('\n');
+
 /** What the database keeps besides; for people. */
 export const formatKept = (kept: readonly Assessed[], notes = false): string =>
   [
@@ -100,7 +111,12 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
 }
 
 /** The same for machines. */
-export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], withSql: boolean) => ({
+export const planAsJson = (
+  steps: readonly Assessed[],
+  drift: readonly Drift[],
+  withSql: boolean,
+  renames: readonly MigrationStep[] = [],
+) => ({
   steps: steps.map(({ step, state, affected, cost }) => ({
     id: stepId(step),
     code: step.code,
@@ -115,4 +131,13 @@ export const planAsJson = (steps: readonly Assessed[], drift: readonly Drift[], 
     ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
   })),
   drift,
+  ...(renames.length === 0 ? {} : { renames: renames.map((step) => renameAsJson(step, withSql)) }),
+});
+
+const renameAsJson = (step: MigrationStep, withSql: boolean) => ({
+  id: stepId(step),
+  code: step.code,
+  type: step.type,
+  description: step.description,
+  ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
 });

@@ -7,9 +7,17 @@ import { widens } from '../../field-types/widens.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Field, Index, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
-import type { AppliedField, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
+import { sidesOf } from '../define.ts';
+import {
+  type AppliedField,
+  type AppliedModel,
+  type AppliedReference,
+  type AppliedType,
+  identifierNameOf,
+} from './applied.ts';
 import { servedChecks } from './checks.ts';
 import { isNeeded, unnamedField } from './keep.ts';
+import { matchFields, matchReferences } from './match.ts';
 
 /** A table that the instance cannot use, or cannot add rows to. */
 interface Misfit {
@@ -55,11 +63,28 @@ function serveType(comparison: Comparison, type: RecordType, now: AppliedType | 
   if (!now) return misfit(comparison, table, 'there is no such table');
   if (now.identifier !== identifier.column) misfit(comparison, table, `it has no column "${identifier.column}"`);
   if (type.open && !now.open) misfit(comparison, table, 'it is closed to unknown keys');
+  if (type.open) for (const [own, other] of renamedIn(type, now)) misfit(comparison, table, ambiguous(own, other));
   serveFields(comparison, type, now);
   serveReferences(comparison, type, now);
   serveIndexes(comparison, type, now);
   const added = servedChecks({ ...type, ...comparison.revisions.get(type) }, now);
   if (added.length > 0) revise(comparison, type, { checks: [...type.checks, ...added] });
+}
+
+/** Under the name that the one version does not know, the other one's clients could send an open key. */
+const ambiguous = (own: string, now: string): string =>
+  `"${own}" is called "${now}" now, and it is open to keys of either name`;
+
+/** What the tables have under another name. */
+function renamedIn(type: RecordType, now: AppliedType): readonly (readonly [own: string, now: string])[] {
+  const links = matchReferences(type, now).kept.map(
+    ({ after, before }) => [after.relation?.name, before.belongsTo] as const,
+  );
+  return [
+    [type.identifier.name, identifierNameOf(now)] as const,
+    ...matchFields(type, now).kept.map(({ after, before }) => [after.name, before.name] as const),
+    ...links.flatMap(([own, other]) => (own === undefined || other === null ? [] : [[own, other] as const])),
+  ].filter(([own, other]) => own !== other);
 }
 
 function serveFields(comparison: Comparison, type: RecordType, now: AppliedType): void {
@@ -201,12 +226,12 @@ function serveIndexes(comparison: Comparison, type: RecordType, now: AppliedType
   if (!isDeepStrictEqual(keysOf(found), keysOf(type.indexes))) revise(comparison, type, { indexes: found });
 }
 
-function hasJoin({ name, left, right }: Model['joinTables'][number], { joins, types }: AppliedModel): boolean {
-  const join = joins.find(({ table }) => table === name);
+function hasJoin(table: Model['joinTables'][number], { joins, types }: AppliedModel): boolean {
+  const join = joins.find((one) => one.table === table.name);
   if (!join) return false;
   const now = [join.left, join.right].map(({ column, type }) => [column, types[type]?.table]);
   return isDeepStrictEqual(
     now,
-    [left, right].map(({ column, type }) => [column, type.table]),
+    sidesOf(table).map(({ column, type }) => [column, type.table]),
   );
 }

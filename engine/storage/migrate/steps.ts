@@ -1,5 +1,6 @@
 /** A migration as data: what each step changes, what that does to records, and the SQL that makes it. */
 import type { JsonValue } from '../../json.ts';
+import type { Model } from '../../model/model.ts';
 import type { AppliedModel, TableDefinition } from './applied.ts';
 import type { Edit } from './alter.ts';
 import type { Task } from './tasks.ts';
@@ -39,10 +40,14 @@ const unfit: Words = ({ name, detail }) => `"${name}" is not ${detail}`;
 export const stepKinds = {
   'add-type': { risk: 'safe', describe: ({ type, now }) => `Add type ${type}, in table ${now}` },
   'rename-type': { risk: 'safe', describe: ({ type, was }) => `Rename ${was} to ${type}` },
-  'move-table': { risk: 'safe', describe: ({ type, was, now }) => `Move ${type} from table ${was} to ${now}` },
   'rename-identifier': {
     risk: 'safe',
     describe: ({ type, was, now }) => `Rename the identifier of ${type} from "${was}" to "${now}"`,
+  },
+  'rename-table': { risk: 'safe', describe: ({ type, was, now }) => `Rename table ${was} of ${type} to ${now}` },
+  'rename-column': {
+    risk: 'safe',
+    describe: ({ was, now, detail }) => `Rename column ${was} of table ${detail} to ${now}`,
   },
   'open-type': { risk: 'safe', describe: ({ type }) => `Open ${type} to keys of any name` },
   'claim-key': {
@@ -112,10 +117,7 @@ export const stepKinds = {
   },
   'rename-relation': {
     risk: 'safe',
-    describe: ({ type, name, was, detail }) =>
-      was === name
-        ? `Keep relation "${name}" of ${type} ${detail}`
-        : `Rename relation "${was}" of ${type} to "${name}", ${detail}`,
+    describe: ({ type, name, was }) => `Rename relation "${was}" of ${type} to "${name}"`,
   },
   'relax-relation': { risk: 'safe', describe: (one) => `Let ${relation(one)} be null` },
   'require-relation': {
@@ -135,7 +137,6 @@ export const stepKinds = {
     describe: (one) => `Drop ${relation(one)}`,
     affects: ['lose', ({ name, detail }) => `${detail} "${name}" is lost`],
   },
-  'move-links': { risk: 'safe', describe: (one) => `Keep ${relation(one)} in table ${one.now}` },
   'add-unique': {
     risk: 'needsCheck',
     describe: ({ type, detail }) => `Add a unique index over ${detail} of ${type}`,
@@ -178,6 +179,11 @@ const DROPS: ReadonlySet<StepCode> = new Set([
 /** Steps after which a column may hold what statements compiled before them take for something else. */
 const READ_OTHERWISE: ReadonlySet<StepCode> = new Set(['relax-field', 'convert-field', 'replace-field']);
 
+const RENAMES: ReadonlySet<StepCode> = new Set(['rename-type', 'rename-identifier', 'rename-field', 'rename-relation']);
+
+/** Steps that change names, and nothing else. */
+export const isRename = ({ code }: MigrationStep): boolean => RENAMES.has(code);
+
 export const isReadOtherwise = ({ code }: MigrationStep): boolean => READ_OTHERWISE.has(code);
 
 export const isDrop = ({ code }: Pick<MigrationStep, 'code'>): boolean => DROPS.has(code);
@@ -216,6 +222,8 @@ export interface Plan {
   /** What would have to be dropped besides for tables that have nothing but what the descriptors name. */
   readonly kept: readonly MigrationStep[];
   readonly applied: AppliedModel;
+  /** The Model, where the database keeps it. */
+  readonly model: Model;
   readonly wanted: AppliedModel;
   /** The tables that it changes, as they should be before, by name. */
   readonly touched: Readonly<Record<string, TableDefinition>>;

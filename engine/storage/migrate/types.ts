@@ -4,25 +4,19 @@ import { OPEN_COLUMN } from '../../model/model.ts';
 import { columnsOf, columnType } from '../columns.ts';
 import { defineTable, indexesOf } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import { SEED_TABLE } from '../engine-tables.ts';
-import type { AppliedField, AppliedType } from './applied.ts';
+import { type AppliedField, type AppliedType, identifierNameOf } from './applied.ts';
 import { rowsWhere } from './assess.ts';
 import type { ColumnSource, Edit } from './alter.ts';
 import { checkSteps } from './checks.ts';
 import { claimSteps, droppedFieldSteps, fieldSteps } from './fields.ts';
 import { duplicates, indexSteps } from './indexes.ts';
-import { type ColumnChanges, columnChanges, type FormerNames, openKeysLeft, type TypeChange } from './match.ts';
+import { type ColumnChanges, columnChanges, openKeysLeft, type TypeChange } from './match.ts';
 import { droppedReferenceSteps, referenceSteps } from './relations.ts';
 import { createStep, type MigrationStep } from './steps.ts';
-import { plainTasks } from './tasks.ts';
 import { unclearFields, unclearReferences } from './unclear.ts';
 
-export function typeSteps(
-  change: TypeChange,
-  names: FormerNames,
-  knownRelations: ReadonlySet<string>,
-): readonly MigrationStep[] {
-  const columns = columnChanges(change, names);
+export function typeSteps(change: TypeChange, knownRelations: ReadonlySet<string>): readonly MigrationStep[] {
+  const columns = columnChanges(change);
   const indexes = indexSteps(change, columns);
   const steps = [
     ...unclearFields(change, columns),
@@ -42,25 +36,15 @@ export function typeSteps(
   return withTasks(change, columns, withIndexes(change, steps));
 }
 
-/** The table's own name and identifier. */
-function ownSteps({ type, former, before, dialect }: TypeChange): readonly MigrationStep[] {
-  const { literal, quote } = dialect;
-  const { name, table, identifier } = type;
+/** The type's own name and identifier. */
+function ownSteps({ type, former, before }: TypeChange): readonly MigrationStep[] {
+  const { name, identifier } = type;
   const rowsIn = before.table;
-  const edits: readonly Edit[] = before.table === table ? [] : [{ kind: 'renameTable', from: before.table }];
-  const tasks = plainTasks('define', [
-    `update ${quote(SEED_TABLE)} set type = ${literal(name)} where type = ${literal(former)}`,
-  ]);
-  const steps: MigrationStep[] = [];
-  if (former !== name) steps.push(createStep('rename-type', name, { was: former, edits, tasks, rowsIn }));
-  else if (edits.length > 0)
-    steps.push(createStep('move-table', name, { was: before.table, now: table, edits, rowsIn }));
-  if (before.identifier !== identifier.column) {
-    const [was, now] = [before.identifier, identifier.column];
-    const renamed: readonly Edit[] = [{ kind: 'renameIdentifier', from: was, to: now }];
-    steps.push(createStep('rename-identifier', name, { was, now, edits: renamed, rowsIn }));
-  }
-  return steps;
+  const [was, now] = [identifierNameOf(before), identifier.name];
+  return [
+    ...(former === name ? [] : [createStep('rename-type', name, { was: former, rowsIn })]),
+    ...(was === now ? [] : [createStep('rename-identifier', name, { was, now, rowsIn })]),
+  ];
 }
 
 function openSteps({ type, before, dialect }: TypeChange): readonly MigrationStep[] {
@@ -92,9 +76,8 @@ function withIndexes({ type, before, dialect }: TypeChange, steps: readonly Migr
   const wanted = new Map(indexesOf(type, dialect).map(({ name, sql }) => [name, sql]));
   const handled = new Set(edits.flatMap((edit) => ('name' in edit ? edit.name : [])));
   const old = before.definition.indexes;
-  const isAnew = isReplaced(edits);
-  const outdated = Object.keys(old).filter((name) => (isAnew || old[name] !== wanted.get(name)) && !handled.has(name));
-  const fresh = [...wanted].filter(([name, sql]) => (isAnew || old[name] !== sql) && !handled.has(name));
+  const outdated = Object.keys(old).filter((name) => old[name] !== wanted.get(name) && !handled.has(name));
+  const fresh = [...wanted].filter(([name, sql]) => old[name] !== sql && !handled.has(name));
   if (outdated.length + fresh.length === 0) return steps;
   const all = steps.length > 0 ? steps : [createStep('remake-indexes', type.name, { rowsIn: before.table })];
   const drops = outdated.map((name): Edit => {
@@ -107,12 +90,6 @@ function withIndexes({ type, before, dialect }: TypeChange, steps: readonly Migr
   }));
 }
 
-/** Whether a column goes and another one of its name comes: the indexes over it go with it. */
-function isReplaced(edits: readonly Edit[]): boolean {
-  const fresh = new Set(edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : [])));
-  return edits.some((edit) => edit.kind === 'dropColumn' && fresh.has(edit.name));
-}
-
 /** Each step with the tasks of its edits. */
 function withTasks(
   change: TypeChange,
@@ -121,7 +98,6 @@ function withTasks(
 ): readonly MigrationStep[] {
   const { type, before, dialect } = change;
   const { each, together } = dialect.alterTable({
-    before,
     table: type.table,
     identifier: type.identifier.column,
     edits: steps.flatMap(({ edits }) => edits),

@@ -22,15 +22,13 @@ function question({ type, name, rowsIn }: Vanished, alike: readonly string[]): r
 
 /** Types with the same fields of the same kinds. */
 export function unclearTypes(
-  { types }: AppliedModel,
-  dropped: readonly string[],
+  dropped: readonly { readonly name: string; readonly type: AppliedType }[],
   added: readonly RecordType[],
 ): readonly MigrationStep[] {
-  return dropped.flatMap((type) => {
-    const old = types[type];
-    const alike = added.filter((one) => old && sameFields(old, one));
+  return dropped.flatMap(({ name: type, type: old }) => {
+    const alike = added.filter((one) => sameFields(old, one));
     return question(
-      { type, rowsIn: old?.table },
+      { type, rowsIn: old.table },
       alike.map(({ name }) => name),
     );
   });

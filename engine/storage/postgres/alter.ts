@@ -40,11 +40,6 @@ type TasksOf<K extends Edit['kind']> = (edit: Extract<Edit, { kind: K }>, contex
 
 /** One entry for each kind of edit. */
 const tasksOfKind: { readonly [K in Edit['kind']]: TasksOf<K> } = {
-  renameTable: ({ from }, { task, alteration, dialect: { quote } }) => [
-    task('renameTable', `alter table ${quote(from)} rename to ${quote(alteration.table)}`),
-  ],
-  renameIdentifier: ({ from, to }, context) => [renamed('rename', from, to, context)],
-  renameColumn: ({ from, to }, context) => renamedColumn(from, to, context),
   addColumn: ({ column }, context) => columnTasks(column.name, context),
   changeColumn: (edit, context) => changedColumn(edit, context),
   // Of a new column, these values are its own; of the open keys, they make it another column.
@@ -55,10 +50,10 @@ const tasksOfKind: { readonly [K in Edit['kind']]: TasksOf<K> } = {
 };
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
-  const { edits, before } = alteration;
+  const { edits, table } = alteration;
   let count = 0;
-  const unknown = (): string => generatedName(PREPARED_PREFIX, String((count += 1)), before.table);
-  const task: AlterContext['task'] = (kind, sql) => ({ kind, table: before.table, sql });
+  const unknown = (): string => generatedName(PREPARED_PREFIX, String((count += 1)), table);
+  const task: AlterContext['task'] = (kind, sql) => ({ kind, table, sql });
   const placed = new Map(
     alteration.columns.map((source) => [source.column.name, placedColumn(source, unknown, dialect)]),
   );
@@ -76,26 +71,6 @@ function placedColumn(source: ColumnSource, unknown: () => string, { quote, lite
 }
 
 // Columns that keep their values.
-
-const renamed = (
-  kind: 'moveAway' | 'rename',
-  from: string,
-  to: string,
-  { alteration, dialect, task }: AlterContext,
-): Task => {
-  const { quote } = dialect;
-  return task(kind, `alter table ${quote(alteration.before.table)} rename column ${quote(from)} to ${quote(to)}`);
-};
-
-/** By way of another name where a column that stays, or moves too, has the new one. */
-function renamedColumn(from: string, to: string, context: AlterContext): readonly Task[] {
-  const { alteration, placed, unknown } = context;
-  // A new column comes under its name by itself.
-  if (placed.get(to)?.isNew) return [];
-  if (!alteration.columnsBefore.includes(to)) return [renamed('rename', from, to, context)];
-  const passing = unknown();
-  return [renamed('moveAway', from, passing, context), renamed('rename', passing, to, context)];
-}
 
 function changedColumn(edit: Extract<Edit, { kind: 'changeColumn' }>, context: AlterContext): readonly Task[] {
   const { column, was } = edit;
@@ -126,7 +101,7 @@ function withoutConstraints(kind: 'f' | 'c', column: string, { alteration, diale
   const { literal, quote } = dialect;
   const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
   const sql = [
-    `do $$ declare rel regclass := ${literal(quote(alteration.before.table))}; link name; begin`,
+    `do $$ declare rel regclass := ${literal(quote(alteration.table))}; link name; begin`,
     `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}'`,
     `and conkey = array(${ofColumn}) and not starts_with(conname, '${ENGINE_PREFIX}')`,
     `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
@@ -137,7 +112,7 @@ function withoutConstraints(kind: 'f' | 'c', column: string, { alteration, diale
 /** A check that is validated while clients write lets SET NOT NULL, and the new limits, do without reading the rows. */
 function checked(condition: string, { alteration, dialect, task, unknown }: AlterContext) {
   const name = unknown();
-  const alter = `alter table ${dialect.quote(alteration.before.table)}`;
+  const alter = `alter table ${dialect.quote(alteration.table)}`;
   const tasks = [
     task('check', `${alter} add constraint ${dialect.quote(name)} ${condition} not valid`),
     task('validate', `${alter} validate constraint ${dialect.quote(name)}`),
@@ -197,10 +172,8 @@ function columnTasks(name: string, context: AlterContext): readonly Task[] {
   handled.add(name);
   const { column, from } = one;
   const { quote, literal } = dialect;
-  const [table, alter] = [
-    quote(alteration.before.table),
-    `alter table ${quote(alteration.table)} alter column ${quote(name)}`,
-  ];
+  const table = quote(alteration.table);
+  const alter = `alter table ${table} alter column ${quote(name)}`;
   const words = columnSql(column, dialect);
   const isConstant = !one.isFilled && column.default !== null;
   const start = isConstant ? ` default ${literal(column.default)}${column.nullable ? '' : ' not null'}` : '';
@@ -210,7 +183,7 @@ function columnTasks(name: string, context: AlterContext): readonly Task[] {
     ...checkTasks(one, context),
     ...(column.nullable || isConstant ? [] : requiredTasks(one, context)),
     ...(from === undefined ? [] : [droppedColumn(from, context)]),
-    renamed('rename', one.name, name, context),
+    task('rename', `alter table ${table} rename column ${quote(one.name)} to ${quote(name)}`),
     ...(isConstant ? [] : defaultTasks(column, alter, context)),
     ...linkTasks(column, context),
     ...lostIndexes(name, context).flatMap((sql) => indexTasks(sql, context)),
@@ -222,7 +195,7 @@ function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext)
   if (handled.has(FILLED)) return [];
   handled.add(FILLED);
   const { quote } = dialect;
-  const { table, identifier } = alteration.before;
+  const { table, identifier } = alteration;
   const filled = [...placed.values()].filter((one) => one.isFilled);
   const sources = new Set(filled.map(({ from }) => from).filter((from) => from !== undefined));
   const watched = alteration.columnsBefore.filter((name) => sources.has(name) || name === OPEN_COLUMN);
@@ -251,7 +224,7 @@ function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext)
 
 /** Its indexes and constraints go with it. */
 const droppedColumn = (name: string, { alteration, dialect: { quote }, task }: AlterContext): Task =>
-  task('define', `alter table ${quote(alteration.before.table)} drop column ${quote(name)}`);
+  task('define', `alter table ${quote(alteration.table)} drop column ${quote(name)}`);
 
 // Indexes.
 
@@ -277,11 +250,10 @@ function indexTasks(sql: string, { alteration, dialect, task, placed, unknown }:
   const [, unique = '', name = '', , terms = ''] = INDEX.exec(sql) ?? [];
   const { quote } = dialect;
   const current = new Map([...placed].map(([column, one]) => [quote(column), quote(one.name)]));
-  current.set(quote(alteration.identifier), quote(alteration.before.identifier));
   const over = terms.replace(NAMES, (piece) => current.get(piece) ?? piece);
   const built = quote(unknown());
   return [
-    task('index', `create ${unique}index concurrently ${built} on ${quote(alteration.before.table)} ${over}`),
+    task('index', `create ${unique}index concurrently ${built} on ${quote(alteration.table)} ${over}`),
     task('renameIndex', `alter index ${built} rename to ${name}`),
   ];
 }

@@ -40,7 +40,7 @@ export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): st
     ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
   const skips = offset > 0 ? 'skips' : '';
-  return `${view.type.name}|${view.key}|${skips}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
+  return `${view.type.statementKey}|${view.key}|${skips}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 export function compileList(query: ListQuery, dialect: Dialect): CompiledList {

@@ -42,7 +42,7 @@ export function createReads(driver: Driver): Reads {
     const limit = createDeepLimit(query.view, list.identifiers, dialect);
     return { ...list, ...workOf.shape(query, list.identifiers), weigh, limit, readEstimate: dialect.estimate.read };
   });
-  const viewOf = memoized((view: View): CompiledView => views(`${view.type.name}|${view.key}`, view));
+  const viewOf = memoized((view: View): CompiledView => views(`${view.type.statementKey}|${view.key}`, view));
   const boundOf = memoized((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
     const [values, filterValues] = [list.values(query), list.filterValues(query)];

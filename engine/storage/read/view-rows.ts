@@ -26,7 +26,7 @@ export function createFindViewRows(dialect: Dialect): FindViewRows {
   return async (reader, view, identifier) => {
     const places = placesOf(view, []);
     const counts = places.map(() => 0);
-    const rows = await reader.all(statementOf(`${view.type.name}|${view.key}`, view), [identifier]);
+    const rows = await reader.all(statementOf(`${view.type.statementKey}|${view.key}`, view), [identifier]);
     const found = rows.flatMap(([at, related]): ViewRow[] => {
       const place = Number(at);
       const shown = places[place]?.view;

@@ -6,22 +6,15 @@ import type { Dialect } from '../driver.ts';
 import type { Altered, Edit, TableAlteration } from '../migrate/alter.ts';
 import { plainTasks, type Task } from '../migrate/tasks.ts';
 
-/** `table`: its name afterwards. undefined where ALTER TABLE cannot do it. */
+/** undefined where ALTER TABLE cannot do it. */
 type Alter<K extends Edit['kind']> = (
   edit: Extract<Edit, { kind: K }>,
   table: string,
   dialect: Dialect,
 ) => readonly string[] | undefined;
 
-const renamed = ({ from, to }: { from: string; to: string }, table: string, { quote }: Dialect): readonly string[] => [
-  `alter table ${quote(table)} rename column ${quote(from)} to ${quote(to)}`,
-];
-
 /** One entry for each kind of edit. */
 const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
-  renameTable: ({ from }, table, { quote }) => [`alter table ${quote(from)} rename to ${quote(table)}`],
-  renameIdentifier: renamed,
-  renameColumn: renamed,
   addColumn: ({ column }, table, dialect) => {
     const { quote } = dialect;
     if (!column.nullable && column.default === null) return undefined;
@@ -54,20 +47,6 @@ function references({ reference }: Column, { quote }: Dialect): string {
   return ` references ${quote(target.table)}(${quote(target.identifier.column)}) on delete ${ON_DELETE[onDelete]}`;
 }
 
-/** These are made before a rebuild, too: foreign keys of other tables follow a rename, but not a rebuild. */
-const ALWAYS: ReadonlySet<Edit['kind']> = new Set(['renameTable', 'renameIdentifier']);
-
-const folded = (name: string): string => name.toLowerCase();
-
-/** Whether a new name was that of another column: then the order of the statements would matter. */
-function namesCollide({ edits, columnsBefore }: TableAlteration): boolean {
-  const before = new Set(columnsBefore.map(folded));
-  return edits.some((edit) => {
-    if (edit.kind === 'addColumn') return before.has(folded(edit.column.name));
-    return edit.kind === 'renameColumn' && folded(edit.from) !== folded(edit.to) && before.has(folded(edit.to));
-  });
-}
-
 /** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never reused: the sequence continues. */
 function rebuild(
   { table, identifier, columns: sources, create, indexes }: TableAlteration,
@@ -95,13 +74,9 @@ function rebuild(
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
   const statements = edits.map((edit) => alterBy(edit, table, dialect));
-  const able = statements.every((one) => one !== undefined) && !namesCollide(alteration);
-  const each = edits.map((edit, index) =>
-    plainTasks(
-      edit.kind === 'createIndex' ? 'index' : 'define',
-      able || ALWAYS.has(edit.kind) ? (statements[index] ?? []) : [],
-      table,
-    ),
+  const able = statements.every((one) => one !== undefined);
+  const each = edits.map(({ kind }, index) =>
+    plainTasks(kind === 'createIndex' ? 'index' : 'define', able ? (statements[index] ?? []) : [], table),
   );
   return { each, together: able ? [] : rebuild(alteration, dialect) };
 }

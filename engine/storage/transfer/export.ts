@@ -49,9 +49,9 @@ function recordText(type: RecordType, columns: readonly Column[], dialect: Diale
     return (row) => key + json(row[index + 1] ?? null);
   };
   const texts = columns.map((column, index) => {
-    const { name, field, reference } = column;
+    const { field, reference } = column;
     if (field) return { place: 'fields', text: named(field.name, index, fieldText(field, dialect)) };
-    if (reference) return { place: 'references', text: named(name, index, String) };
+    if (reference) return { place: 'references', text: named(reference.exportName, index, String) };
     return { place: 'open', text: named('open', index, JSON.stringify) };
   });
   const at = (wanted: string): readonly Text[] => texts.filter(({ place }) => place === wanted).map(({ text }) => text);
@@ -68,11 +68,12 @@ function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => 
   return (value) => (value === null ? 'null' : JSON.stringify(decode(value)));
 }
 
-async function* pairs(reader: Reader, { name, left, right }: JoinTable, { quote }: Dialect): AsyncGenerator<string> {
+async function* pairs(reader: Reader, table: JoinTable, { quote }: Dialect): AsyncGenerator<string> {
+  const { name, exportName, left, right } = table;
   const both = `${quote(left.column)}, ${quote(right.column)}`;
   const sql = `select ${both} from ${quote(name)} where (${both}) > (?, ?) order by ${both} limit ${PAGE}`;
   for await (const [one, other] of pages(reader, { sql }, ([a = 0, b = 0]) => [a, b], [0, 0]))
-    yield JSON.stringify({ pair: name, left: Number(one), right: Number(other) });
+    yield JSON.stringify({ pair: exportName, left: Number(one), right: Number(other) });
 }
 
 async function* pages(

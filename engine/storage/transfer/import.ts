@@ -260,20 +260,20 @@ interface ReferenceRow {
 
 const referencesOf = ({ types, joinTables }: Model): readonly ReferenceRow[] => [
   ...[...types.values()].flatMap(({ name, table, identifier, references }) =>
-    references.map(({ column, target }) => ({
-      row: `type ${name} ${column}`,
+    references.map(({ column, exportName, target }) => ({
+      row: `type ${name} ${exportName}`,
       columns: [identifier.column, column],
       table,
       column,
-      pointer: `/references/${escapeStep(column)}`,
+      pointer: `/references/${escapeStep(exportName)}`,
       target,
     })),
   ),
-  ...joinTables.flatMap(({ name: table, left, right }) => {
+  ...joinTables.flatMap(({ name: table, exportName, left, right }) => {
     const columns = [left.column, right.column];
     return [
-      { row: `pair ${table} left`, columns, table, column: left.column, pointer: '/left', target: left.type },
-      { row: `pair ${table} right`, columns, table, column: right.column, pointer: '/right', target: right.type },
+      { row: `pair ${exportName} left`, columns, table, column: left.column, pointer: '/left', target: left.type },
+      { row: `pair ${exportName} right`, columns, table, column: right.column, pointer: '/right', target: right.type },
     ];
   }),
 ];

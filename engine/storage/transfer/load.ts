@@ -3,7 +3,7 @@ import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
 import type { BulkColumn, Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
-import { type Field, type Model, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import { type Field, type Model, type RecordType, type Relation } from '../../model/model.ts';
 import { type Column, columnsOf, columnType, encode } from '../columns.ts';
 import { columnSql } from '../define.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
@@ -151,14 +151,14 @@ type RowLine = Exclude<Line, SequenceLine>;
 export type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly values: Values };
 
 export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
-  const tables = createTables(dialect, model.joinTables);
+  const tables = createTables(dialect, () => model.joinTables);
   const integer = (name: string) => ({ name, type: dialect.integer });
   const seeds = createTarget(dialect, SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, () =>
     twice('seed'),
   );
   const pairs = new Map(
-    model.joinTables.map(({ name, left, right }) => [
-      name,
+    model.joinTables.map(({ name, exportName, left, right }) => [
+      exportName,
       createTarget(dialect, name, [integer(left.column), integer(right.column)], 2, () => twice('pair')),
     ]),
   );
@@ -203,13 +203,13 @@ function found(pairs: ReadonlyMap<string, LoadTarget>, { pair }: PairLine): Load
 
 /** A field that the export does not know has its default, as in a record that is made. */
 function valueOf(column: Column, { fields, references, texts, open }: RecordLine, dialect: Dialect): SqlValue {
-  const { name, field } = column;
+  const { field, reference } = column;
   if (field) {
     const given = fields[field.name];
     if (given === undefined) return column.default;
     return given === null ? null : (texts.get(field.name) ?? encode(field, dialect.name, given));
   }
-  return name === OPEN_COLUMN ? (open ?? '{}') : (references[name] ?? null);
+  return reference ? (references[reference.exportName] ?? null) : (open ?? '{}');
 }
 
 // Which earlier line conflicts with the one that the database refused.
@@ -243,5 +243,5 @@ async function conflictOf(table: WriteTable, values: Values, dialect: DialectNam
 function placeOf(member: Field | Relation | undefined): string {
   if (member === undefined) return '';
   if (!('link' in member)) return `/fields/${escapeStep(member.name)}`;
-  return member.link.at === 'source' ? `/references/${escapeStep(member.link.reference.column)}` : '';
+  return member.link.at === 'source' ? `/references/${escapeStep(member.link.reference.exportName)}` : '';
 }

@@ -77,13 +77,16 @@ export interface Tables {
 }
 
 /** `joinTables`: all of them, also those that the types of a request do not know. */
-export function createTables(dialect: Dialect, joinTables: readonly JoinTable[]): Tables {
-  const joinsOf = ({ table }: RecordType): ReturnType<Tables['joinsOf']> =>
-    joinTables.flatMap((join) =>
-      [join.left, join.right].flatMap((side) => (side.type.table === table ? [[join, side.column] as const] : [])),
-    );
+export function createTables(dialect: Dialect, joinTables: () => readonly JoinTable[]): Tables {
+  const joinsIn = memoized((joins: readonly JoinTable[]) =>
+    memoized((table: string): ReturnType<Tables['joinsOf']> =>
+      joins.flatMap((join) =>
+        [join.left, join.right].flatMap((side) => (side.type.table === table ? [[join, side.column] as const] : [])),
+      ),
+    ),
+  );
   return {
-    joinsOf: memoized(joinsOf, ({ table }) => table),
+    joinsOf: ({ table }) => joinsIn(joinTables())(table),
     locks: dialect.locks,
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
     of: memoized((type: RecordType) => createTable(type, dialect)),

@@ -26,7 +26,8 @@ export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> 
 };
 
 export interface WriteOptions {
-  readonly joinTables: readonly JoinTable[];
+  /** As they are now: they can get other names while the service runs. */
+  readonly joinTables: () => readonly JoinTable[];
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
 }

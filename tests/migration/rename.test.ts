@@ -1,0 +1,527 @@
+/** A rename changes what the database remembers, not its tables: every version finds its records, under its own names. */
+import { describe, expect, test } from '@jest/globals';
+import { serve, type Serving } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { ask } from '../support/ask.ts';
+import { watchDatabase } from '../support/database.ts';
+import { connectTo, databaseKind } from '../support/databases.ts';
+import { until } from '../support/leaving.ts';
+import { type Files, type Project, useProjects } from '../support/project.ts';
+
+const newProject = useProjects();
+
+const OLD = {
+  'author.yaml': `type: Author
+fields: { name: { type: string, unique: true } }
+relations:
+  books: { kind: hasMany, type: Book, inverse: author }
+  friends: { kind: manyToMany, type: Author }
+`,
+  'book.yaml': `type: Book
+fields:
+  title: { type: string, maxLength: 100, unique: true }
+  pages: { type: integer, default: 0, index: true }
+relations:
+  author: { kind: belongsTo, type: Author, nested: write }
+  tags: { kind: manyToMany, type: Tag, inverse: books }
+order: [title]
+`,
+  'tag.yaml': 'type: Tag\nfields: { word: { type: string } }\nrelations: { books: { kind: manyToMany, type: Book } }\n',
+};
+
+/** Everything has another name. */
+const NEW = {
+  'author.yaml': `type: Writer
+renamedFrom: Author
+identifier: { name: number }
+fields: { label: { type: string, unique: true, renamedFrom: name } }
+relations:
+  works: { kind: hasMany, type: Volume, inverse: writer, renamedFrom: books }
+  allies: { kind: manyToMany, type: Writer, renamedFrom: friends }
+`,
+  'book.yaml': `type: Volume
+renamedFrom: Book
+fields:
+  heading: { type: string, maxLength: 100, unique: true, renamedFrom: title }
+  pages: { type: integer, default: 0, index: true }
+relations:
+  writer: { kind: belongsTo, type: Writer, nested: write, renamedFrom: author }
+  words: { kind: manyToMany, type: Word, inverse: volumes, renamedFrom: tags }
+order: [heading]
+`,
+  'tag.yaml':
+    'type: Word\nrenamedFrom: Tag\nfields: { word: { type: string } }\nrelations: { volumes: { kind: manyToMany, type: Volume, renamedFrom: books } }\n',
+};
+
+/** What has a former name is something else. */
+const NEWER = {
+  ...NEW,
+  'book.yaml': NEW['book.yaml'].replace(', renamedFrom: title }', ' }\n  title: { type: string, default: none }'),
+};
+
+const starts = (project: Project): Promise<unknown> => project.serving(async () => undefined);
+
+interface Plan {
+  readonly steps: readonly { readonly id: string; readonly state: string; readonly sql: readonly string[] }[];
+  readonly drift: readonly unknown[];
+  readonly renames?: readonly { readonly id: string; readonly description: string }[];
+}
+
+const planOf = async (project: Project, ...options: readonly string[]): Promise<Plan> =>
+  JSON.parse((await project.run('plan', '--json', '--sql', ...options)).out) as Plan;
+
+async function bodyOf(url: string, title: string, body?: unknown): Promise<unknown> {
+  const answer = await ask(url, title, body);
+  expect([title, answer.status < 300 ? 'ok' : answer.status, answer.body]).toEqual([title, 'ok', expect.anything()]);
+  return answer.body;
+}
+
+async function columnsIn(project: Project): Promise<string> {
+  const watch = await watchDatabase(project.database);
+  const text = await watch.columns();
+  await watch.close();
+  return text;
+}
+
+async function appliedIn(...versions: readonly Files[]): Promise<Project> {
+  const [first = {}, ...later] = versions;
+  const project = await newProject(first);
+  await starts(project);
+  for (const version of later) {
+    project.write(version);
+    await starts(project);
+  }
+  return project;
+}
+
+/** One service for each version, on one database. */
+async function withBoth(
+  project: Project,
+  older: Project,
+  work: (older: string, newer: string) => Promise<unknown>,
+): Promise<void> {
+  const environment = { ...older.environment, DATABASE_URL: project.database.url };
+  const running: Serving[] = [await serve(readSettings(environment))];
+  try {
+    running.push(await serve(readSettings(project.environment)));
+    const [one, other] = running;
+    await work(one?.url ?? '', other?.url ?? '');
+  } finally {
+    for (const { close } of running) await close();
+  }
+}
+
+async function fill(url: string): Promise<void> {
+  await bodyOf(url, 'POST /api/authors', { name: 'A' });
+  await bodyOf(url, 'POST /api/authors', { name: 'B', friends: [{ id: 1 }] });
+  await bodyOf(url, 'POST /api/tags', { word: 'w' });
+  await bodyOf(url, 'POST /api/books', { title: 'One', pages: 7, author: { id: 1 }, tags: [{ id: 1 }] });
+}
+
+describe('an old and a new version on one database', () => {
+  async function readAndWrite(old: string, fresh: string, round: number): Promise<void> {
+    const [a, b] = [`Old ${round}`, `New ${round}`];
+    const made = (await bodyOf(old, 'POST /api/books', { title: a, author: { id: 1 }, tags: [{ id: 1 }] })) as {
+      id: number;
+    };
+    expect(await bodyOf(fresh, `GET /api/volumes/${made.id}`)).toEqual({
+      id: made.id,
+      heading: a,
+      pages: 0,
+      title: 'none',
+      writer: expect.objectContaining({ number: 1, label: 'A' }),
+      words: [{ id: 1, word: 'w' }],
+    });
+    const other = (await bodyOf(fresh, 'POST /api/volumes', {
+      heading: b,
+      title: 'subtitle',
+      writer: { number: 2 },
+      words: [],
+    })) as { id: number };
+    expect(await bodyOf(old, `GET /api/books/${other.id}`)).toEqual({
+      id: other.id,
+      title: b,
+      pages: 0,
+      author: expect.objectContaining({ id: 2, name: 'B' }),
+      tags: [],
+    });
+    // Each changes what the other one made, and leaves alone what it does not know.
+    await bodyOf(old, `PATCH /api/books/${other.id}`, { title: `${b}+`, pages: 3 });
+    expect(await bodyOf(fresh, `GET /api/volumes/${other.id}?fields=heading,title,pages`)).toEqual({
+      id: other.id,
+      heading: `${b}+`,
+      pages: 3,
+      title: 'subtitle',
+    });
+    await bodyOf(fresh, `PATCH /api/volumes/${made.id}`, { heading: `${a}+`, writer: { number: 2, label: 'B' } });
+    expect(
+      await bodyOf(old, `GET /api/books?_cnd[title]=${encodeURIComponent(`${a}+`)}&fields=title,author.name`),
+    ).toEqual([{ id: made.id, title: `${a}+`, author: { id: 2, name: 'B' } }]);
+    const taken = await ask(old, 'POST /api/books', { title: `${b}+` });
+    expect([taken.status, taken.body]).toEqual([
+      409,
+      expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/title' })] }),
+    ]);
+    const alike = await ask(fresh, 'POST /api/volumes', { heading: `${b}+` });
+    expect([alike.status, alike.body]).toEqual([
+      409,
+      expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/heading' })] }),
+    ]);
+    expect(await bodyOf(old, 'GET /api/authors/2?fields=name,friends.name')).toEqual({
+      id: 2,
+      name: 'B',
+      friends: [{ id: 1, name: 'A' }],
+    });
+    expect(await bodyOf(fresh, 'GET /api/writers/2?fields=label,allies.label')).toEqual({
+      number: 2,
+      label: 'B',
+      allies: [{ number: 1, label: 'A' }],
+    });
+    await bodyOf(old, `DELETE /api/books/${other.id}`);
+    expect((await ask(fresh, `GET /api/volumes/${other.id}`)).status).toBe(404);
+  }
+
+  test('each reads and writes under its own names, started in either order', async () => {
+    const older = await newProject(OLD);
+    const project = await newProject(OLD);
+    await project.serving(fill);
+    const before = await columnsIn(project);
+    project.write(NEW);
+    const { steps } = await planOf(project);
+    expect(steps.map(({ id, state }) => `${state} ${id}`)).toEqual([
+      'ready rename-type:Writer',
+      'ready rename-identifier:Writer',
+      'ready rename-field:Writer.label',
+      'ready rename-type:Volume',
+      'ready rename-field:Volume.heading',
+      'ready rename-relation:Volume.writer',
+      'ready rename-type:Word',
+      'ready rename-relation:Writer.allies',
+      'ready rename-relation:Volume.words',
+    ]);
+    await starts(project);
+    expect(await columnsIn(project)).toBe(before);
+    project.write(NEWER);
+    // The old version runs while the new one comes, and starts again after it.
+    await withBoth(project, older, (old, fresh) => readAndWrite(old, fresh, 1));
+    await withBoth(project, older, (old, fresh) => readAndWrite(old, fresh, 2));
+    expect(await columnsIn(project)).toBe(
+      before.replace('books: ', 'books: title_2 ').split('\n').map(sorted).join('\n'),
+    );
+    expect(await planOf(project)).toMatchObject({ steps: [], drift: [] });
+  });
+
+  test('writers of both versions, while the new one comes and goes: nothing is lost', async () => {
+    // In one process, a change of tables in SQLite would wait for a write that waits for it.
+    if (databaseKind === 'sqlite') return;
+    const older = await newProject(OLD);
+    const project = await newProject(OLD);
+    await project.serving(fill);
+    project.write(NEW);
+    const environment = { ...older.environment, DATABASE_URL: project.database.url };
+    const old = await serve(readSettings(environment));
+    const over = new AbortController();
+    const acknowledged: string[] = [];
+    const client = async (name: string): Promise<void> => {
+      for (let count = 0; !over.signal.aborted; count += 1) {
+        const title = `${name} ${count}`;
+        await bodyOf(old.url, 'POST /api/books', { title, author: { id: 1 } });
+        acknowledged.push(title);
+      }
+    };
+    const clients = ['a', 'b', 'c'].map(client);
+    try {
+      for (const round of [1, 2])
+        await project.serving(async (fresh) => {
+          for (let count = 0; count < 20; count += 1) {
+            const heading = `new ${round} ${count}`;
+            await bodyOf(fresh, 'POST /api/volumes', { heading, writer: { number: 2 } });
+            acknowledged.push(heading);
+          }
+        });
+    } finally {
+      over.abort();
+      await Promise.all(clients);
+    }
+    const books = (await bodyOf(old.url, 'GET /api/books?fields=title')) as readonly { title: string }[];
+    expect(books.map(({ title }) => title).toSorted()).toEqual(['One', ...acknowledged].toSorted());
+    await old.close();
+  });
+
+  test('an open type cannot have both names: the old version is refused by name', async () => {
+    const thing = (more: string): Files => ({ 'thing.yaml': `type: Thing\nopen: true\nfields:\n  ${more}\n` });
+    const project = await appliedIn(
+      thing('code: { type: string }'),
+      thing('sign: { type: string, renamedFrom: code }'),
+    );
+    project.write(thing('code: { type: string }'));
+    await expect(starts(project)).rejects.toThrow('"code" is called "sign" now, and it is open to keys of either name');
+  });
+});
+
+const sorted = (line: string): string => {
+  const [table, columns = ''] = line.split(': ');
+  return `${table}: ${columns.split(' ').toSorted().join(' ')}`;
+};
+
+describe('names over time', () => {
+  const book = (...fields: readonly string[]): Files => ({
+    'book.yaml': ['type: Book', 'fields:', ...fields.map((field) => `  ${field}`), ''].join('\n'),
+  });
+  const [A, B] = ['a: { type: string, unique: true }', 'b: { type: string }'];
+
+  test('from a to b to c: each version finds it', async () => {
+    const versions = [
+      book(A),
+      book(`b: { type: string, unique: true, renamedFrom: a }`),
+      book(`c: { type: string, unique: true, renamedFrom: b }`),
+    ];
+    const project = await appliedIn(...versions);
+    for (const [index, version] of versions.entries()) {
+      project.write(version);
+      await project.serving(async (url) => {
+        const name = 'abc'[index] ?? '';
+        await bodyOf(url, 'POST /api/books', { [name]: `made by ${name}` });
+        const all = (await bodyOf(url, 'GET /api/books')) as readonly object[];
+        expect(all.map((one) => Reflect.get(one, name))).toEqual(
+          ['a', 'b', 'c'].slice(0, index + 1).map((one) => `made by ${one}`),
+        );
+      });
+    }
+    expect(await columnsIn(project)).toContain('books: a id');
+  });
+
+  test('two fields exchange their names, by way of a third', async () => {
+    const versions = [
+      book(A, B),
+      book('c: { type: string, unique: true, renamedFrom: a }', B),
+      book('c: { type: string, unique: true }', 'a: { type: string, renamedFrom: b }'),
+      book('b: { type: string, unique: true, renamedFrom: c }', 'a: { type: string }'),
+    ];
+    const project = await newProject(versions[0] ?? {});
+    await project.serving((url) => bodyOf(url, 'POST /api/books', { a: '1', b: '2' }));
+    for (const version of versions.slice(1)) {
+      project.write(version);
+      await starts(project);
+    }
+    await project.serving(async (url) => {
+      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, b: '1', a: '2' });
+      expect((await ask(url, 'POST /api/books', { b: '1' })).status).toBe(409);
+    });
+    project.write(versions[0] ?? {});
+    await project.serving(async (url) => {
+      expect(await bodyOf(url, 'PATCH /api/books/1', { a: 'x' })).toEqual({ id: 1, a: 'x', b: '2' });
+    });
+    // Back on purpose, the names are exchanged again.
+    const { steps } = await planOf(project, '--back');
+    expect(steps.map(({ id }) => id).toSorted()).toEqual(['rename-field:Book.a', 'rename-field:Book.b']);
+    expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
+    await project.serving(async (url) =>
+      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, a: 'x', b: '2' }),
+    );
+    project.write(versions[3] ?? {});
+    expect(await project.run('apply', '--back', '--rename-columns')).toMatchObject({ code: 0 });
+    // Neither gets the name of the other one: statements that were compiled before would find it.
+    expect(await columnsIn(project)).toBe('books: a b id');
+    expect(await planOf(project)).toEqual({ steps: [], drift: [] });
+    await project.serving(async (url) =>
+      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, b: 'x', a: '2' }),
+    );
+    project.write(versions[0] ?? {});
+    await project.serving(async (url) =>
+      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, a: 'x', b: '2' }),
+    );
+  });
+
+  test('types exchange their names, by way of a third, with their seeds', async () => {
+    const type = (name: string, text: string, more = ''): string =>
+      `type: ${name}\n${more}fields: { text: { type: string } }\nseed: [{ id: 1, text: ${text} }]\n`;
+    const first = { 'one.yaml': type('One', 'x'), 'two.yaml': type('Two', 'y') };
+    const project = await appliedIn(
+      first,
+      { 'one.yaml': type('Three', 'x', 'renamedFrom: One\n') },
+      { 'one.yaml': type('Three', 'x'), 'two.yaml': type('One', 'y', 'renamedFrom: Two\n') },
+      { 'one.yaml': type('Two', 'x', 'renamedFrom: Three\n'), 'two.yaml': type('One', 'y') },
+    );
+    await project.serving(async (url) => {
+      expect(await bodyOf(url, 'GET /api/twos')).toEqual([{ id: 1, text: 'x' }]);
+      expect(await bodyOf(url, 'DELETE /api/ones/1')).toEqual({ id: 1, text: 'y' });
+    });
+    project.write(first);
+    expect(await project.run('apply', '--back', '--rename-columns')).toMatchObject({ code: 0 });
+    await project.serving(async (url) => {
+      expect(await bodyOf(url, 'GET /api/ones')).toEqual([{ id: 1, text: 'x' }]);
+      expect(await bodyOf(url, 'GET /api/twos')).toEqual([]);
+    });
+  });
+
+  test('going back after a rename asks nothing, and keeps what is new beside it', async () => {
+    const project = await newProject(OLD);
+    await project.serving(fill);
+    project.write(NEW);
+    await starts(project);
+    project.write(NEWER);
+    await project.serving((url) => bodyOf(url, 'POST /api/volumes', { heading: 'Two', title: 'sub' }));
+    project.write(OLD);
+    const { steps } = await planOf(project, '--back');
+    expect(steps.filter(({ state }) => state !== 'ready').map(({ id, state }) => `${state} ${id}`)).toEqual([
+      'kept drop-field:Book.title',
+    ]);
+    expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
+    await project.serving(async (url) => {
+      expect(await bodyOf(url, 'GET /api/books?fields=title')).toEqual([
+        { id: 1, title: 'One' },
+        { id: 2, title: 'Two' },
+      ]);
+    });
+    project.write(NEWER);
+    await project.serving(async (url) => {
+      expect(await bodyOf(url, 'GET /api/volumes?fields=heading,title')).toEqual([
+        { id: 1, heading: 'One', title: 'none' },
+        { id: 2, heading: 'Two', title: 'sub' },
+      ]);
+    });
+  });
+
+  test('an older engine cannot take a database whose names differ, and can take any other', async () => {
+    const format = async (one: Project): Promise<readonly string[]> => {
+      const watch = await watchDatabase(one.database);
+      const found = (await watch.contents()).matchAll(/format\W+(\d)/g);
+      await watch.close();
+      return [...new Set([...found].map(([, number = '']) => number))].toSorted();
+    };
+    const project = await appliedIn(book(A), book(A, B));
+    expect(await format(project)).toEqual(['3']);
+    project.write(book(A, 'c: { type: string, renamedFrom: b }'));
+    await starts(project);
+    expect(await planOf(project)).toMatchObject({
+      steps: [],
+      renames: [{ id: 'rename-column:Book.c', description: 'Rename column b of table books to c' }],
+    });
+    expect(await format(project)).toEqual(['3', '4']);
+  });
+
+  test('an export has the names of the descriptors, whatever the tables call them', async () => {
+    const project = await newProject(OLD);
+    await project.serving(fill);
+    for (const version of [NEW, NEWER]) {
+      project.write(version);
+      await starts(project);
+    }
+    const file = `${project.directory}/export.ndjson`;
+    expect(await project.run('export', file)).toMatchObject({ code: 0 });
+    const fresh = await newProject(NEWER);
+    expect(await fresh.run('import', file)).toMatchObject({ code: 0 });
+    const lists = async (one: Project): Promise<unknown> =>
+      one.serving(async (url) => [
+        await bodyOf(url, 'GET /api/volumes'),
+        await bodyOf(url, 'GET /api/writers?fields=label,allies.label'),
+      ]);
+    expect(await lists(fresh)).toEqual(await lists(project));
+  });
+});
+
+describe('apply --rename-columns', () => {
+  test('gives everything the names of the descriptors; every version finds its records', async () => {
+    const older = await newProject(OLD);
+    const project = await newProject(OLD);
+    await project.serving(fill);
+    for (const version of [NEW, NEWER]) {
+      project.write(version);
+      await starts(project);
+    }
+    const fresh = await newProject(NEWER);
+    await starts(fresh);
+    const { out } = await project.run('plan');
+    expect(out).toContain('~ Rename column title of table books to heading');
+    await withBoth(project, older, async (old, newer) => {
+      expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
+      // Requests that are under way may be told to come again.
+      for (const [url, path] of [
+        [old, 'books'],
+        [newer, 'volumes'],
+      ] as const) {
+        let answer = await ask(url, `GET /api/${path}/1`);
+        for (let tries = 0; answer.status === 503 && tries < 5; tries += 1)
+          answer = await ask(url, `GET /api/${path}/1`);
+        expect([path, answer.status]).toEqual([path, 200]);
+      }
+      await bodyOf(old, 'POST /api/books', { title: 'Two', author: { id: 2 }, tags: [{ id: 1 }] });
+      await bodyOf(newer, 'PATCH /api/volumes/2', { heading: 'Three', title: 'sub' });
+      expect(await bodyOf(old, 'GET /api/books/2?fields=title,author.name,tags')).toEqual({
+        id: 2,
+        title: 'Three',
+        author: { id: 2, name: 'B' },
+        tags: [{ id: 1, word: 'w' }],
+      });
+      await bodyOf(old, 'DELETE /api/books/2');
+    });
+    // As a start of these descriptors makes them, but for a name that another column had.
+    expect(await columnsIn(project)).toBe((await columnsIn(fresh)).replace('title writer_id', 'title_2 writer_id'));
+    expect(await planOf(project)).toEqual({ steps: [], drift: [] });
+    await withBoth(project, older, async (old, newer) => {
+      expect(await bodyOf(old, 'GET /api/books?fields=title')).toEqual([{ id: 1, title: 'One' }]);
+      expect(await bodyOf(newer, 'GET /api/volumes?fields=heading')).toEqual([{ id: 1, heading: 'One' }]);
+    });
+  });
+
+  test('under writers of both versions: done, or 503, and what was acknowledged is there', async () => {
+    // In one process, a change of tables in SQLite would wait for a write that waits for it.
+    if (databaseKind === 'sqlite') return;
+    const older = await newProject(OLD);
+    const project = await newProject(OLD);
+    await project.serving(fill);
+    for (const version of [NEW, NEWER]) {
+      project.write(version);
+      await starts(project);
+    }
+    await withBoth(project, older, async (old, newer) => {
+      const over = new AbortController();
+      const statuses = new Set<number>();
+      const acknowledged: string[] = [];
+      const done = { old: 0, new: 0 };
+      const client = async (which: 'old' | 'new', make: (title: string) => ReturnType<typeof ask>): Promise<void> => {
+        for (let count = 0; !over.signal.aborted; count += 1) {
+          const title = `${which} ${count}`;
+          const { status } = await make(title);
+          statuses.add(status);
+          if (status !== 201) continue;
+          acknowledged.push(title);
+          done[which] += 1;
+        }
+      };
+      const clients = [
+        client('old', (title) => ask(old, 'POST /api/books', { title, author: { id: 1 } })),
+        client('new', (title) => ask(newer, 'POST /api/volumes', { heading: title, title: 'sub' })),
+      ];
+      const more = async (): Promise<void> => {
+        const [one, other] = [done.old + 10, done.new + 10];
+        await until(() => done.old >= one && done.new >= other);
+      };
+      await more();
+      expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
+      await more();
+      over.abort();
+      await Promise.all(clients);
+      expect([...statuses].filter((status) => status !== 201 && status !== 503)).toEqual([]);
+      const books = (await bodyOf(old, 'GET /api/books?fields=title')) as readonly { title: string }[];
+      expect(books.map(({ title }) => title).toSorted()).toEqual(['One', ...acknowledged].toSorted());
+      const subtitles = (await bodyOf(newer, 'GET /api/volumes?_cnd[title]=sub&fields=heading')) as readonly unknown[];
+      expect(subtitles).toHaveLength(acknowledged.filter((title) => title.startsWith('new')).length);
+    });
+  });
+
+  test('waits for no long lock on PostgreSQL, and gives up where something stays in the way', async () => {
+    if (databaseKind === 'sqlite') return;
+    const project = await appliedIn(OLD, NEW);
+    const reader = await connectTo(project.database.url);
+    await reader.query('begin; select * from books');
+    const applying = project.run('apply', '--rename-columns');
+    // It is asking for the lock by now, or soon; others read meanwhile.
+    await project.serving((url) => bodyOf(url, 'GET /api/volumes'));
+    await reader.query('commit');
+    await reader.end();
+    expect(await applying).toMatchObject({ code: 0 });
+    expect(await planOf(project)).toEqual({ steps: [], drift: [] });
+  });
+});
