@@ -19,7 +19,9 @@ onServer('a primary and a standby', () => {
       hostOf(primary),
       clusters.map(hostOf).join(),
     );
-  const start = async (databaseUrl: string): Promise<Serving> => (instance = await startInstance(databaseUrl));
+  /** Nothing but the loss of a server ends a statement. */
+  const start = async (databaseUrl: string): Promise<Serving> =>
+    (instance = await startInstance(databaseUrl, { statementTimeout: 3_600_000 }));
   const send = (title: string, body?: unknown): Promise<Answer> => ask(instance?.url ?? '', title, body);
 
   beforeEach(async () => {
