@@ -308,7 +308,9 @@ describe.each(schemas.filter((directory) => typesOf(directory).some(whole)))(
             const headers = { 'content-type': 'application/json' };
             const created = await fetch(collection, { method: 'POST', headers, body: JSON.stringify(body) });
             if (created.status === 409) return; // Two random values that must be unique were the same.
-            if (created.status !== 201) throw new Error(`${JSON.stringify(body)} was refused: ${await created.text()}`);
+            const refusal = created.status === 201 ? '' : await created.text();
+            if (refusal.includes('"code":"check"')) return; // Two random values contradicted each other.
+            if (refusal !== '') throw new Error(`${JSON.stringify(body)} was refused: ${refusal}`);
             const location = server.url + String(created.headers.get('location'));
             const got = await fetch(location);
             const text = await got.text();
