@@ -244,8 +244,8 @@ export interface Estimate {
 /** The parts of one database's SQL that Knex does not cover. */
 export interface Dialect {
   readonly name: DialectName;
-  /** SQL of a value that differs once the tables have changed; and whether it is cheap enough to run in each snapshot. */
-  readonly revision: { readonly sql: string; readonly inEachSnapshot: boolean };
+  /** SQL of a value that differs once the tables have changed, if cheap enough in each snapshot; `renew` makes it differ. */
+  readonly revision: { readonly sql: string; readonly inEachSnapshot: boolean; readonly renew: readonly string[] };
   /** Compiles SQL; never runs it. */
   readonly knex: Knex;
   readonly quote: (name: string) => string;

@@ -10,6 +10,7 @@ import { type Answer, ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
 import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 
 const newProject = useProjects();
@@ -451,5 +452,22 @@ describe('databases of other versions of the engine', () => {
       expect((await exchange(url, 'GET /health/ready')).text).toContain('has model 2, this instance serves model 1\n');
       expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 0 });
     });
+  });
+});
+
+test('a rule that changes no table holds for instances that are running', async () => {
+  const project = await appliedIn([{ 'book.yaml': BOOK }]);
+  await project.serving(async (url) => {
+    const create = async (length: number): Promise<number> =>
+      (await ask(url, 'POST /api/books', { title: 'x'.repeat(length) })).status;
+    expect(await create(50)).toBe(201);
+    project.write({ 'book.yaml': BOOK.replace('100', '60') });
+    expect(await project.run('apply', '--allow', 'narrow-field:Book.title')).toMatchObject({ code: 0 });
+    await until(async () => (await create(61)) === 422);
+    expect(await create(60)).toBe(201);
+    project.write({ 'book.yaml': BOOK.replace('100', '70') });
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+    // A body that is refused asks the database nothing; any read does.
+    await until(async () => (await ask(url, 'GET /api/books/1')).status === 200 && (await create(70)) === 201);
   });
 });

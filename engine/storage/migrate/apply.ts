@@ -197,7 +197,7 @@ export async function applyPlan(
         : await refused(plan, driver, await assess(plan, reader, dialect, allowed));
       refuseSurprise(asFound, steps);
     },
-    after: (writer) => remember(writer, plan.standing, plan.wanted),
+    after: (writer) => remember(writer, plan.standing, plan.wanted, driver.dialect),
     watch,
   });
   // Until all running instances have noticed, nothing may be written that they would read wrongly.
@@ -229,7 +229,7 @@ async function changedSince(
 
 /** Differences that are not steps: what tables do not keep, and no record is held to. */
 async function rememberModel(plan: StandingPlan, driver: Driver): Promise<void> {
-  if (!isKnown(plan)) await driver.write((writer) => remember(writer, plan.standing, plan.wanted));
+  if (!isKnown(plan)) await driver.write((writer) => remember(writer, plan.standing, plan.wanted, driver.dialect));
 }
 
 /** Whether the database has this model, and remembers it as its last one. */

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonValue } from '../../json.ts';
 import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Awaitable, Reader, Row, Statement, Writer } from '../driver.ts';
+import type { Awaitable, Dialect, Reader, Row, Statement, Writer } from '../driver.ts';
 import {
   type AppliedModel,
   MODEL_TABLE,
@@ -79,10 +79,13 @@ export async function remember(
   writer: Writer,
   { applied: before, last, isRecorded, digest }: Standing,
   applied: AppliedModel,
+  { revision }: Pick<Dialect, 'revision'>,
 ): Promise<void> {
   if (last && !isRecorded) await append(writer, last);
   await append(writer, { number: (last?.number ?? 0) + 1, digest, applied, at: new Date().toISOString() });
   if (!isDeepStrictEqual(before, applied)) await writeAppliedModel(writer, applied);
+  // Instances that run notice.
+  for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 
 const append = (writer: Writer, { number, digest, applied, at }: HistoryEntry): Awaitable<unknown> =>

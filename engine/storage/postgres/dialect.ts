@@ -84,7 +84,7 @@ const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nul
 export const postgresDialect: Dialect = {
   name: 'postgres',
   // The transaction that wrote the row.
-  revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false },
+  revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false, renew: [] },
   knex: knex({ client: 'pg' }),
   quote,
   literal,

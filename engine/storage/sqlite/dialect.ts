@@ -1,5 +1,6 @@
 /** SQLite's dialect. */
 import knex from 'knex';
+import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
@@ -9,6 +10,8 @@ import { LIKE } from './like.ts';
 const PIECES = 40;
 const PIECE_IDS = 250;
 
+const PASSING = `${ENGINE_PREFIX}revision`;
+
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
@@ -17,7 +20,12 @@ const oneOf = (column: string): string => `${column} in (select value from json_
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
-  revision: { sql: 'pragma schema_version', inEachSnapshot: true },
+  // SQLite counts the changes of its schema: a table that comes and goes is one.
+  revision: {
+    sql: 'pragma schema_version',
+    inEachSnapshot: true,
+    renew: [`create table ${PASSING} (id integer) strict`, `drop table ${PASSING}`],
+  },
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),
   quote,
   literal,
