@@ -158,9 +158,10 @@ async function olderOutcome(project: Project, before: Scenario['before'], after:
 
 /** What clients can notice: indexes only if they are unique. */
 const rulesOf = (model: Model, dialect: Dialect): unknown =>
-  Object.values(appliedModel(model, dialect).types).map(({ fields, references, indexes }) => [
+  Object.values(appliedModel(model, dialect).types).map(({ fields, references, checks, indexes }) => [
     fields,
     references,
+    checks,
     Object.values(indexes).filter(({ unique }) => unique),
   ]);
 

@@ -54,8 +54,10 @@ function unmet({ before, dialect }: TypeChange, { fields }: ColumnChanges, check
 }
 
 function member(field: Field, value: string, dialect: Dialect): string {
-  const json = columnType(field, dialect.name).json(`(${value})`);
-  return `${dialect.literal(`${JSON.stringify(field.name)}:`)} || case when (${value}) is null then 'null' else ${json} end`;
+  // A bare literal has no type in PostgreSQL; within coalesce it is a text.
+  const typed = `coalesce(${value}, null)`;
+  const json = columnType(field, dialect.name).json(typed);
+  return `${dialect.literal(`${JSON.stringify(field.name)}:`)} || case when ${typed} is null then 'null' else ${json} end`;
 }
 
 type ServedFields = Pick<RecordType, 'fields' | 'checks'>;
