@@ -103,7 +103,9 @@ const writingOf = (names: SchemaNames): BodyWriting => ({
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
   linkedOr: (type, keys) => {
     const { name } = type.identifier;
-    return { anyOf: [{ required: [name], properties: { [name]: identifierSchema(type) } }, { required: keys }] };
+    // Linters look for what is required among the properties that stand beside it.
+    const created = { required: keys, properties: Object.fromEntries(keys.map((key) => [key, {}])) };
+    return { anyOf: [{ required: [name], properties: { [name]: identifierSchema(type) } }, created] };
   },
 });
 

@@ -515,13 +515,16 @@ describe('apply --rename-columns', () => {
     if (databaseKind === 'sqlite') return;
     const project = await appliedIn(OLD, NEW);
     const reader = await connectTo(project.database.url);
-    await reader.query('begin; select * from books');
-    const applying = project.run('apply', '--rename-columns');
-    // It is asking for the lock by now, or soon; others read meanwhile.
-    await project.serving((url) => bodyOf(url, 'GET /api/volumes'));
-    await reader.query('commit');
-    await reader.end();
-    expect(await applying).toMatchObject({ code: 0 });
+    // A start waits until nobody changes tables.
+    await project.serving(async (url) => {
+      await reader.query('begin; select * from books');
+      const applying = project.run('apply', '--rename-columns');
+      // It is asking for the lock by now, or soon; others read meanwhile.
+      await bodyOf(url, 'GET /api/volumes');
+      await reader.query('commit');
+      await reader.end();
+      expect(await applying).toMatchObject({ code: 0 });
+    });
     expect(await planOf(project)).toEqual({ steps: [], drift: [] });
   });
 });

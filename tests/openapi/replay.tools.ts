@@ -61,11 +61,14 @@ function filterQueries(schemas: Schemas, place: readonly string[]): readonly str
   return Array.from({ length: count }, (_, index) => [...place, 'parameters', String(index)]).flatMap((parameter) => {
     if (schemas.at(...parameter, 'style') !== 'deepObject') return [];
     const name = String(schemas.at(...parameter, 'name'));
-    const sample = schemas.at(...parameter, 'examples', 'equal', 'value', 'eq');
-    const operators = Object.keys(schemas.at(...parameter, 'schema', 'properties') ?? {});
-    return operators.map((operator) => {
+    const counts = schemas.at(...parameter, 'schema', 'properties', '$count', 'properties');
+    const [key, known] = counts
+      ? [`${name}[$count]`, counts]
+      : [name, schemas.at(...parameter, 'schema', 'properties')];
+    const sample = counts ? 1 : schemas.at(...parameter, 'examples', 'equal', 'value', 'eq');
+    return Object.keys(known ?? {}).map((operator) => {
       const value = operator === 'null' ? true : sample;
-      return `${encodeURIComponent(`${name}[${operator}]`)}=${encodeURIComponent(String(value))}`;
+      return `${encodeURIComponent(`${key}[${operator}]`)}=${encodeURIComponent(String(value))}`;
     });
   });
 }

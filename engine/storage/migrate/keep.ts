@@ -43,7 +43,7 @@ interface Keeping {
 
 /**
  * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
- * something else takes, and a column that every new record needs a value for.
+ * something else takes, a column that every new record needs a value for, and an index over values that have no order.
  */
 export function keptModel(applied: AppliedModel, model: Model, dialect: Dialect, letGo: ReadonlySet<string>): Model {
   const { kept, dropped } = matchTypes(applied, model);
@@ -266,10 +266,14 @@ function keepJoin(keeping: Keeping, before: AppliedJoin): void {
 const linkNamed = ({ references }: RecordType, name: string): Relation | undefined =>
   references.findLast(({ relation }) => relation?.name === name)?.relation;
 
+/** A field may have become one whose values have no order. */
+const isIndexable = ({ fields }: Draft<RecordType>, member: string): boolean =>
+  fields.get(member)?.type.operators.length !== 0;
+
 function keepIndexes(keeping: Keeping, change: KeptChange): void {
   const { type } = change;
   for (const [{ name, unique, members }, step] of unnamedIndexes(change, columnChanges(change))) {
-    if (!keeping.stays(step)) continue;
+    if (!keeping.stays(step) || !members.every((member) => isIndexable(type, member))) continue;
     type.indexes.push({
       name,
       unique,

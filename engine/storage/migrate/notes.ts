@@ -32,7 +32,7 @@ export const stepNotes = {
   'convert-field': { older: 'refuse', undo: 'ifRecordsFit' },
   'replace-field': { older: 'refuse', undo: 'ifRecordsFit' },
   'narrow-field': { older: 'follow', undo: 'always' },
-  'widen-field': { older: 'follow', undo: 'ifRecordsFit' },
+  'widen-field': { older: 'same', undo: 'ifRecordsFit' },
   'relax-field': { older: 'follow', undo: 'ifRecordsFit' },
   'require-field': { older: 'follow', undo: 'always' },
   'fill-field': { older: 'follow', undo: 'never' },
