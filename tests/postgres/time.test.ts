@@ -1,11 +1,10 @@
 /** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';
+import { urlOf, useCompiled } from '../support/compiled.ts';
 import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
@@ -118,6 +117,7 @@ onServer('statements', () => {
 });
 
 onServer('a server that is frozen', () => {
+  const compiled = useCompiled();
   let cluster: Cluster;
   beforeAll(async () => void (cluster = await startCluster()));
   afterAll(async () => {
@@ -143,14 +143,9 @@ onServer('a server that is frozen', () => {
   }, 20_000);
 
   it('does not keep the service from ending', async () => {
-    const environment = { ...process.env, PORT: '0', SHUTDOWN_TIMEOUT: '1', DATABASE_URL: cluster.url };
-    const service = spawn(process.execPath, ['--require', 'esbuild-register', 'server.ts'], {
-      env: environment,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const ended = once(service, 'exit');
-    const [line] = (await once(service.stdout, 'data')) as [Buffer];
-    const url = /http:\/\/[\d.:]+/.exec(String(line))?.[0] ?? '';
+    const environment = { PORT: '0', SHUTDOWN_TIMEOUT: '1', DATABASE_URL: cluster.url };
+    const service = compiled.run('server.js', [], environment);
+    const url = await urlOf(service);
     cluster.freeze();
     try {
       const titles = ['GET /api/tmp-vars/1', 'GET /api/tmp-vars', 'GET /api/tmp-vars?_cnd[limit]=5&_cnd[name]=x'];
@@ -159,11 +154,11 @@ onServer('a server that is frozen', () => {
         ...Array.from({ length: 15 }, () => settled(ask(url, 'POST /api/tmp-vars', { name: 'x' }))),
       ];
       await new Promise((resolve) => setTimeout(resolve, 200));
-      service.kill('SIGTERM');
-      expect(await ended).toEqual([0, null]);
+      service.child.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
       await Promise.all(waiting);
     } finally {
-      service.kill('SIGKILL');
+      service.child.kill('SIGKILL');
       cluster.thaw();
     }
   });

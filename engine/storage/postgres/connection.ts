@@ -92,9 +92,9 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
   }
 
   async function requestCancel(): Promise<void> {
-    if (!(await cancelStatement(client))) spoilt = true;
     // The server forgets a request to cancel that it gets before it has read the statement.
-    setTimeout(cancel, CANCEL_AGAIN).unref();
+    if (await cancelStatement(client)) setTimeout(cancel, CANCEL_AGAIN).unref();
+    else spoilt = true;
   }
 
   const stop = caller.onGone(cancel);
