@@ -1,5 +1,5 @@
 /** The conditions of checks: which fields they compare with what, and the grammar that they are written in. */
-import type { OperatorName } from '../field-types/field-type.ts';
+import { LIKE_DESCRIPTION, MAX_IN_VALUES, MAX_PATTERN_LENGTH, type OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
 import { ref, strict } from './grammar-parts.ts';
@@ -42,9 +42,6 @@ function comparison(
 
 // The grammar.
 
-/** As many as a list filter takes. */
-const MAX_VALUES = 100;
-const MAX_PATTERN_LENGTH = 1000;
 /** Each is evaluated on every write that it concerns. */
 const MAX_CHECKS = 100;
 
@@ -66,14 +63,14 @@ const wordsOf: Readonly<Record<OperatorName, JsonObject>> = {
     type: 'array',
     items: { type: ['string', 'number', 'boolean'] },
     minItems: 1,
-    maxItems: MAX_VALUES,
+    maxItems: MAX_IN_VALUES,
     uniqueItems: true,
     description: 'Equal to one of the values.',
   },
   like: {
     type: 'string',
     maxLength: MAX_PATTERN_LENGTH,
-    description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
+    description: LIKE_DESCRIPTION,
   },
   null: { type: 'boolean', description: 'true: the field is null. false: it is not.' },
 };

@@ -7,6 +7,13 @@ export type SqlValue = string | number | null;
 /** The operators of list filters, defined in query/operators.ts. */
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
 
+/** Values of one `in`. */
+export const MAX_IN_VALUES = 100;
+/** Characters in one pattern of `like`; SQLite refuses patterns above 50,000 bytes. */
+export const MAX_PATTERN_LENGTH = 1000;
+export const LIKE_DESCRIPTION =
+  'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.';
+
 /** The part of a field that its type reads: the constraint keywords and the examples of the descriptor. */
 export interface Shape {
   readonly constraints: Readonly<Record<string, JsonValue>>;

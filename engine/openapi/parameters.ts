@@ -4,7 +4,8 @@ import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '.
 import { oneInWords } from './names.ts';
 import { integer } from '../field-types/integer.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
-import { MAX_IN_VALUES, operators } from '../query/operators.ts';
+import { operators } from '../query/operators.ts';
+import { MAX_IN_VALUES } from '../field-types/field-type.ts';
 import { fieldValueSchema } from './schemas.ts';
 
 const query = (name: string, description: string, more: JsonObject): JsonObject => ({

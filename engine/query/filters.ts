@@ -71,24 +71,23 @@ function conditionsOf({ parameters, at }: Unread, place: ReadingPlace, reading: 
   const together = Map.groupBy(parameters, ({ steps = [] }) =>
     steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
   );
-  return [...together.values()].flatMap((same) => conditionOf({ parameters: same, at }, place, reading));
+  return [...together.values()].flatMap((same) => conditionOf({ parameters: same, at }, place, reading) ?? []);
 }
 
-function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: Reading): readonly Filter[] {
-  const [{ key = '', steps: [...steps] = [] } = {}] = parameters;
+function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: Reading): readonly Filter[] | undefined {
+  const [{ key = '', steps = [] } = {}] = parameters;
   const complain = complainAbout(reading.faults, key);
   const [name, word = ''] = steps.slice(at);
   const inside = { parameters, at: at + 1 };
-  if (name === undefined)
-    return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]') ?? [];
+  if (name === undefined) return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
   if (name.startsWith('$')) return groupOf(name, inside, place, reading, complain);
   const subject = resolveSubject(place, name, complain, at === 0 ? OTHER_CONDITIONS : []);
-  if (!subject) return [];
+  if (!subject) return undefined;
   const { through, set, value, followed } = subject;
   const found = set
     ? setConditions(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, followed) }, reading, complain)
     : value && filterOf(value, inside, reading, complain);
-  return found && found.length > 0 ? throughSets(through, found) : [];
+  return found && found.length > 0 ? throughSets(through, found) : undefined;
 }
 
 /** The conditions hold for some record of each set. */
@@ -101,19 +100,17 @@ function groupOf(
   place: ReadingPlace,
   reading: Reading,
   complain: Complain,
-): readonly Filter[] {
+): readonly Filter[] | undefined {
   const kind = GROUPS.get(name);
   const known = [...GROUPS.keys()];
   if (!kind)
-    return (
-      complain('unknown-group', `${quote(name)} is not a group; there are ${known.join(', ')}`, () =>
-        didYouMean(name, known),
-      ) ?? []
+    return complain('unknown-group', `${quote(name)} is not a group; there are ${known.join(', ')}`, () =>
+      didYouMean(name, known),
     );
-  if (place.groups === MAX_GROUPS) return complain('too-deep', `Groups can be nested ${MAX_GROUPS} deep at most`) ?? [];
+  if (place.groups === MAX_GROUPS) return complain('too-deep', `Groups can be nested ${MAX_GROUPS} deep at most`);
   const found = itemGroups(inside.parameters, inside.at, complain);
   const within = { ...place, groups: place.groups + 1 };
-  return found ? [{ kind, items: itemsOf(found, within, reading) }] : [];
+  return found && [{ kind, items: itemsOf(found, within, reading) }];
 }
 
 /** Without indices, each condition is an item. */

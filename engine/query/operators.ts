@@ -1,12 +1,9 @@
 /** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
-import type { OperatorName } from '../field-types/field-type.ts';
+import { LIKE_DESCRIPTION, MAX_IN_VALUES, MAX_PATTERN_LENGTH, type OperatorName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 
-export const MAX_IN_VALUES = 100;
 /** `*` in one pattern of `like`. */
 const MAX_WILDCARDS = 8;
-/** Characters in one pattern of `like`; SQLite refuses patterns above 50,000 bytes. */
-const MAX_PATTERN_LENGTH = 1000;
 /**
  * Databases match a LIKE pattern again at every position of a text, in time proportional to the length of the text times
  * the length after the first `*`. Up to this many characters, that is as fast as a linear search.
@@ -95,7 +92,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   },
   like: {
     name: 'like',
-    description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
+    description: LIKE_DESCRIPTION,
     wants: 'value',
     count: (value) => longSegments(String(value)),
     condition: (column, segments, like) =>

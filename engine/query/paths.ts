@@ -206,12 +206,10 @@ function addConditions(conditions: readonly Filter[], within: string, joined: Se
   for (const condition of conditions) {
     if ('items' in condition) for (const item of condition.items) addConditions(item, within, joined);
     else addRelations(condition.path, within, joined);
-    if (condition.kind === 'count') joined.add(`#${joined.size}`);
-    if ('conditions' in condition) {
-      const set = `#${joined.size}`;
-      joined.add(set);
-      addConditions(condition.conditions, set, joined);
-    }
+    if (condition.kind === 'value' || 'items' in condition) continue;
+    const set = `#${joined.size}`;
+    joined.add(set);
+    if ('conditions' in condition) addConditions(condition.conditions, set, joined);
   }
 }
 

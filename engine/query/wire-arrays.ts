@@ -17,13 +17,15 @@ type Form = 'repeated' | 'brackets' | 'indices';
 const FORMS = 'Repeat the key, or append [] to each, or [0], [1] …';
 const INDEX = /^(?:0|[1-9]\d{0,5})$/;
 
-/** How one item is written after the first `depth` steps of its key; undefined if it is not an item of an array. */
-function formOf({ steps = [] }: Parameter, depth: number): Form | undefined {
-  if (steps.length === depth) return 'repeated';
-  const step = steps[depth] ?? '';
-  if (steps.length > depth + 1) return undefined;
+/** What a step of a key says of an item's form. Undefined: nothing, since it is a name. */
+function stepForm(step: string | undefined): Form | undefined {
+  if (step === undefined) return 'repeated';
   return step === '' ? 'brackets' : INDEX.test(step) ? 'indices' : undefined;
 }
+
+/** How one item is written after the first `depth` steps of its key; undefined if it is not an item of an array. */
+const formOf = ({ steps = [] }: Parameter, depth: number): Form | undefined =>
+  steps.length > depth + 1 ? undefined : stepForm(steps[depth]);
 
 export function wireArray(parameters: readonly Parameter[], depth: number, complain: Complain): WireArray | undefined {
   const forms = new Set<Form>();
@@ -66,11 +68,7 @@ export interface ItemGroups {
 const ITEM_FORMS = 'Write [0], [1] … before the conditions of each item, or [] before each, or neither';
 
 export function itemGroups(parameters: readonly Parameter[], at: number, complain: Complain): ItemGroups | undefined {
-  const form = ({ steps = [] }: Parameter): Form => {
-    const step = steps[at];
-    return step === '' ? 'brackets' : step !== undefined && INDEX.test(step) ? 'indices' : 'repeated';
-  };
-  const forms = new Set(parameters.map(form));
+  const forms = new Set(parameters.map(({ steps = [] }) => stepForm(steps[at]) ?? 'repeated'));
   if (forms.size > 1) return complain('mixed-forms', `Write all items in the same way. ${ITEM_FORMS}`);
   if (forms.has('repeated')) return { indexed: false, at, items: [parameters] };
   if (forms.has('brackets')) return { indexed: true, at: at + 1, items: parameters.map((one) => [one]) };

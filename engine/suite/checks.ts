@@ -76,7 +76,7 @@ function faultsOf(mentions: readonly RecordMention[], faulty: ReadonlySet<string
 
 const SAMPLES = [1, 2, 3, 4];
 
-/** HeldValues that the field accepts. */
+/** Values that the field accepts. */
 export const candidates = (field: Field): readonly JsonValue[] => [
   ...(field.nullable ? [null] : []),
   ...(field.unique ? [] : [field.default ?? [], ...field.type.edges(field)].flat()),

@@ -45,8 +45,8 @@ export const mutants: readonly Mutant[] = [
   mutant('every taken for none', "kind === 'every' ? not(inner) : inner", 'inner'),
   mutant(
     'a count of all records',
-    "from ${tables.join(' cross join ')} where ${conditions.join(' and ')})`",
-    "from ${tables.join(' cross join ')})`",
+    'relatedRows(path.set, source.row(path.relations), source.set(), dialect)',
+    "fromTables({ ...relatedTables(path.set, source.row(path.relations), source.set(), dialect), conditions: ['true'] })",
   ),
   mutant('an order that ignores desc', 'descending: term.descending', 'descending: false'),
   mutant(

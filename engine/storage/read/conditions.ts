@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Filter, ValueFilter, Group, SetCount, SetFilter } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import type { Dialect } from '../driver.ts';
-import { createJoinedTables, type JoinedTables, operandOf, relatedTables } from './views.ts';
+import { createJoinedTables, fromTables, type JoinedTables, operandOf, relatedRows, relatedTables } from './views.ts';
 
 export interface SqlCondition {
   readonly sql: string;
@@ -77,12 +77,10 @@ function setCondition({ kind, path, conditions }: SetFilter, source: JoinedTable
   const inner = sqlOf(conditions, records, dialect);
   const { sql, values } = kind === 'every' ? not(inner) : inner;
   const { tables, conditions: links } = relatedTables(path.set, source.row(path.relations), child, dialect);
-  const from = `${tables.join(' cross join ')} ${records.joins()}`;
-  const found = `exists (select 1 from ${from} where ${links.join(' and ')} and ${sql})`;
+  const found = `exists (select 1 from ${fromTables({ tables, conditions: [...links, sql] }, ` ${records.joins()}`)})`;
   return { sql: kind === 'some' ? found : `not ${found}`, values };
 }
 
 function countSql({ path }: SetCount, source: JoinedTables, dialect: Dialect): string {
-  const { tables, conditions } = relatedTables(path.set, source.row(path.relations), source.set(), dialect);
-  return `(select count(*) from ${tables.join(' cross join ')} where ${conditions.join(' and ')})`;
+  return `(select count(*) from ${relatedRows(path.set, source.row(path.relations), source.set(), dialect)})`;
 }

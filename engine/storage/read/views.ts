@@ -72,9 +72,9 @@ export function relatedTables(relation: Relation, parent: string, child: string,
   };
 }
 
-/** The same as FROM and WHERE. SQLite keeps the order of a cross join. */
-export const fromTables = ({ tables, conditions }: Joined): string =>
-  `${tables.join(' cross join ')} where ${conditions.join(' and ')}`;
+/** The same as FROM and WHERE; `joins` are optional rows beside them. SQLite keeps the order of a cross join. */
+export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =>
+  `${tables.join(' cross join ')}${joins} where ${conditions.join(' and ')}`;
 
 export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
   fromTables(relatedTables(relation, parent, child, dialect));
