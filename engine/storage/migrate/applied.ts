@@ -7,6 +7,7 @@ import {
   ENGINE_PREFIX,
   type JoinTable,
   type Model,
+  OPEN_COLUMN,
   type RecordType,
   type Reference,
   type Relation,
@@ -109,6 +110,15 @@ export interface AppliedModel {
 }
 
 export const identifierNameOf = ({ identifier, identifierName }: AppliedType): string => identifierName ?? identifier;
+
+export const columnsIn = ({ identifier, fields, references }: AppliedType): readonly string[] => [
+  identifier,
+  OPEN_COLUMN,
+  ...[...Object.values(fields), ...references].map(({ column }) => column),
+];
+
+/** Equal for names of tables and columns that a database takes for one. */
+export const nameKey = (name: string): string => name.toLowerCase();
 
 export const NO_MODEL: AppliedModel = { format: PLAIN, types: {}, joins: [] };
 

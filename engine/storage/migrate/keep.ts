@@ -21,6 +21,7 @@ import {
   type AppliedReference,
   type AppliedType,
   identifierNameOf,
+  nameKey,
 } from './applied.ts';
 import { unnamedIndexes } from './indexes.ts';
 import { columnChanges, matchFields, matchJoins, matchReferences, matchTypes, type TypeChange } from './match.ts';
@@ -85,18 +86,18 @@ const copied = (type: RecordType): Draft<RecordType> => ({
   seedRaw: new Map(type.seedRaw),
 });
 
-const folded = (names: Iterable<string>): ReadonlySet<string> => new Set([...names].map((name) => name.toLowerCase()));
+const nameKeys = (names: Iterable<string>): ReadonlySet<string> => new Set([...names].map(nameKey));
 
 function isTableFree({ types, joinTables }: Keeping, table: string): boolean {
   const taken = [...[...types.values()].map((type) => type.table), ...joinTables.map(({ name }) => name)];
-  return !folded(taken).has(table.toLowerCase());
+  return !nameKeys(taken).has(nameKey(table));
 }
 
 /** The name itself, unless something new has it. */
 function freeName(name: string, taken: Iterable<string>): string {
-  const names = folded(taken);
+  const names = nameKeys(taken);
   let found = name;
-  for (let count = 2; names.has(found.toLowerCase()); count += 1) found = `${name} ${count}`;
+  for (let count = 2; names.has(nameKey(found)); count += 1) found = `${name} ${count}`;
   return found;
 }
 
@@ -152,7 +153,7 @@ function keepColumns(keeping: Keeping, change: KeptChange): void {
 /** Names may be those of something new: only columns must differ. */
 function isColumnFree({ identifier, fields, references }: RecordType, column: string): boolean {
   const columns = [...fields.values(), ...references].map((one) => one.column);
-  return !folded([identifier.column, OPEN_COLUMN, ...columns]).has(column.toLowerCase());
+  return !nameKeys([identifier.column, OPEN_COLUMN, ...columns]).has(nameKey(column));
 }
 
 function keepField(keeping: Keeping, type: Draft<RecordType>, former: string, before: AppliedField): void {

@@ -1,5 +1,5 @@
 /** Tables and columns that get other names while they stay the same: who knows them by their former names follows. */
-import { type AppliedModel, type AppliedType, identifierNameOf, type Move } from './applied.ts';
+import { type AppliedModel, type AppliedType, identifierNameOf, type Move, nameKey } from './applied.ts';
 
 /** Where descriptors have their columns after what happened since they were applied. */
 export function followed(own: AppliedModel, now: AppliedModel): AppliedModel {
@@ -52,11 +52,10 @@ export function namesLeft({ moves = [] }: AppliedModel, table?: string): Readonl
     if (move.column === undefined) names.set(move.table, tableNow(names, move.to));
     if (table === undefined ? move.column !== undefined : move.column === undefined || now !== table) continue;
     const former = move.column ?? move.table;
-    const latest = left.get(folded(move.to)) ?? move.to;
-    if (folded(former) !== folded(latest)) left.set(folded(former), latest);
+    const latest = left.get(nameKey(move.to)) ?? move.to;
+    if (nameKey(former) !== nameKey(latest)) left.set(nameKey(former), latest);
   }
   return left;
 }
 
 const tableNow = (names: ReadonlyMap<string, string>, table: string): string => names.get(table) ?? table;
-const folded = (name: string): string => name.toLowerCase();

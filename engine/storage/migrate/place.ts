@@ -3,12 +3,11 @@
  * column, so that instances of every version find it, each under its own name.
  */
 import type { Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
-import { OPEN_COLUMN } from '../../model/model.ts';
 import { match } from '../../model/renames.ts';
 import { revised } from '../../model/resolve.ts';
 import { generatedName } from '../../names.ts';
 import type { AppliedIndex, AppliedJoin, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
-import { otherSide } from './applied.ts';
+import { columnsIn, nameKey, otherSide } from './applied.ts';
 import { relationAt } from './match.ts';
 import { namesLeft } from './moves.ts';
 
@@ -56,22 +55,20 @@ class Names {
   readonly #wanted: ReadonlySet<string>;
 
   constructor(taken: readonly string[], wanted: readonly string[] = []) {
-    this.#taken = new Set(taken.map(folded));
-    this.#wanted = new Set(wanted.map(folded));
+    this.#taken = new Set(taken.map(nameKey));
+    this.#wanted = new Set(wanted.map(nameKey));
   }
 
   /** The name itself, or one like it that nothing has. */
   free(name: string): string {
     let found = name;
-    const isOther = (): boolean => found !== name && this.#wanted.has(folded(found));
-    for (let count = 2; this.#taken.has(folded(found)) || isOther(); count += 1)
+    const isOther = (): boolean => found !== name && this.#wanted.has(nameKey(found));
+    for (let count = 2; this.#taken.has(nameKey(found)) || isOther(); count += 1)
       found = generatedName(name, String(count));
-    this.#taken.add(folded(found));
+    this.#taken.add(nameKey(found));
     return found;
   }
 }
-
-const folded = (name: string): string => name.toLowerCase();
 
 function revise({ revisions }: Placement, part: object, revision: object): void {
   const isChange = Object.entries(revision).some(([key, value]) => Reflect.get(part, key) !== value);
@@ -118,12 +115,7 @@ function placeType(placement: Placement, type: RecordType): void {
   const now = Object.values(applied.types).find(({ table }) => table === before.table) ?? before;
   revise(placement, type.identifier, { column: now.identifier });
   const columns = new Names(
-    [
-      now.identifier,
-      OPEN_COLUMN,
-      ...[...Object.values(now.fields), ...now.references].map(({ column }) => column),
-      ...namesLeft(applied, before.table).keys(),
-    ],
+    [...columnsIn(now), ...namesLeft(applied, before.table).keys()],
     [...[...type.fields.values()].map(({ column }) => column), ...type.references.map(({ column }) => column)],
   );
   const fields = new Map(

@@ -1,11 +1,12 @@
 /** `apply --rename-columns`: tables and columns that have former names get those that the descriptors give them. */
-import { ENGINE_PREFIX, type Index, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { ENGINE_PREFIX, type Index, type Model, type RecordType } from '../../model/model.ts';
 import type { Dialect } from '../driver.ts';
 import {
   type AppliedModel,
   appliedModel,
-  type AppliedType,
+  columnsIn,
   type Move,
+  nameKey,
   rememberedAs,
   type TableDefinition,
 } from './applied.ts';
@@ -115,12 +116,6 @@ const columnsBoth = (from: RecordType, to: RecordType): readonly Renaming[] =>
     ...zipped(from.references, to.references),
   ].map(([one, other]) => ({ type: from.name, from: one.column, to: other.column }));
 
-const columnsIn = ({ identifier, fields, references }: AppliedType): readonly string[] => [
-  identifier,
-  OPEN_COLUMN,
-  ...[...Object.values(fields), ...references].map(({ column }) => column),
-];
-
 const zipped = <T>(one: Iterable<T>, other: Iterable<T>): readonly (readonly [T, T])[] => {
   const others = [...other];
   return [...one].flatMap((part, at) => {
@@ -129,8 +124,6 @@ const zipped = <T>(one: Iterable<T>, other: Iterable<T>): readonly (readonly [T,
   });
 };
 
-const folded = (name: string): string => name.toLowerCase();
-
 /** Without those whose name something else has, or had. */
 function possible(
   all: readonly Renaming[],
@@ -138,8 +131,8 @@ function possible(
   left: ReadonlyMap<string, string>,
 ): readonly Renaming[] {
   return all.filter(({ from, to }) => {
-    const others = names.filter((name) => name !== from).map(folded);
-    return from !== to && !others.includes(folded(to)) && (left.get(folded(to)) ?? from) === from;
+    const others = names.filter((name) => name !== from).map(nameKey);
+    return from !== to && !others.includes(nameKey(to)) && (left.get(nameKey(to)) ?? from) === from;
   });
 }
 
