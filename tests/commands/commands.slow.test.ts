@@ -346,7 +346,7 @@ describe('describe', () => {
       code: 0,
       out: 'Nothing changes for clients.\n',
     });
-    await project.serving(async () => undefined);
+    await project.starts();
     const environment = { ...project.environment, SCHEMA_DIR: described.directory };
     expect(await runCommand('plan', [], environment)).toMatchObject({ code: 0 });
   });
@@ -591,7 +591,7 @@ describe('two related types in five minutes, by the manual', () => {
   test('each command does what it says, beside the shipped schema', async () => {
     const project = await projectOf({});
     cpSync('schema', project.directory, { recursive: true });
-    await project.serving(async () => undefined);
+    await project.starts();
     const commands = words.filter(([program]) => program === 'npm').map((all) => all.slice(1));
     expect(commands.map((all) => all.filter((word) => word !== 'run').join(' '))).toEqual([
       'new -- Campaign',

@@ -33,8 +33,6 @@ async function contents({ database }: Project): Promise<string> {
   return text;
 }
 
-const starts = (project: Project): Promise<unknown> => project.serving(async () => undefined);
-
 const keptIn = async (project: Project): Promise<readonly string[]> =>
   (JSON.parse((await project.run('plan', '--json')).out).steps as readonly { id: string; state: string }[])
     .filter(({ state }) => state === 'kept')
@@ -42,13 +40,8 @@ const keptIn = async (project: Project): Promise<readonly string[]> =>
 
 /** A database that these versions were applied to, one after the other; the last one made a record of each path. */
 async function appliedIn(versions: readonly Files[], records: readonly (readonly [string, unknown])[] = []) {
-  const [first = {}, ...later] = versions;
-  const project = await newProject(first);
-  await starts(project);
-  for (const version of later) {
-    project.write(version);
-    await starts(project);
-  }
+  const project = await newProject({});
+  await project.starts(...versions);
   await project.serving(async (url) => {
     for (const [path, body] of records) expect((await ask(url, `POST /api/${path}`, body)).status).toBe(201);
   });
@@ -84,7 +77,7 @@ describe('descriptors that the database has left behind', () => {
         const project = await appliedIn([before, after], isFilled ? [['books', { title: 'A', pages: 7 }]] : []);
         const untouched = await contents(project);
         project.write(added);
-        await starts(project);
+        await project.starts();
         expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('its own view') });
         expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining('--back') });
         expect(await contents(project)).toBe(untouched);
@@ -202,7 +195,7 @@ describe('descriptors that the database has left behind', () => {
       state: string;
     }[];
     await project.run('apply', ...plan.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]));
-    await starts(project);
+    await project.starts();
     project.write({ 'book.yaml': BOOK });
     await project.serving(async (url) => {
       expect(faultsOf(await ask(url, 'POST /api/books', body))).toEqual(answer);
@@ -231,8 +224,7 @@ describe('descriptors that the database has left behind', () => {
   test('keys of an open type that are fields by now are one and the same', async () => {
     const open = 'type: Thing\nopen: true\nfields:\n  code: { type: string }\n';
     const project = await appliedIn([{ 'thing.yaml': open }], [['things', { code: 'a', size: 3 }]]);
-    project.write({ 'thing.yaml': `${open}  size: { type: integer }\n` });
-    await starts(project);
+    await project.starts({ 'thing.yaml': `${open}  size: { type: integer }\n` });
     project.write({ 'thing.yaml': open });
     await project.serving(async (url) => {
       expect((await ask(url, 'GET /api/things/1')).body).toEqual({ id: 1, code: 'a', size: 3 });
@@ -259,7 +251,7 @@ describe('descriptors that the database has left behind', () => {
     const project = await appliedIn([{ 'book.yaml': BOOK }, { 'book.yaml': newer }]);
     const untouched = await contents(project);
     project.write({ 'book.yaml': BOOK });
-    await expect(starts(project)).rejects.toThrow(message);
+    await expect(project.starts()).rejects.toThrow(message);
     expect(await project.run('plan')).toMatchObject({ code: 1, err: expect.stringContaining(message) });
     expect(await contents(project)).toBe(untouched);
   });
@@ -311,15 +303,14 @@ describe('descriptors that the database has never seen', () => {
   test('what nobody could fill in is refused by name', async () => {
     const project = await appliedIn([{ 'book.yaml': TITLED }], [['books', { title: 'A' }]]);
     project.write({ 'book.yaml': BOOK.replace(/  title.*\n/, '') });
-    await expect(starts(project)).rejects.toThrow('--allow drop-field:Book.title');
+    await expect(project.starts()).rejects.toThrow('--allow drop-field:Book.title');
   });
 
   test('empty things stay too, until their drop is allowed', async () => {
     const project = await appliedIn([
       { 'book.yaml': BOOK.replace('maxLength', 'index: true, maxLength'), 'shelf.yaml': SHELF },
     ]);
-    project.write({ 'book.yaml': BOOK.replace(/  pages.*\n/, ''), 'shelf.yaml': null });
-    await starts(project);
+    await project.starts({ 'book.yaml': BOOK.replace(/  pages.*\n/, ''), 'shelf.yaml': null });
     const kept = ['drop-type:Shelf', 'drop-index:Book.title', 'drop-field:Book.pages'];
     expect(await keptIn(project)).toEqual(kept);
     await project.run('apply', ...kept.flatMap((id) => ['--allow', id]));
@@ -424,7 +415,7 @@ describe('databases of other versions of the engine', () => {
     const project = await appliedIn([{ 'book.yaml': BOOK }]);
     await execute(project, `update _records_model set applied = replace(applied, '"format":3', '"format":5')`);
     const untouched = await contents(project);
-    await expect(starts(project)).rejects.toThrow(
+    await expect(project.starts()).rejects.toThrow(
       'A newer version of the engine made the tables of this database (format 5; this version reads up to 4)',
     );
     for (const command of ['plan', 'apply'] as const)

@@ -104,12 +104,12 @@ describe.each([...fieldScenarios, ...relationScenarios, ...typeScenarios])(
       if (open.length > 0) {
         const refused = await project.run('apply');
         expect([refused.code, refused.out]).toEqual([1, '']);
-        await expect(project.serving(async () => undefined)).rejects.toThrow('The descriptors differ from the tables');
+        await expect(project.starts()).rejects.toThrow('The descriptors differ from the tables');
         if (impossible) expect(await project.run('apply', ...allowing(plan))).toMatchObject({ code: 1, out: '' });
         expect(await contents(project)).toBe(untouched);
         if (impossible) return;
       } else {
-        await project.serving(async () => undefined);
+        await project.starts();
         const kept = await planOf(project);
         expect([kept.code, kept.steps.map(({ id }) => id)]).toEqual([0, keptIn(plan)]);
       }

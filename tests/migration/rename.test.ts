@@ -59,8 +59,6 @@ const NEWER = {
   'book.yaml': NEW['book.yaml'].replace(', renamedFrom: title }', ' }\n  title: { type: string, default: none }'),
 };
 
-const starts = (project: Project): Promise<unknown> => project.serving(async () => undefined);
-
 interface Plan {
   readonly steps: readonly { readonly id: string; readonly state: string; readonly sql: readonly string[] }[];
   readonly drift: readonly unknown[];
@@ -84,13 +82,8 @@ async function columnsIn(project: Project): Promise<string> {
 }
 
 async function appliedIn(...versions: readonly Files[]): Promise<Project> {
-  const [first = {}, ...later] = versions;
-  const project = await newProject(first);
-  await starts(project);
-  for (const version of later) {
-    project.write(version);
-    await starts(project);
-  }
+  const project = await newProject({});
+  await project.starts(...versions);
   return project;
 }
 
@@ -199,7 +192,7 @@ describe('an old and a new version on one database', () => {
       'ready rename-relation:Writer.allies',
       'ready rename-relation:Volume.words',
     ]);
-    await starts(project);
+    await project.starts();
     expect(await columnsIn(project)).toBe(before);
     project.write(NEWER);
     // The old version runs while the new one comes, and starts again after it.
@@ -255,7 +248,9 @@ describe('an old and a new version on one database', () => {
       thing('sign: { type: string, renamedFrom: code }'),
     );
     project.write(thing('code: { type: string }'));
-    await expect(starts(project)).rejects.toThrow('"code" is called "sign" now, and it is open to keys of either name');
+    await expect(project.starts()).rejects.toThrow(
+      '"code" is called "sign" now, and it is open to keys of either name',
+    );
   });
 });
 
@@ -300,10 +295,7 @@ describe('names over time', () => {
     ];
     const project = await newProject(versions[0] ?? {});
     await project.serving((url) => bodyOf(url, 'POST /api/books', { a: '1', b: '2' }));
-    for (const version of versions.slice(1)) {
-      project.write(version);
-      await starts(project);
-    }
+    await project.starts(...versions.slice(1));
     await project.serving(async (url) => {
       expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, b: '1', a: '2' });
       expect((await ask(url, 'POST /api/books', { b: '1' })).status).toBe(409);
@@ -358,8 +350,7 @@ describe('names over time', () => {
   test('going back after a rename asks nothing, and keeps what is new beside it', async () => {
     const project = await newProject(OLD);
     await project.serving(fill);
-    project.write(NEW);
-    await starts(project);
+    await project.starts(NEW);
     project.write(NEWER);
     await project.serving((url) => bodyOf(url, 'POST /api/volumes', { heading: 'Two', title: 'sub' }));
     project.write(OLD);
@@ -392,8 +383,7 @@ describe('names over time', () => {
     };
     const project = await appliedIn(book(A), book(A, B));
     expect(await format(project)).toEqual(['3']);
-    project.write(book(A, 'c: { type: string, renamedFrom: b }'));
-    await starts(project);
+    await project.starts(book(A, 'c: { type: string, renamedFrom: b }'));
     expect(await planOf(project)).toMatchObject({
       steps: [],
       renames: [{ id: 'rename-column:Book.c', description: 'Rename column b of table books to c' }],
@@ -406,7 +396,7 @@ describe('names over time', () => {
     await project.serving(fill);
     for (const version of [NEW, NEWER]) {
       project.write(version);
-      await starts(project);
+      await project.starts();
     }
     const file = `${project.directory}/export.ndjson`;
     expect(await project.run('export', file)).toMatchObject({ code: 0 });
@@ -428,10 +418,10 @@ describe('apply --rename-columns', () => {
     await project.serving(fill);
     for (const version of [NEW, NEWER]) {
       project.write(version);
-      await starts(project);
+      await project.starts();
     }
     const fresh = await newProject(NEWER);
-    await starts(fresh);
+    await fresh.starts();
     const { out } = await project.run('plan');
     expect(out).toContain('~ Rename column title of table books to heading');
     await withBoth(project, older, async (old, newer) => {
@@ -473,7 +463,7 @@ describe('apply --rename-columns', () => {
     await project.serving(fill);
     for (const version of [NEW, NEWER]) {
       project.write(version);
-      await starts(project);
+      await project.starts();
     }
     await withBoth(project, older, async (old, newer) => {
       const over = new AbortController();

@@ -50,7 +50,7 @@ onServer('several large parents, each with several steps of children,', () => {
   let client: Client;
   beforeAll(async () => {
     project = await createProject(FILES);
-    await project.serving(async () => undefined);
+    await project.starts();
     client = await connectTo(project.database.url);
     const spread = `1 + i % ${DEPARTMENTS} from generate_series(1, ${ALL}) i`;
     await client.query(`insert into shops select from generate_series(1, 1)`);

@@ -25,6 +25,8 @@ export interface Project {
   run(command: keyof typeof commands, ...options: readonly string[]): Promise<Ran>;
   /** Starts the service for as long as the work takes. */
   serving<T>(work: (url: string) => Promise<T>): Promise<T>;
+  /** Starts the service and stops it; once with each of the versions, which are written before. */
+  starts(...versions: readonly Files[]): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -37,18 +39,25 @@ export async function createProject(files: Files, shown?: string, kind?: Databas
     for (const [name, text] of Object.entries(changed)) writeOne(join(directory, name), text);
   };
   write(files);
+  const serving: Project['serving'] = async (work) => {
+    const { url, close } = await serve(readSettings(environment));
+    try {
+      return await work(url);
+    } finally {
+      await close();
+    }
+  };
   return {
     directory,
     database,
     environment,
     write,
     run: (command, ...options) => runCommand(command, options, environment),
-    serving: async (work) => {
-      const { url, close } = await serve(readSettings(environment));
-      try {
-        return await work(url);
-      } finally {
-        await close();
+    serving,
+    starts: async (...versions) => {
+      for (const version of versions.length > 0 ? versions : [{}]) {
+        write(version);
+        await serving(async () => undefined);
       }
     },
     remove: async () => {
