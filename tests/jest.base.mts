@@ -8,6 +8,7 @@ const config: Config = {
   // Tools that others made have packages of their own, and replaying the whole document takes as long: `npm run test:tools`.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/tools/'],
   globalSetup: '<rootDir>/tests/support/build.setup.ts',
+  testSequencer: '<rootDir>/tests/support/longest-first.mts',
   transform: {
     '\\.ts$': [
       '@swc/jest',

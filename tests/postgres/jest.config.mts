@@ -45,7 +45,7 @@ const both = [
 const pooled = ['http/http', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
-const { maxWorkers, testTimeout, ...each } = { ...base, rootDir: '.' };
+const { maxWorkers, testTimeout, testSequencer, ...each } = { ...base, rootDir: '.' };
 
 const direct = {
   ...each,
@@ -63,6 +63,7 @@ const throughPooler = {
 export default {
   maxWorkers,
   testTimeout,
+  testSequencer,
   rootDir: '../..',
   projects: process.env['TEST_POOLER_URL'] ? [direct, throughPooler] : [direct],
 };
