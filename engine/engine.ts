@@ -102,6 +102,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       store,
       readContent,
       largeTurn,
+      seen,
       scope,
       limits: settings,
       idempotencyHours,

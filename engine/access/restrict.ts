@@ -26,8 +26,8 @@ export interface Restricted {
 }
 
 const READS: ReadonlySet<Operation> = new Set(['list', 'get']);
-/** The names of a type that the token may not read. */
-const HIDDEN = { name: 'hidden', recordName: 'A record that this token may not read, number' } as const;
+/** The names of a type that the token may not read; no other type can have the first. */
+const HIDDEN = { name: 'hidden record', recordName: 'A record that this token may not read, number' } as const;
 
 interface Copying extends Covered {
   readonly types: Map<RecordType, Draft<RecordType>>;

@@ -1,7 +1,7 @@
 /** The operations on one record, each readable from top to bottom: create, get, update, remove. */
 import { createHash } from 'node:crypto';
 import { andThen } from '../awaitable.ts';
-import type { RecordType } from '../model/model.ts';
+import type { Model, RecordType } from '../model/model.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Once, Store, WriteRequest, Written } from '../storage/store.ts';
@@ -11,6 +11,7 @@ import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
 import { type Body, type BodyLimits, bodyParser } from './body.ts';
 import { entityTag, preconditionOf, refuseIfMatch } from './conditions.ts';
+import { dryRunAnswer } from './dry-run.ts';
 import { type Content, isLarge, type ReadContent } from './content.ts';
 import { PATCH_BODY, RECORD_BODY } from './negotiation.ts';
 import { type Exchange, fullPath, type ServeOperation, type Target } from './request.ts';
@@ -19,6 +20,8 @@ import type { Turns } from './turns.ts';
 /** All that the operations of one record type need, put together at boot. */
 export interface Service {
   readonly type: RecordType;
+  /** All types that the client may read. */
+  readonly seen: Model;
   /** The path of the collection, as URLs write it. */
   readonly path: string;
   readonly store: Store;
@@ -42,21 +45,22 @@ export function create(service: Service): ServeOperation {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORD_BODY);
     const once = onceOf(exchange, content, service);
-    const view = queries.view(target.query);
+    const { view, dryRun } = queries.write(target.query);
     const { body, raw } = parse(content);
     if (isLarge(content)) await largeTurn();
     const { faults, disagreements } = faultsIn(service, validators.create(view.variant), { body, raw });
     const precondition = (): void => refuseIfMatch(request);
-    const wanted = { type, body, raw, faults, disagreements, mergePatch: false, view, caller, precondition };
-    if (once !== undefined && faults.length === 0)
+    const wanted = { type, body, raw, faults, disagreements, mergePatch: false, view, caller, dryRun, precondition };
+    if (once !== undefined && !dryRun && faults.length === 0)
       return store.createOnce(wanted, once, (written) => created(service, exchange, written));
     return created(service, exchange, await store.create(wanted));
   };
 }
 
-function created({ type, path }: Service, { request, target }: Exchange, { identifier, body }: Written): Whole {
-  const Location = `${target.base}${path}/${identifier}`;
-  return writeAnswer(request, 201, body, { Location, ...tagHeader(type, body) });
+function created(service: Service, { request, target }: Exchange, { identifier, body, effects }: Written): Whole {
+  const Location = `${target.base}${service.path}/${identifier}`;
+  const answer = writeAnswer(request, 201, body, { Location, ...tagHeader(service.type, body) });
+  return effects ? dryRunAnswer(201, answer, effects, service.seen) : answer;
 }
 
 /** GET of one record. */
@@ -82,7 +86,7 @@ export function update(service: Service, method: string): ServeOperation {
     const { request, caller, target, identifier: text } = exchange;
     const content = await readContent(exchange, bodyTypes);
     const identifier = parseIdentifier(text);
-    const view = queries.view(target.query);
+    const { view, dryRun } = queries.write(target.query);
     const { body, raw } = parse(content);
     if (isLarge(content)) await largeTurn();
     const { faults, disagreements } = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
@@ -97,19 +101,23 @@ export function update(service: Service, method: string): ServeOperation {
       mergePatch,
       view,
       caller,
+      dryRun,
       ...precondition,
     });
-    return writeAnswer(request, 200, written.body, tagHeader(type, written.body));
+    const answer = writeAnswer(request, 200, written.body, tagHeader(type, written.body));
+    return written.effects ? dryRunAnswer(200, answer, written.effects, service.seen) : answer;
   };
 }
 
 /** DELETE of one record: the answer is the record as it was, which no longer has a tag. */
-export function remove({ type, store, queries }: Service): ServeOperation {
+export function remove({ type, store, queries, seen }: Service): ServeOperation {
   return async ({ request, caller, target, identifier: text }) => {
     const identifier = parseIdentifier(text);
-    const view = queries.view(target.query);
-    const written = await store.delete({ identifier, view, caller, ...preconditionOf(request, type.preconditions) });
-    return writeAnswer(request, 200, written.body, {});
+    const { view, dryRun } = queries.write(target.query);
+    const precondition = preconditionOf(request, type.preconditions);
+    const written = await store.delete({ identifier, view, caller, dryRun, ...precondition });
+    const answer = writeAnswer(request, 200, written.body, {});
+    return written.effects ? dryRunAnswer(200, answer, written.effects, seen) : answer;
   };
 }
 

@@ -5,7 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, withExample } from './examples.ts';
 import { HEADERS, identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { EMPTY_RESPONSES, pathMethods } from './operations.ts';
+import { DRY_RUN_SCHEMAS, EMPTY_RESPONSES, pathMethods } from './operations.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
 import { newSchema, inputSchemas, readSchemas } from './schemas.ts';
 
@@ -65,6 +65,7 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
   return {
     schemas: {
       ...PROBLEM_SCHEMAS,
+      ...(types.some(writes) ? DRY_RUN_SCHEMAS : {}),
       ...Object.assign({}, ...types.map((type) => readSchemas(type, names))),
       ...Object.assign({}, ...types.map((type) => inputSchemas(type, names))),
     },
@@ -74,6 +75,9 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
     examples: PROBLEM_EXAMPLES,
   };
 }
+
+const writes = ({ operations }: RecordType): boolean =>
+  [...operations].some((name) => name !== 'list' && name !== 'get');
 
 function creationBody(type: RecordType, names: SchemaNames): JsonObject {
   const media = withExample(newSchema(type, names), 'A new record.', creationExample(type));
@@ -94,7 +98,8 @@ set, as do \`$none\`, \`$every\`, and \`_cnd[pets][$count][gte]=3\`.
 back with PUT.
 
 **Writes** change the keys in the body. Related records are linked by their identifier, created without one, and unlinked
-by null. Unknown keys and parameters are rejected. Each request is one transaction.
+by null. Unknown keys and parameters are rejected. Each request is one transaction. \`dryRun=true\` only tells what a write
+would do.
 
 **Decimals** are strings, and come back as they were written.
 

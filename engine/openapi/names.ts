@@ -22,7 +22,7 @@ export interface SchemaNames {
 }
 
 /** Names of the schemas that every document has. */
-const RESERVED = ['Problem', 'Fault'];
+const RESERVED = ['Problem', 'Fault', 'DryRun', 'DryRunEffect'];
 
 export function createNames(): SchemaNames {
   const nameOf = namer(RESERVED);

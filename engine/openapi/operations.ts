@@ -46,10 +46,10 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `create${names.one(type)}`,
     summary: (type) => `Add new ${oneInWords(type)}`,
     description: 'Creates a record and the records nested in it, all or nothing.',
-    shared: ['Prefer-Return', 'Idempotency-Key'],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
-      201: recordAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
+      201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
       204: ref('responses', 'created'),
     }),
   },
@@ -73,7 +73,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `update${names.one(type)}`,
     summary: (type) => `Update ${oneInWords(type)} by id`,
     description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
-    shared: ['Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return'],
     body: (type, names) => changeBody(type, names, ['application/json']),
     answers: updateAnswers,
   },
@@ -84,7 +84,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `patch${names.one(type)}`,
     summary: (type) => `Change ${oneInWords(type)} by id`,
     description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
-    shared: ['Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return'],
     body: (type, names) => changeBody(type, names, ['application/merge-patch+json', 'application/json']),
     answers: updateAnswers,
   },
@@ -95,9 +95,9 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `delete${names.one(type)}`,
     summary: (type) => `Delete ${oneInWords(type)} by id`,
     description: 'Deletes the record and the records it owns, and returns the record as it was.',
-    shared: ['Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return'],
     answers: (type, names) => ({
-      200: recordAnswer(type, names, 'The record as it was.', ['X-Position', 'Preference-Applied']),
+      200: writtenAnswer(type, names, 'The record as it was.', ['X-Position', 'Preference-Applied']),
       204: ref('responses', 'deleted'),
     }),
   },
@@ -167,7 +167,7 @@ function recordAnswer(
   names: SchemaNames,
   description: string,
   headers: readonly HeaderName[],
-): JsonObject {
+): JsonObject & { readonly content: JsonObject } {
   const schema = ref('schemas', names.record(type));
   return {
     description,
@@ -175,6 +175,57 @@ function recordAnswer(
     content: { 'application/json': withExample(schema, description, recordExample(type)) },
   };
 }
+
+/** The same for a write, which may be a dry run. */
+function writtenAnswer(...of: Parameters<typeof recordAnswer>): JsonObject {
+  const { content, ...answer } = recordAnswer(...of);
+  return { ...answer, content: { ...content, 'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') } } };
+}
+
+const described = (description: string, schema: JsonObject): JsonObject => ({ description, ...schema });
+const COUNT: JsonObject = { type: 'integer', minimum: 0 };
+
+/** The report that a dry run returns: the same for every type. */
+export const DRY_RUN_SCHEMAS: JsonObject = {
+  DryRun: {
+    type: 'object',
+    description: 'What a write would return, and what it would do. Nothing of it was kept.',
+    required: ['dryRun', 'answer', 'effects'],
+    properties: {
+      dryRun: { type: 'boolean', const: true },
+      answer: {
+        type: 'object',
+        description: 'What the write would return. In earnest, new records may get other identifiers.',
+        required: ['status', 'headers', 'body'],
+        properties: {
+          status: described('The status.', { type: 'integer' }),
+          headers: described('Location, ETag and Preference-Applied.', {
+            type: 'object',
+            additionalProperties: { type: 'string' },
+          }),
+          body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'] }),
+        },
+        additionalProperties: false,
+      },
+      effects: { type: 'array', items: ref('schemas', 'DryRunEffect') },
+    },
+    additionalProperties: false,
+  },
+  DryRunEffect: {
+    type: 'object',
+    description: 'What would happen to records of one type, those that are addressed included.',
+    required: ['effect', 'type', 'count'],
+    properties: {
+      effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
+      type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
+      relation: described('The relation of these records that would be linked or unlinked.', { type: 'string' }),
+      keys: described('The keys that would change.', { type: 'array', items: { type: 'string' } }),
+      count: described('The number of records; for sets of both sides, of records on the other side.', COUNT),
+      identifiers: described('Their identifiers, up to 1,000.', { type: 'array', items: { type: 'integer' } }),
+    },
+    additionalProperties: false,
+  },
+};
 
 function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
   const schema = { type: 'array', items: ref('schemas', names.record(type)) };
@@ -197,7 +248,7 @@ function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
 
 function updateAnswers(type: RecordType, names: SchemaNames): JsonObject {
   return {
-    200: recordAnswer(type, names, 'The updated record.', ['ETag', 'X-Position', 'Preference-Applied']),
+    200: writtenAnswer(type, names, 'The updated record.', ['ETag', 'X-Position', 'Preference-Applied']),
     204: ref('responses', 'updated'),
   };
 }

@@ -96,6 +96,11 @@ export const SHARED_PARAMETERS = {
     'How X-Total-Count is found out: `count=exact` counts, `count=estimated` may estimate where counting is expensive, and `count=none` omits it.',
     { type: 'string', examples: ['count=none', 'count=estimated', 'count=exact'] },
   ),
+  dryRun: query(
+    'dryRun',
+    '`true` undoes the write at the end, and returns what it would have answered, and what it would have done to which records.',
+    { schema: { type: 'boolean', default: false } },
+  ),
   'Prefer-Return': headerParameter('Prefer', '`return=minimal` returns 204 without the record.', {
     type: 'string',
     examples: ['return=minimal'],

@@ -19,6 +19,14 @@ export interface View {
   readonly chosenBy?: 'include' | 'fields';
 }
 
+/** What a request that writes asks for besides its body. */
+export interface WriteQuery {
+  /** How the written record is returned. */
+  readonly view: View;
+  /** Everything is undone at the end. */
+  readonly dryRun: boolean;
+}
+
 /** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
 export interface Path {
   /** The canonical name of this path: `author.name`, `author.author_id`. */

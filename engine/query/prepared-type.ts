@@ -1,7 +1,7 @@
 /** What requests to one type share, prepared at boot. */
 import type { RecordType, Variant } from '../model/model.ts';
 import { type BoundedCache, createBoundedCache } from '../memo.ts';
-import type { ListQuery, OrderBy, QueryLimits, View } from './list-query.ts';
+import type { ListQuery, OrderBy, QueryLimits, View, WriteQuery } from './list-query.ts';
 import { defaultOrder } from './order.ts';
 import { namesOf, type PathNames } from './paths.ts';
 import { defaultView } from './view.ts';
@@ -17,9 +17,12 @@ export interface PreparedType {
   readonly order: readonly OrderBy[];
   /** The query of a list request without parameters. */
   readonly query: ListQuery;
-  /** Recent queries of lists by query string, since clients repeat their requests; `views` likewise for single records. */
+  /** Recent queries of lists by query string, since clients repeat their requests; `views` and `writes` likewise for single records. */
   readonly queries: BoundedCache<ListQuery>;
   readonly views: BoundedCache<View>;
+  readonly writes: BoundedCache<WriteQuery>;
+  /** What a write without parameters asks for. */
+  readonly write: WriteQuery;
   readonly accepted: AcceptedParameters;
   readonly limits: QueryLimits;
 }
@@ -50,7 +53,10 @@ export function prepareType(type: RecordType, limits: QueryLimits): PreparedType
   });
   const queries = createBoundedCache<ListQuery>(MAX_KEPT, MAX_TEXT);
   const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
-  return { type, variants, defaultVariant, order, query, queries, views, accepted: acceptedByLists(type), limits };
+  const writes = createBoundedCache<WriteQuery>(MAX_KEPT, MAX_TEXT);
+  const write = Object.freeze({ view: defaultVariant.view, dryRun: false });
+  const accepted = acceptedByLists(type);
+  return { type, variants, defaultVariant, order, query, queries, views, write, writes, accepted, limits };
 }
 
 export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {
@@ -80,11 +86,15 @@ interface AcceptedParameters {
 const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
 const LIST_PARAMETERS = [...VIEW_PARAMETERS, 'after', 'before'];
 
-export const ACCEPTED_BY_VIEWS: AcceptedParameters = {
-  plain: new Set(VIEW_PARAMETERS),
+const acceptedBy = (names: readonly string[]): AcceptedParameters => ({
+  plain: new Set(names),
   conditions: false,
-  spellings: new Map(VIEW_PARAMETERS.map((name) => [name, name])),
-};
+  spellings: new Map(names.map((name) => [name, name])),
+});
+
+export const DRY_RUN = 'dryRun';
+export const ACCEPTED_BY_VIEWS = acceptedBy(VIEW_PARAMETERS);
+export const ACCEPTED_BY_WRITES = acceptedBy([...VIEW_PARAMETERS, DRY_RUN]);
 
 function acceptedByLists({ identifier, fields, relations }: RecordType): AcceptedParameters {
   const conditions = ['limit', 'orderBy', identifier.name, ...fields.keys(), ...relations.keys()];
@@ -121,6 +131,7 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
 function refuse({ key, steps }: Parameter, { conditions, spellings }: AcceptedParameters, faults: Fault[]): void {
   const complain = complainAbout(faults, key);
   if (steps && !conditions) complain('unknown-parameter', `${quote(key)} can only be used with lists`);
+  else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => suggestion(key, spellings));
 }
 

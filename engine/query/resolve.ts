@@ -1,20 +1,31 @@
 /** Parses query strings. All faults of a request are reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { ListQuery, QueryLimits, View } from './list-query.ts';
+import type { ListQuery, QueryLimits, View, WriteQuery } from './list-query.ts';
 import { refuseManyRelations } from './paths.ts';
-import { ACCEPTED_BY_VIEWS, type PreparedType, prepareType, resolveLimit, sortParameters } from './prepared-type.ts';
+import {
+  ACCEPTED_BY_VIEWS,
+  ACCEPTED_BY_WRITES,
+  DRY_RUN,
+  type PreparedType,
+  prepareType,
+  resolveLimit,
+  sortParameters,
+} from './prepared-type.ts';
 import { resolveCursor } from './cursor.ts';
+import { complainAbout, quote } from './parameters.ts';
 import { resolveFilters } from './filters.ts';
 import { resolveOrder } from './order.ts';
 import { resolveVariant, resolveView } from './resolve-view.ts';
 
-/** Parses the query strings of requests to one type. Both functions throw a Problem, `invalid-query`. */
+/** Parses the query strings of requests to one type. All throw a Problem, `invalid-query`. */
 export interface TypeQueries {
   /** `search` is the raw text after the `?`. */
   list(search: string): ListQuery;
-  /** For requests to one record, and for create requests. */
+  /** For GET of one record. */
   view(search: string): View;
+  /** For requests that write one record. */
+  write(search: string): WriteQuery;
 }
 
 /** Returns the parser for each type of the model. */
@@ -29,6 +40,7 @@ function queriesOf(type: RecordType, limits: QueryLimits): TypeQueries {
     list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
     view: (search) =>
       search === '' ? prepared.defaultVariant.view : (prepared.views.get(search) ?? readView(prepared, search)),
+    write: (search) => (search === '' ? prepared.write : (prepared.writes.get(search) ?? readWrite(prepared, search))),
   };
 }
 
@@ -55,6 +67,24 @@ function readView(prepared: PreparedType, search: string): View {
   const view = withoutFaults(resolveView(names, plain, faults), faults);
   prepared.views.set(search, view);
   return view;
+}
+
+function readWrite(prepared: PreparedType, search: string): WriteQuery {
+  const faults: Fault[] = [];
+  const { plain } = sortParameters(search, ACCEPTED_BY_WRITES, faults);
+  const names = resolveVariant(prepared, plain.get('variant'), faults);
+  const view = resolveView(names, plain, faults);
+  const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
+  const wanted = Object.freeze(withoutFaults({ view, dryRun }, faults));
+  prepared.writes.set(search, wanted);
+  return wanted;
+}
+
+/** Whatever is not clearly a dry run must not be taken for a write. */
+function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {
+  if (text !== undefined && text !== 'true' && text !== 'false')
+    complainAbout(faults, DRY_RUN)('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
+  return text === 'true';
 }
 
 function withoutFaults<T>(wanted: T, faults: readonly Fault[]): T {

@@ -20,6 +20,16 @@ interface TableIndex {
   readonly sql: string;
 }
 
+/** SQL about the sequence that gives a column its identifiers. */
+export interface Sequence {
+  /** Takes the next identifier. Missing where a sequence is rolled back with its transaction. */
+  readonly next?: (table: string, column: string) => string;
+  /** Returns the greatest identifier ever used. */
+  readonly read: (table: string, column: string) => string;
+  /** Moves it forward. Bound, in each statement: the identifier. */
+  readonly move: (table: string, column: string) => readonly string[];
+}
+
 /** A column with a foreign key. */
 export interface LinkColumn {
   readonly table: string;

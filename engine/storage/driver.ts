@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Altered, TableAlteration } from './migrate/alter.ts';
-import type { LinkColumn } from './define.ts';
+import type { LinkColumn, Sequence } from './define.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
@@ -61,6 +61,9 @@ interface PageRows {
 
 /** One statement is not enough for this list: it must be read again, in a transaction. */
 export class NeedsSnapshot extends Error {}
+
+/** Thrown by work that is to be undone, once it has come to its end. */
+export class Rehearsed extends Error {}
 
 export interface Writer extends Reader {
   /** Returns how many rows changed, and the identifier of an inserted row. */
@@ -312,11 +315,7 @@ export interface Dialect {
   readonly returning: boolean;
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
-  /** SQL that returns the greatest identifier ever used, and SQL that moves it forward. Bound, in each: the identifier. */
-  readonly sequence: {
-    readonly read: (table: string, column: string) => string;
-    readonly move: (table: string, column: string) => readonly string[];
-  };
+  readonly sequence: Sequence;
   /**
    * SQL: the rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if one statement for each
    * row is as fast.

@@ -21,6 +21,7 @@ import {
   type Driver,
   NeedsSnapshot,
   type Reader,
+  Rehearsed,
   type Row,
   type Snapshot,
   type Statement,
@@ -63,7 +64,7 @@ interface HeldModel {
   tables: AppliedModel | undefined;
 }
 
-const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot];
+const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot, Rehearsed];
 /** Milliseconds between two looks where not every snapshot tells. */
 export const LOOK_MS = 1000;
 

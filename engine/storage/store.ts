@@ -44,6 +44,8 @@ export interface WriteRequest {
   readonly view: View;
   /** The write does not begin once this caller has left. */
   readonly caller?: Caller;
+  /** Everything is undone at the end; the answer says what was done. */
+  readonly dryRun?: boolean;
 }
 
 export type CreateRequest = WriteRequest & {
@@ -55,6 +57,23 @@ export interface Written {
   readonly identifier: number;
   /** The record as JSON text. */
   readonly body: string;
+  /** Of a dry run: what it did before it was undone. */
+  readonly effects?: readonly WriteEffect[];
+}
+
+export type EffectKind = 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
+
+/** What a write does to some records of one type. */
+export interface WriteEffect {
+  readonly kind: EffectKind;
+  readonly type: string;
+  /** The relation of these records that is linked or unlinked, if they have a name for it. */
+  readonly relation: string | undefined;
+  /** The keys that change, of any of them. */
+  readonly keys: readonly string[];
+  readonly count: number;
+  /** In order; not all if there are very many. */
+  readonly identifiers: readonly number[];
 }
 
 /** A request that may be repeated, with the key that the client chose for it. */
@@ -109,6 +128,7 @@ export interface Store {
     readonly identifier: number;
     readonly precondition?: Precondition;
     readonly caller?: Caller;
+    readonly dryRun?: boolean;
   }): Promise<Written>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;

@@ -9,6 +9,7 @@ const both = [
   'commands/delete-tree.slow',
   'commands/import',
   'commands/transfer.slow',
+  'http/dry-run',
   'http/entity-tags',
   'http/formats',
   'http/http',

@@ -147,6 +147,7 @@ export const postgresDialect: Dialect = {
     return `with made as (${sql}) select ${made}, ${moveBehind(sequence, made)} from made`;
   },
   sequence: {
+    next: (table, column) => `select nextval(${sequenceOf(table, column)})`,
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
     move: (table, column) => {
       const sequence = sequenceOf(table, column);

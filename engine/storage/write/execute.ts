@@ -6,13 +6,15 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { restrictConflict, uniqueConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
 import { ConstraintError } from '../driver.ts';
+import { noteUnlinked, noteWritten } from './effects.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
 import { countRows, type Released, runReleased, settleReleased } from './release.ts';
 import { type Asked, findDisagreements, holdToChecks } from './members.ts';
 import { openKeysOf } from './record.ts';
+import type { Insert } from './tables.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 
-type ColumnValue = readonly [column: string, value: SqlValue | Node];
+export type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
 export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
@@ -64,6 +66,9 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const node of session.made) await write(writing, node);
   for (const node of changed) await write(writing, node);
   for (const wanted of session.paired.values()) await insertPair(session, wanted);
+  if (!session.effects) return;
+  const changes = changed.map((node) => [node, changesOf(node)] as const);
+  noteWritten(session, changes, unpaired);
 }
 
 interface Writing {
@@ -204,11 +209,25 @@ async function update(session: WriteSession, node: Node, changes: readonly Colum
 }
 
 async function insert(session: WriteSession, node: Node): Promise<void> {
-  const given = node.identifier;
-  const { statement, columns } = given === undefined ? node.table.insert : node.table.insertGiven;
+  node.identifier ??= await rehearsedIdentifier(session, node);
+  const { statement, columns } = insertOf(session, node);
   const values = newValues(node, columns);
   const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
   node.identifier = identifier;
+}
+
+function insertOf({ effects }: WriteSession, { identifier, table }: Node): Insert {
+  if (identifier === undefined) return table.insert;
+  return effects ? table.insertRehearsed : table.insertGiven;
+}
+
+/** Where a dry run must not move the sequence, its next identifier may be taken by a record that this run has made. */
+async function rehearsedIdentifier({ effects, writer }: WriteSession, { table }: Node): Promise<number | undefined> {
+  if (!effects || !table.nextIdentifier) return undefined;
+  for (;;) {
+    const next = Number(await writer.value(table.nextIdentifier, []));
+    if (!(await writer.get(table.load, [next]))) return next;
+  }
 }
 
 /** What a new record holds in these columns. */
@@ -289,7 +308,10 @@ async function requireFewRows(session: WriteSession, { released, unpaired, chang
   for (const { pointer } of session.made) count.add(1, setOf(pointer));
   for (const { relation, identifiers, pointer } of released)
     if (relation.owned) await count.addDeleted(relation.target, identifiers, pointer);
-    else count.add(identifiers.length, pointer);
+    else {
+      count.add(identifiers.length, pointer);
+      if (session.effects) noteUnlinked(session.effects, relation, identifiers);
+    }
   for (const [{ type, identifier }, pointer] of session.deleted)
     await count.addDeleted(type, [identifier ?? 0], pointer);
 }

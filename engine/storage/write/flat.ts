@@ -15,7 +15,7 @@ import { textOf } from './record.ts';
 import { bound, isCurrent } from './tables.ts';
 import { type PlannedTree, treeStatement } from './tree.ts';
 
-type UpdateRequest = Parameters<Store['update']>[0];
+export type UpdateRequest = Parameters<Store['update']>[0];
 type DeleteRequest = Parameters<Store['delete']>[0];
 
 /** Each returns undefined where nothing was done. */

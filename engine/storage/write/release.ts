@@ -1,11 +1,11 @@
 /** Records that sets leave out, and what is deleted with them: counted before anything is written, then deleted or unlinked. */
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
-import { ConstraintError, type Writer } from '../driver.ts';
+import { ConstraintError } from '../driver.ts';
+import { otherSide, relationOf } from './effects.ts';
 import { assign } from './members.ts';
 import { restrictConflict } from './conflicts.ts';
 import type { Node, WriteSession } from './session.ts';
-import type { Tables } from './tables.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */
 export interface Released {
@@ -44,14 +44,15 @@ export async function runReleased(
   }
 }
 
-/** Counts the rows of a write, and refuses it if there are too many. */
+/** Counts the rows of a write, and refuses it if there are too many. In a dry run it notes what happens to them. */
 interface RowCount {
   add(rows: number, pointer: string): void;
   /** These records, and what is deleted or unlinked together with them. */
   addDeleted(type: RecordType, identifiers: readonly number[], pointer: string): Promise<void>;
 }
 
-export function countRows({ writer, tables, writeRows }: WriteSession): RowCount {
+export function countRows(session: WriteSession): RowCount {
+  const { writeRows } = session;
   let count = 0;
   const add = (rows: number, pointer: string): void => {
     count += rows;
@@ -61,7 +62,7 @@ export function countRows({ writer, tables, writeRows }: WriteSession): RowCount
     add,
     addDeleted: async (type, identifiers, pointer) => {
       add(identifiers.length, pointer);
-      const below = await countBelow(writer, tables, type, identifiers, writeRows - count);
+      const below = await countBelow(session, type, identifiers, writeRows - count);
       add(below.rows, pointer);
     },
   };
@@ -69,10 +70,11 @@ export function countRows({ writer, tables, writeRows }: WriteSession): RowCount
 
 /** Throws if the record, and what is deleted with it, has more rows than one write may touch. */
 export async function requireFewRows(
-  { writer, tables, writeRows }: WriteSession,
+  session: WriteSession,
   { type, identifier }: Pick<Node, 'type' | 'identifier'>,
 ): Promise<void> {
-  const { rows, through } = await countBelow(writer, tables, type, [identifier ?? 0], writeRows - 1);
+  const { writeRows } = session;
+  const { rows, through } = await countBelow(session, type, [identifier ?? 0], writeRows - 1);
   if (rows < writeRows) return;
   throw tooManyRows(writeRows, { relation: through }, `"${through}"`);
 }
@@ -96,16 +98,17 @@ interface Below {
 
 /** Rows that are deleted or unlinked together with these, on all levels. Stops counting beyond `most`. */
 async function countBelow(
-  writer: Writer,
-  tables: Tables,
+  { writer, tables, effects }: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
   most: number,
 ): Promise<Below> {
-  const seen = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const gone = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const cut = new Map<string, Set<number>>();
   const agenda: { readonly type: RecordType; readonly identifiers: readonly number[]; readonly through?: string }[] = [
     { type, identifiers },
   ];
+  effects?.note({ kind: 'deleted', type, identifiers });
   let rows = 0;
   for (const above of agenda) {
     const all = JSON.stringify(above.identifiers);
@@ -113,17 +116,24 @@ async function countBelow(
       if (reference.onDelete === 'restrict') continue;
       const through = above.through ?? nameOf(type, reference) ?? child.name;
       const found = await writer.column(tables.of(child).someChildren(reference.column), [all, most - rows + 1]);
-      const known = seen.get(child.table) ?? new Set<number>();
-      seen.set(child.table, known);
+      // One that is unlinked may be deleted as well, and then takes others along.
+      const [mine, others] = reference.onDelete === 'cascade' ? [gone, cut] : [cut, gone];
+      const [known, counted] = [mine.get(child.table) ?? new Set<number>(), others.get(child.table)];
+      mine.set(child.table, known);
       const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
       for (const identifier of fresh) known.add(identifier);
-      rows += fresh.length;
+      rows += fresh.filter((identifier) => !counted?.has(identifier)).length;
+      const kind = reference.onDelete === 'cascade' ? 'deleted' : 'unlinked';
+      const relation = kind === 'unlinked' ? relationOf(child, reference) : undefined;
+      effects?.note({ kind, type: child, relation, identifiers: fresh });
       if (rows > most) return { rows, through };
       if (reference.onDelete === 'cascade' && fresh.length > 0)
         agenda.push({ type: child, identifiers: fresh, through });
     }
     for (const [table, column] of tables.joinsOf(above.type)) {
-      rows += Number(await writer.value(tables.rows(table).count(column), [all, most - rows + 1]));
+      const others = await writer.column(tables.rows(table).someOthers(column), [all, most - rows + 1]);
+      rows += others.length;
+      effects?.note({ kind: 'unlinked', ...otherSide(table, column), identifiers: others.map(Number) });
       if (rows > most) return { rows, through: above.through ?? joinName(type, table) ?? 'links' };
     }
   }

@@ -6,6 +6,7 @@ import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
 import type { Row, Writer } from '../driver.ts';
+import { createEffects, type Effects } from './effects.ts';
 import type { Released } from './release.ts';
 import type { WriteTable, Tables } from './tables.ts';
 
@@ -54,6 +55,8 @@ export interface JoinPair {
   readonly table: JoinTable;
   readonly left: number | Node;
   readonly right: number | Node;
+  /** The column of the side whose relation the body speaks of. */
+  readonly sourceColumn: string;
   readonly pointer: string;
 }
 
@@ -105,6 +108,8 @@ export interface WriteSession {
   readonly released: Released[];
   /** Rows that one write may touch. */
   readonly writeRows: number;
+  /** Gathered in a dry run. */
+  readonly effects: Effects | undefined;
   /** Records that are there and that the body names, with the places of their identifiers. */
   readonly named: Map<Node, string[]>;
   /** What can be asked only once all of the body is worked out. */
@@ -139,6 +144,7 @@ interface Given {
   readonly raw?: RawValues | undefined;
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
+  readonly dryRun?: boolean | undefined;
 }
 
 export function createSession(
@@ -146,7 +152,7 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS }: Given = {},
+  { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, dryRun }: Given = {},
 ): WriteSession {
   const maps = {
     existing: new Map(),
@@ -160,8 +166,9 @@ export function createSession(
   };
   const misfits = faults.filter(({ code }) => code !== 'contradiction' && code !== 'duplicate');
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
+  const effects = dryRun === true ? createEffects() : undefined;
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
-  return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, ...lists, ...maps };
+  return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, effects, ...lists, ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

@@ -16,7 +16,7 @@ export const NAMED = 10;
 export const STRENGTHS = ['key share', 'no key update', 'update'] as const;
 export type Strength = (typeof STRENGTHS)[number];
 
-interface Insert {
+export interface Insert {
   readonly statement: Statement;
   /** The columns in the order in which values are bound: Knex sorts them. */
   readonly columns: readonly string[];
@@ -39,6 +39,10 @@ export interface WriteTable {
   readonly insert: Insert;
   /** The same with an identifier that the client chose. */
   readonly insertGiven: Insert;
+  /** The same without moving the sequence. */
+  readonly insertRehearsed: Insert;
+  /** Missing where a sequence is rolled back with its transaction. */
+  readonly nextIdentifier: Statement | undefined;
   /** Bound: identifier. */
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
@@ -61,8 +65,8 @@ interface JoinRows {
   removeMany(column: string): Statement;
   /** The identifiers that a record is linked with. Bound: its identifier, how many at most. */
   others(column: string): Statement;
-  /** How many links some records have. Bound: JSON array of identifiers, how many at most. */
-  count(column: string): Statement;
+  /** What some records are linked with, once for each link. Bound: JSON array of identifiers, how many at most. */
+  someOthers(column: string): Statement;
 }
 
 export interface Tables {
@@ -112,6 +116,8 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     return { statement: { sql }, columns: bindings.flatMap((index) => into[Number(index)] ?? []) };
   };
+  const withIdentifier = insert([identifier, ...names]);
+  const nextIdentifier = dialect.sequence.next?.(type.table, identifier);
   const given = ({ statement: { sql }, ...rest }: Insert): Insert => ({
     ...rest,
     statement: { sql: dialect.insertGiven(sql, type.table, identifier) },
@@ -125,7 +131,9 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
     lock: memoized((strength: Strength) => locked(loaded(), strength)),
     hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
     insert: insert(names),
-    insertGiven: given(insert([identifier, ...names])),
+    insertGiven: given(withIdentifier),
+    insertRehearsed: withIdentifier,
+    nextIdentifier: nextIdentifier === undefined ? undefined : { sql: nextIdentifier },
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(
       (changed: readonly string[]) =>
@@ -168,8 +176,8 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dial
     others: memoized((column: string) => ({
       sql: `select ${otherThan(column)} from ${quote(name)} where ${quote(column)} = ? order by ${otherThan(column)} limit ? + 0`,
     })),
-    count: memoized((column: string) => ({
-      sql: `select count(*) from (select 1 from ${quote(name)} where ${oneOf(quote(column))} limit ? + 0) as counted`,
+    someOthers: memoized((column: string) => ({
+      sql: `select ${otherThan(column)} from ${quote(name)} where ${oneOf(quote(column))} limit ? + 0`,
     })),
   };
 }

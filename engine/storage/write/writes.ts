@@ -1,23 +1,31 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
-import type { Caller } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import type { JsonObject } from '../../json.ts';
 import { identifierIn, type JoinTable, type RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
+import { ConstraintError, type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { CreateRequest, Store, WriteRequest, Written } from '../store.ts';
 import { checkBody, execute, newValues } from './execute.ts';
-import { createFlatWrites, rowOf } from './flat.ts';
+import type { Effects } from './effects.ts';
+import { createFlatWrites, rowOf, type UpdateRequest } from './flat.ts';
 import { resolveBody } from './record.ts';
 import { restrictConflict } from './conflicts.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
-import { createSession, make, NO_WRITER, type Node, type Rules, touch, type WriteSession } from './session.ts';
+import {
+  createSession,
+  make as makeNode,
+  NO_WRITER,
+  type Node,
+  type Rules,
+  touch,
+  type WriteSession,
+} from './session.ts';
 import { requireFewRows } from './release.ts';
 import { createTables } from './tables.ts';
 import { noteLinks, planTree } from './tree.ts';
 
-type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements'> &
+type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements' | 'dryRun'> &
   Pick<CreateRequest, 'precondition'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
@@ -35,47 +43,103 @@ export interface WriteOptions {
 /** A record that is there, and what the client expects of it. */
 type Addressed = Parameters<Store['delete']>[0];
 
+interface Made {
+  readonly identifier: number;
+  readonly effects: Effects | undefined;
+}
+
 export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRows }: WriteOptions): Writes {
   const tables = createTables(driver.dialect, joinTables);
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
   const flat = createFlatWrites(driver, reads, (type) => tables.joinsOf(type).length > 0);
 
-  async function insert(
-    writer: Writer,
-    { type, body, raw, faults, disagreements, precondition }: NewRecord,
-    rules: Rules,
-  ): Promise<number> {
+  /** The statements that need no transaction; undefined for what needs one. */
+  const alone = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): typeof flat => (dryRun === true ? undefined : flat);
+
+  async function make(writer: Writer, record: NewRecord, rules: Rules): Promise<Made> {
+    const { type, body, raw, faults, disagreements, precondition, dryRun } = record;
     const session = createSession(writer, tables, dialect, rules, {
       body,
       raw,
       faults,
+      dryRun,
       ...(rules.readOnlyToo ? {} : { writeRows }),
     });
     await lockNamed(session, type, undefined, body);
-    const node = make(session, type, identifierIn(body, type), '');
+    const node = makeNode(session, type, identifierIn(body, type), '');
     await resolveBody(session, node);
     await checkBody(session, { type, identifier: undefined, disagreements });
     precondition?.();
     await execute(session);
-    return made(node);
+    return { identifier: made(node), effects: session.effects };
   }
 
   async function create(writer: Writer, request: CreateRequest): Promise<Written> {
-    const identifier = await insert(writer, request, { mergePatch: request.mergePatch, readOnlyToo: false });
-    return written(reads, writer, request.view, identifier, request.caller);
+    const rules = { mergePatch: request.mergePatch, readOnlyToo: false };
+    const { identifier, effects } = await make(writer, request, rules);
+    return written(reads, writer, { ...request, identifier }, effects);
+  }
+
+  async function update(writer: Writer, request: UpdateRequest): Promise<Written> {
+    const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, dryRun } = request;
+    const rules = { mergePatch, readOnlyToo: false };
+    const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows, dryRun });
+    const isLocked = await lock(session, request);
+    const node = await touch(session, type, identifier, '');
+    if (node) await resolveBody(session, node);
+    await checkBody(session, { type, identifier, disagreements });
+    if (!node) throw notFound(view, identifier);
+    if (precondition) await current(writer, request, isLocked);
+    await execute(session);
+    return written(reads, writer, request, session.effects);
+  }
+
+  async function remove(writer: Writer, request: Addressed): Promise<Written> {
+    const { view, identifier, dryRun } = request;
+    const rules = { mergePatch: false, readOnlyToo: false };
+    const session = createSession(writer, tables, dialect, rules, { writeRows, dryRun });
+    const body = await current(writer, request, await lock(session, request));
+    await requireFewRows(session, { type: view.type, identifier });
+    try {
+      await writer.run(tables.of(view.type).remove, [identifier]);
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+      throw await restrictConflict(session, view.type, [identifier], '');
+    }
+    return withEffects({ identifier, body }, session.effects);
+  }
+
+  /** The one way to a transaction that clients ask for: a dry run is undone when it has come to its end. */
+  async function transact<T>(
+    { caller, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
+    work: (writer: Writer) => Promise<T>,
+    row?: string,
+  ): Promise<T> {
+    if (dryRun !== true) return driver.write(work, caller, row);
+    let ended: { readonly result: T } | undefined;
+    const undone = async (writer: Writer): Promise<never> => {
+      ended = { result: await work(writer) };
+      throw new Rehearsed();
+    };
+    try {
+      return await driver.write(undone, caller, row);
+    } catch (error) {
+      if (ended && error instanceof Rehearsed) return ended.result;
+      throw error;
+    }
   }
 
   /** A new record that compares nothing with others is worked out without the database. */
   async function createFlat(request: CreateRequest): Promise<Written | undefined> {
     const { type, body, raw, faults = [], mergePatch } = request;
-    if (!flat || faults.length > 0 || identifierIn(body, type) !== undefined) return undefined;
+    if (!alone(request) || faults.length > 0 || identifierIn(body, type) !== undefined) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
     const session = createSession(NO_WRITER, tables, dialect, rules, { body, raw, writeRows });
     if (hasRelations(body, type)) return createTree(request, session);
     const node = await workedOut(session, request);
     const columns = node.table.columns.map(({ name }) => name);
-    return flat.create(request, newValues(node, columns));
+    return flat?.create(request, newValues(node, columns));
   }
 
   /** The same with records around it. What fails here is told by the transaction, which also knows what it links. */
@@ -90,7 +154,7 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   }
 
   async function workedOut(session: WriteSession, { type, disagreements, precondition }: CreateRequest): Promise<Node> {
-    const node = make(session, type, undefined, '');
+    const node = makeNode(session, type, undefined, '');
     await resolveBody(session, node);
     await checkBody(session, { type, identifier: undefined, disagreements });
     precondition?.();
@@ -118,51 +182,16 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   }
 
   return {
-    insert,
-    create: async (request) =>
-      (await createFlat(request)) ?? driver.write((writer) => create(writer, request), request.caller),
+    insert: async (writer, record, rules) => (await make(writer, record, rules)).identifier,
+    create: async (request) => (await createFlat(request)) ?? transact(request, (writer) => create(writer, request)),
     createOnce: (request, asked, answer) =>
       driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
     update: async (request) =>
-      (await flat?.update(request)) ??
-      driver.write(
-        async (writer) => {
-          const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, caller } =
-            request;
-          const rules = { mergePatch, readOnlyToo: false };
-          const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows });
-          const isLocked = await lock(session, request);
-          const node = await touch(session, type, identifier, '');
-          if (node) await resolveBody(session, node);
-          await checkBody(session, { type, identifier, disagreements });
-          if (!node) throw notFound(view, identifier);
-          if (precondition) await current(writer, request, isLocked);
-          await execute(session);
-          return written(reads, writer, view, identifier, caller);
-        },
-        request.caller,
-        rowOf(request.view, request.identifier),
-      ),
+      (await alone(request)?.update(request)) ??
+      transact(request, (writer) => update(writer, request), rowOf(request.view, request.identifier)),
     delete: async (request) =>
-      (await flat?.delete(request)) ??
-      driver.write(
-        async (writer) => {
-          const { view, identifier } = request;
-          const rules = { mergePatch: false, readOnlyToo: false };
-          const session = createSession(writer, tables, dialect, rules, { writeRows });
-          const body = await current(writer, request, await lock(session, request));
-          await requireFewRows(session, { type: view.type, identifier });
-          try {
-            await writer.run(tables.of(view.type).remove, [identifier]);
-          } catch (error) {
-            if (!(error instanceof ConstraintError)) throw error;
-            throw await restrictConflict(session, view.type, [identifier], '');
-          }
-          return { identifier, body };
-        },
-        request.caller,
-        rowOf(request.view, request.identifier),
-      ),
+      (await alone(request)?.delete(request)) ??
+      transact(request, (writer) => remove(writer, request), rowOf(request.view, request.identifier)),
   };
 }
 
@@ -180,11 +209,13 @@ const notFound = ({ type }: View, identifier: number): Problem =>
 async function written(
   reads: Reads,
   writer: Writer,
-  view: View,
-  identifier: number,
-  caller: Caller | undefined,
+  { view, identifier, caller }: Pick<UpdateRequest, 'view' | 'identifier' | 'caller'>,
+  effects: Effects | undefined,
 ): Promise<Written> {
   const body = await reads.record(writer, view, identifier, caller);
   if (body === undefined) throw notFound(view, identifier);
-  return { identifier, body };
+  return withEffects({ identifier, body }, effects);
 }
+
+const withEffects = (done: Written, effects: Effects | undefined): Written =>
+  effects ? { ...done, effects: effects.all() } : done;

@@ -1,0 +1,222 @@
+/** Dry runs: the answer is that of the write, with what it does to other records, and nothing is kept of it. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+let server: TestServer;
+const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
+  exchange(server.url, title, {
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+const dry = (title: string): string => `${title}${title.includes('?') ? '&' : '?'}dryRun=true`;
+
+interface Report {
+  readonly dryRun: boolean;
+  readonly answer: { readonly status: number; readonly headers: Headers; readonly body: unknown };
+  readonly effects: readonly Readonly<Record<string, unknown>>[];
+}
+
+const reportOf = ({ headers, text }: Exchanged): Report => {
+  expect(headers['content-type']).toBe('application/vnd.dry-run+json');
+  return JSON.parse(text);
+};
+
+/** `deleted Line 1,2` and `unlinked Memo.category 3` and `changed Category[name] 1`. */
+const told = ({ effects }: Report): readonly string[] =>
+  effects.map(({ effect, type, relation, keys, count, identifiers = [] }) => {
+    const how = `${relation === undefined ? '' : `.${String(relation)}`}${keys === undefined ? '' : `[${String(keys)}]`}`;
+    expect([(identifiers as readonly number[]).length, 0]).toContain(count === 0 ? -1 : type === null ? 0 : count);
+    return `${String(effect)} ${String(type)}${how} ${type === null ? String(count) : String(identifiers)}`;
+  });
+
+/** PostgreSQL gives no identifier twice, not even that of a dry run. */
+const unnumbered = (one: string): string => one.replace(/^(created \w+|linked Tag\.categories) \d+$/, '$1');
+
+async function everything(paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(paths.map((path) => send(`GET /api/${path}`)));
+  return found.map(({ text }) => text);
+}
+
+describe('of deletions and sets', () => {
+  const PATHS = ['categories?include=archive.lines,tags,memos,posts', 'tags', 'memos', 'posts', 'scrolls'];
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets' });
+    const made = [
+      await send('POST /api/categories?include=archive.lines', {
+        name: 'full',
+        tags: [{ word: 'a' }, { word: 'b' }],
+        memos: [{ text: 'm' }, { text: 'n' }],
+        archive: [
+          { text: 's', lines: [{ text: '1' }, { text: '2' }] },
+          { text: 't', lines: [{ text: '3' }] },
+        ],
+      }),
+      await send('POST /api/categories', { name: 'restricted', posts: [{ title: 'p' }] }),
+      await send('POST /api/categories', { name: 'empty' }),
+    ];
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+  });
+  afterAll(() => server.close());
+
+  const FULL = [
+    'unlinked Memo.category 1,2',
+    'unlinked Tag.categories 1,2',
+    'deleted Category 1',
+    'deleted Scroll 1,2',
+    'deleted Line 1,2,3',
+  ];
+
+  test.each<[title: string, body: unknown, status: number, effects: readonly string[]]>([
+    ['DELETE /api/categories/1', undefined, 200, FULL],
+    ['DELETE /api/categories/3', undefined, 200, ['deleted Category 3']],
+    ['DELETE /api/scrolls/1', undefined, 200, ['deleted Scroll 1', 'deleted Line 1,2']],
+    ['DELETE /api/tags/1', undefined, 200, ['unlinked Category.tags 1', 'deleted Tag 1']],
+    ['PUT /api/categories/1', { name: 'full' }, 200, []],
+    ['PUT /api/categories/1', { name: 'new' }, 200, ['changed Category[name] 1']],
+    [
+      'PATCH /api/categories/1',
+      { name: null, memos: [] },
+      200,
+      ['changed Category[name] 1', 'unlinked Memo.category 1,2'],
+    ],
+    [
+      'PUT /api/categories/1',
+      { tags: [{ id: 2 }, { word: 'c' }] },
+      200,
+      ['created Tag 3', 'linked Tag.categories 3', 'unlinked Tag.categories 1'],
+    ],
+    ['PUT /api/tags/1', { categories: [{ id: 3 }] }, 200, ['linked Category.tags 3', 'unlinked Category.tags 1']],
+    [
+      'PUT /api/categories/1',
+      { archive: [{ id: 1, text: 'x' }] },
+      200,
+      ['changed Scroll[text] 1', 'deleted Scroll 2', 'deleted Line 3'],
+    ],
+    ['PUT /api/categories/3', { memos: [{ id: 1 }] }, 200, ['linked Memo.category 1']],
+    ['PUT /api/memos/1', { category: null, text: 'm' }, 200, ['unlinked Memo.category 1']],
+    [
+      'POST /api/categories',
+      { name: 'x', memos: [{ id: 1, text: 'y' }, { text: 'z' }] },
+      201,
+      ['created Category 4', 'created Memo 3', 'changed Memo[text] 1', 'linked Memo.category 1'],
+    ],
+    ['POST /api/categories', {}, 201, ['created Category 4']],
+  ])('%s %j', async (title, body, status, effects) => {
+    const before = await everything(PATHS);
+    const answer = await send(dry(title), body);
+    expect([answer.status, answer.headers['etag'], answer.headers['location']]).toEqual([status, undefined, undefined]);
+    const report = reportOf(answer);
+    expect(await everything(PATHS)).toEqual(before);
+    expect(told(report).map(unnumbered)).toEqual(effects.map(unnumbered));
+    expect(report.answer.status).toBe(status);
+    expect(report.dryRun).toBe(true);
+    if (status === 201) expect(report.answer.headers['Location']).toMatch(/^\/api\/categories\/\d+$/);
+  });
+
+  test.each<[title: string, body: unknown, status: number, code: string]>([
+    ['DELETE /api/categories/2', undefined, 409, 'restrict-conflict'],
+    ['DELETE /api/categories/9', undefined, 404, 'record-not-found'],
+    ['PUT /api/categories/1', { nmae: 'x' }, 422, 'invalid-body'],
+    ['PUT /api/categories/1', { memos: [{ id: 99 }] }, 422, 'invalid-reference'],
+    ['POST /api/categories', { id: 1 }, 409, 'identifier-conflict'],
+  ])('%s %j answers what the write would', async (title, body, status, code) => {
+    const [rehearsed, earnest] = [await send(dry(title), body), await send(title, body)];
+    expect([rehearsed.status, JSON.parse(rehearsed.text).type]).toEqual([status, `urn:problem:${code}`]);
+    expect(rehearsed.text).toBe(earnest.text);
+  });
+
+  test('a tag in If-Match is compared', async () => {
+    const tag = String((await send('GET /api/categories/1')).headers['etag']);
+    expect((await send(dry('PUT /api/categories/1'), { name: 'x' }, { 'if-match': tag })).status).toBe(200);
+    expect((await send(dry('PUT /api/categories/1'), { name: 'x' }, { 'if-match': '"x"' })).status).toBe(412);
+  });
+
+  test('Prefer: return=minimal leaves the record out of the report', async () => {
+    const answer = await send(dry('PUT /api/categories/1'), { name: 'x' }, { prefer: 'return=minimal' });
+    expect(answer.status).toBe(200);
+    const { status, body, headers } = reportOf(answer).answer;
+    expect([status, body, headers['Preference-Applied']]).toEqual([204, null, 'return=minimal']);
+  });
+
+  test('many at once, with writes in between, keep nothing', async () => {
+    const asked = Array.from({ length: 40 }, (_, index) =>
+      index % 2 === 0
+        ? send('POST /api/tags?dryRun=true', { word: 'x' })
+        : send('POST /api/tags', { word: `t${index}` }),
+    );
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 201));
+    const words = (JSON.parse((await send('GET /api/tags')).text) as readonly { readonly word: string }[]).map(
+      ({ word }) => word,
+    );
+    expect(words.filter((word) => word === 'x')).toEqual([]);
+    expect(words).toHaveLength(22);
+  });
+
+  test('an identifier in the body does not move the sequence', async () => {
+    const far = 2 ** 52;
+    const report = reportOf(await send(dry('POST /api/posts'), { id: far, title: 'far' }));
+    expect(report.answer.body).toMatchObject({ id: far });
+    const { id } = JSON.parse((await send('POST /api/posts', { title: 'near' })).text);
+    expect(id).toBeLessThan(100);
+  });
+
+  test('an Idempotency-Key is not used up', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    for (let time = 0; time < 2; time += 1)
+      expect((await send(dry('POST /api/posts'), { title: 'k' }, headers)).status).toBe(201);
+    const first = await send('POST /api/posts', { title: 'k' }, headers);
+    expect([first.status, first.headers['content-type']]).toEqual([201, 'application/json']);
+    expect((await send('POST /api/posts', { title: 'k' }, headers)).text).toBe(first.text);
+  });
+
+  test.each([
+    ['POST /api/tags?dryRun=yes', '"dryRun" must be true or false, not "yes"'],
+    ['POST /api/tags?dryRun=TRUE', '"dryRun" must be true or false, not "TRUE"'],
+    ['POST /api/tags?dryRun=', '"dryRun" must be true or false, not ""'],
+    ['DELETE /api/tags/1?dryRun=1', '"dryRun" must be true or false, not "1"'],
+    ['PUT /api/tags/1?dryRun=true&dryRun=true', '"dryRun" is given twice'],
+    ['PUT /api/tags/1?dryrun=true', 'Unknown parameter "dryrun"; did you mean "dryRun"?'],
+    ['GET /api/tags/1?dryRun=true', '"dryRun" can only be used with requests that write'],
+    ['GET /api/tags?dryRun=false', '"dryRun" can only be used with requests that write'],
+  ])('%s: %s', async (title, detail) => {
+    const answer = await send(title, /^(POST|PUT)/.test(title) ? {} : undefined);
+    expect([answer.status, JSON.parse(answer.text).detail]).toEqual([400, detail]);
+    expect(JSON.parse(answer.text).errors).toEqual([
+      expect.objectContaining({ parameter: title.includes('dryrun') ? 'dryrun' : 'dryRun' }),
+    ]);
+  });
+
+  test('dryRun=false is the ordinary write', async () => {
+    const made = await send('POST /api/tags?dryRun=false', { word: 'kept' });
+    expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json']);
+    expect((await send(`GET ${String(made.headers['location'])}`)).status).toBe(200);
+  });
+});
+
+describe('of a token that may not read all types', () => {
+  const token = createToken();
+  const crm = { authorization: `Bearer ${token}` };
+  beforeAll(async () => {
+    const root = createToken();
+    const all = { name: 'root', read: 'all', write: 'all' } as const;
+    const some = { name: 'crm', read: new Set<string>(), write: new Set(['Purchase']) };
+    const tokens = [tokenLine(all, root), tokenLine(some, token)].join(';');
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/access', settings: { tokens } });
+    const headers = { authorization: `Bearer ${root}` };
+    const purchase = { code: 'A', customer: { id: 1 }, baskets: [{ amount: 1 }], memos: [], stickers: [{ word: 's' }] };
+    expect((await send('POST /api/purchases', purchase, headers)).status).toBe(201);
+  });
+  afterAll(() => server.close());
+
+  test('what it may not read is only counted', async () => {
+    const answer = await send('DELETE /api/purchases/1?dryRun=true', undefined, crm);
+    expect(told(reportOf(answer))).toEqual(['unlinked null 1', 'deleted Purchase 1', 'deleted Basket 1']);
+    expect(answer.text).not.toMatch(/sticker|hidden/i);
+  });
+});
