@@ -1,6 +1,8 @@
 /** The client that waits for the result of some work. Long work stops when its client has gone. */
 export interface Caller {
   readonly isGone: boolean;
+  /** It has ended its side of the connection. Most clients that do so have left, but a few wait for the response. */
+  readonly mayHaveLeft?: boolean;
   /** Where the request comes from: origins take turns. */
   readonly origin: string;
   /** Maximum bytes of a page, not counting its longest record. */

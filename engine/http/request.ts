@@ -158,6 +158,11 @@ export class HttpCaller implements Caller {
     return this.#request.socket.destroyed;
   }
 
+  get mayHaveLeft(): boolean {
+    // A client of HTTP/1.0 cannot be asked.
+    return this.#request.socket.readableEnded && this.#request.httpVersionMinor > 0;
+  }
+
   get origin(): string {
     return this.#request.socket.remoteAddress ?? '';
   }

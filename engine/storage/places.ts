@@ -1,5 +1,6 @@
 /** Slots for searches: few run at a time, the others wait in a bounded queue, and clients take turns. */
-import { type Caller, CallerGone } from '../caller.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Caller, CallerGone, pauseFor } from '../caller.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface Places {
@@ -13,6 +14,8 @@ interface PlacesOptions {
   readonly places: number;
   /** Milliseconds that a search may wait for a slot. */
   readonly patience: number;
+  /** Work for a client that may have left does not begin until that is known. */
+  readonly cautious?: boolean;
   /** Why one is refused that has waited too long, or finds the queue full. */
   readonly late?: WaitOptions<unknown>['late'];
 }
@@ -63,11 +66,23 @@ export function waitIn<W extends object, T>(
   });
 }
 
+/** Milliseconds until it is known whether a client that may have left is there. */
+const DOUBT = 100;
+
+/** Work that begins although its client has left costs the database more than these two turns of the event loop. */
+async function certain(caller: Caller, cautious: boolean): Promise<void> {
+  await turn();
+  // What had arrived by then has been read now.
+  await turn();
+  if (cautious && caller.mayHaveLeft === true) await pauseFor(DOUBT, caller);
+  if (caller.isGone) throw new CallerGone();
+}
+
 const MAX_WAITING = 100;
 /** The memory of a waiting request: its connection, its head, what it asks for. */
 const WAITING_BYTES = 64 * 1024;
 
-export function createPlaces({ places, patience, late = 'crowded' }: PlacesOptions): Places {
+export function createPlaces({ places, patience, cautious = false, late = 'crowded' }: PlacesOptions): Places {
   const taken = new Set<Taken>();
   const queue: QueuedSearch[] = [];
   let closed = false;
@@ -110,7 +125,15 @@ export function createPlaces({ places, patience, late = 'crowded' }: PlacesOptio
       if (caller.isGone) throw new CallerGone();
       if (closed) throw unavailable('stopping');
       const own: Taken = { origin: caller.origin, slow };
-      return queue.length === 0 && isFree(slow) ? leaving(own) : wait(caller, own);
+      const leave = queue.length === 0 && isFree(slow) ? leaving(own) : await wait(caller, own);
+      try {
+        await certain(caller, cautious);
+        if (closed) throw unavailable('stopping');
+        return leave;
+      } catch (error) {
+        leave();
+        throw error;
+      }
     },
     close: () => {
       closed = true;

@@ -38,7 +38,8 @@ async function reading(connections: number, request: string, seconds: number): P
   const one = async (): Promise<void> => {
     while (Date.now() < end) {
       const socket = open();
-      socket.end(request);
+      // Its side stays open: a search for a client that may have left is put off.
+      socket.write(request);
       socket.resume();
       const late = setTimeout(() => socket.destroy(), Math.max(1, end - Date.now()));
       await new Promise((closed) => socket.once('close', closed));

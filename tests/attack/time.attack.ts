@@ -11,6 +11,8 @@ const MANY = Number(process.env['ROWS'] ?? (isLong ? 1_000_000 : 100_000));
 const SCALE = isLong ? 10 : 1;
 /** Seconds of a processor in one second: what an idle service still does. */
 const IDLE = 0.2;
+/** Looks, ten in a second, that find nothing. */
+const QUIET = 20;
 
 let stage: Stage;
 beforeAll(async () => {
@@ -30,15 +32,24 @@ async function secondsUntilIdle(victim: Victim): Promise<number> {
   }
 }
 
-/** What the service still runs in a server. */
-async function runningIn({ kind, url }: TestDatabase): Promise<readonly unknown[]> {
-  if (kind === 'sqlite') return [];
+/** Seconds until the server runs nothing for the service any more, and goes on like that for as long as it is watched. */
+async function secondsUntilQuiet({ kind, url }: TestDatabase): Promise<number> {
+  if (kind === 'sqlite') return 0;
   const client = await connectTo(url);
-  const { rows } = await client.query(
-    "select query from pg_stat_activity where datname = current_database() and application_name = 'records' and state = 'active'",
-  );
+  const began = performance.now();
+  let last = 0;
+  for (let quiet = 0; quiet < QUIET; quiet += 1) {
+    const { rowCount } = await client.query(
+      "select from pg_stat_activity where datname = current_database() and application_name = 'records' and state = 'active' and query like 'with page%'",
+    );
+    if (rowCount !== 0) {
+      quiet = 0;
+      last = (performance.now() - began) / 1000;
+    }
+    await sleep(100);
+  }
   await client.end();
-  return rows;
+  return last;
 }
 
 test.each(['orders, left', 'likes, left'])('%s', async (name) => {
@@ -46,9 +57,9 @@ test.each(['orders, left', 'likes, left'])('%s', async (name) => {
   try {
     const idle = await waitsDuring(victim, sleep(1000));
     const waits = await waitsDuring(victim, attack(victim, name, SCALE));
-    const seconds = await secondsUntilIdle(victim);
+    const [seconds, server] = await Promise.all([secondsUntilIdle(victim), secondsUntilQuiet(stage.database)]);
     console.info(
-      `${name}: ${400 * SCALE} requests, ${MANY} rows: peak ${victim.peak()} MiB; idle again within ${seconds + 1} s; ` +
+      `${name}: ${400 * SCALE} requests, ${MANY} rows: peak ${victim.peak()} MiB; idle again within ${seconds + 1} s, its last statement ended after ${server.toFixed(1)} s; ` +
         `another client: ${waits.served} served, ${waits.refused} refused, ` +
         `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
     );
@@ -56,8 +67,7 @@ test.each(['orders, left', 'likes, left'])('%s', async (name) => {
     expect(victim.peak()).toBeLessThan(LIMIT);
     expect([waits.served > 0, waits.refused]).toEqual([true, 0]);
     // One of them is what it takes to see it. In the short form no time is measured: other work may take the machine.
-    if (isLong) expect(seconds).toBeLessThanOrEqual(2);
-    expect(await runningIn(stage.database)).toEqual([]);
+    if (isLong) expect([seconds, server].filter((measured) => measured > 2)).toEqual([]);
   } finally {
     await victim.stop();
   }

@@ -11,9 +11,11 @@ const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 /** Each request waits for its client to leave, or to be answered; `gone` counts those whose clients have left. */
 async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Promise<T> {
-  const state: State = { began: 0, gone: 0, answer: () => undefined };
+  const state: State = { began: 0, gone: 0, mayHaveLeft: () => false, answer: () => undefined };
   const serve: RequestListener = (request, response) => {
-    const stop = new HttpCaller(request, response, createBudget(1024)).onGone(() => (state.gone += 1));
+    const caller = new HttpCaller(request, response, createBudget(1024));
+    const stop = caller.onGone(() => (state.gone += 1));
+    state.mayHaveLeft = () => caller.mayHaveLeft;
     state.began += 1;
     state.answer = () => {
       stop();
@@ -37,7 +39,8 @@ async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Pr
 interface State {
   began: number;
   gone: number;
-  /** The last request. */
+  /** Both of the last request. */
+  mayHaveLeft: () => boolean;
   answer: () => void;
 }
 
@@ -65,7 +68,11 @@ test('a client that has ended its side, and waits, is answered', () =>
   waiting(async (socket, state) => {
     let received = '';
     socket.setEncoding('latin1').on('data', (piece: string) => (received += piece));
-    socket.end(GET);
+    socket.write(GET);
+    await until(() => state.began === 1);
+    expect(state.mayHaveLeft()).toBe(false);
+    socket.end();
+    await until(() => state.mayHaveLeft());
     // Interim responses find out that it is there.
     await until(() => received.includes('HTTP/1.1 102 Processing\r\n\r\n'));
     expect(state.gone).toBe(0);
@@ -81,6 +88,7 @@ test('a client of HTTP/1.0 is sent no interim responses', () =>
     socket.end('GET / HTTP/1.0\r\n\r\n');
     await until(() => state.began === 1);
     await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(state.mayHaveLeft()).toBe(false);
     state.answer();
     await once(socket, 'end');
     expect(received).toMatch(/^HTTP\/1\.1 200 OK/);

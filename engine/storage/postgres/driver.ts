@@ -88,7 +88,11 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     patience: { scan: MAX_WAIT, write: Math.max(MAX_WAIT, place.lockTimeout) },
     onWait: options.onWait,
   });
-  const searches = createPlaces({ places: Math.max(1, Math.floor(place.pool / 2)), patience: MAX_WAIT });
+  const searches = createPlaces({
+    places: Math.max(1, Math.floor(place.pool / 2)),
+    patience: MAX_WAIT,
+    cautious: true,
+  });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
   const begin = 'begin isolation level read committed';

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
-import { type Caller, CallerGone } from '../../caller.ts';
+import type { Caller } from '../../caller.ts';
 import { createPlaces } from '../places.ts';
 import type { Copier } from './log-file.ts';
 import { type LogState, type Question, type ReaderOptions, READY, type Reply } from './reader-protocol.ts';
@@ -32,7 +32,7 @@ const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
 const IDLE = 30_000;
 
 export function createReaderPool({ patience, ...options }: PoolOptions): ReaderPool {
-  const places = createPlaces({ places: MAX_READERS, patience });
+  const places = createPlaces({ places: MAX_READERS, patience, cautious: true });
   const idle = new Map<ReaderProcess, NodeJS.Timeout>();
   const all = new Set<ReaderProcess>();
 
@@ -61,10 +61,6 @@ export function createReaderPool({ patience, ...options }: PoolOptions): ReaderP
   return {
     take: async (caller, slow) => {
       const leave = await places.take(caller, slow);
-      if (caller.isGone) {
-        leave();
-        throw new CallerGone();
-      }
       const [free] = idle.keys();
       const reader = free ? wake(free) : start();
       return {
