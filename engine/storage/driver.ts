@@ -21,6 +21,11 @@ export type Values = readonly SqlValue[];
 /** The values in the order of the selected columns. */
 export type Row = readonly SqlValue[];
 
+export interface BoundStatement {
+  readonly statement: Statement;
+  readonly values: Values;
+}
+
 export interface Reader {
   /** The first row, or undefined. */
   get(statement: Statement, values: Values): Awaitable<Row | undefined>;
@@ -35,16 +40,14 @@ export interface Reader {
   column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
 }
 
-export interface PageRequest {
-  /** Its rows have one column, the text of a record. */
-  readonly statement: Statement;
-  readonly values: Values;
+/** The rows of the statement have one column, the text of a record. */
+export interface PageRequest extends BoundStatement {
   /** Bytes that the texts may have, not counting the longest. They draw from the caller's budget. */
   readonly most: number;
   /** Whether the texts are short whatever they hold: then neither is checked. */
   readonly isShort: boolean;
   /** Present if the driver should count along: the statement of the total, and the rows that were asked for. */
-  readonly count?: { readonly statement: Statement; readonly values: Values; readonly range: PageRange } | undefined;
+  readonly count?: (BoundStatement & { readonly range: PageRange }) | undefined;
 }
 
 export interface PageRange {
@@ -53,7 +56,7 @@ export interface PageRange {
   readonly offset: number | undefined;
 }
 
-interface PageRows {
+export interface PageRows {
   readonly texts: readonly string[];
   /** What the driver counted in the same statement, if it does that and the texts do not tell. */
   readonly counted?: number | undefined;
@@ -110,7 +113,7 @@ export interface ListWork {
   /** The tables, each as in `newest`, that it joins because it shows more than one level, or that its filters search. */
   readonly deep: readonly Statement[];
   /** The statement of the total, if it was asked for. */
-  readonly counted: { readonly statement: Statement; readonly values: Values } | undefined;
+  readonly counted: BoundStatement | undefined;
 }
 
 export interface SetWork {

@@ -1,7 +1,9 @@
 /** Reads of one turn share a connection, and nothing else: neither errors, nor deadlines, nor the loss of it. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
-import type { Reader, Statement } from '../../engine/storage/driver.ts';
+import { PATIENT } from '../../engine/caller.ts';
+import type { PageRows, Reader, Statement } from '../../engine/storage/driver.ts';
 import { createHosts } from '../../engine/storage/postgres/hosts.ts';
 import { parsePlace } from '../../engine/storage/postgres/place.ts';
 import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
@@ -14,8 +16,6 @@ import { onServer } from '../support/postgres.ts';
 let database: TestDatabase;
 let connections: Connections;
 let read: Reader['value'];
-/** Milliseconds that a clock of the test goes on at each look. */
-let tick = 0;
 let client: Client;
 
 /** Which backend answers, and what the value makes of it. */
@@ -43,9 +43,10 @@ onServer('reads of one turn', () => {
     database = await createDatabase('postgres');
     const place = parsePlace(database.url);
     connections = createConnections(place, { statement: DEADLINE, idle: DEADLINE, lock: 0 }, createHosts(place));
-    let time = 0;
-    const share = shareReads(connections, () => (time += tick));
-    read = shared(connections, share).value;
+    read = shared(
+      connections,
+      shareReads(connections, () => 0),
+    ).value;
     client = await connectTo(database.url);
   });
   afterAll(async () => {
@@ -63,18 +64,116 @@ onServer('reads of one turn', () => {
     const eight = await outcomes(BACKEND, [1, 2, 3, 4, 6, 12, 1, 2]);
     expect(eight.map((text) => text.split(' ')[1])).toEqual(['12', '6', '4', '3', '2', '1', '12', '6']);
     expect(backends(eight)).toBe(1);
-    const many = await outcomes(
-      BACKEND,
-      Array.from({ length: 24 }, () => 1),
+    const many = Array.from({ length: 80 }, (_, index) => index + 1);
+    const answers = await outcomes(BACKEND, many);
+    expect(answers.map((text) => text.split(' ')[1])).toEqual(many.map((value) => String(Math.floor(12 / value))));
+    expect(backends(answers)).toBe(2);
+  });
+
+  it('that ask for the same are read once', async () => {
+    const clock: Statement = { sql: 'select clock_timestamp()::text || $1::int' };
+    await warm(clock, 1);
+    for (const _ of ['learns the statement', 'knows it']) {
+      const [first, second, other, third] = await outcomes(clock, [1, 1, 2, 1]);
+      expect([second, third]).toEqual([first, first]);
+      expect(other).not.toBe(first);
+    }
+  });
+
+  describe('of which two connections wait', () => {
+    const waits: Statement = {
+      sql: `select pg_backend_pid() || case when $1::int = 0 then '' else pg_advisory_xact_lock_shared($1)::text end`,
+    };
+    const readers = async (patience: number): Promise<Reader['value']> => {
+      const { value } = shared(
+        connections,
+        shareReads(connections, () => 0, patience),
+      );
+      for (const _ of ['learns the pace', 'learns the statement']) await value(waits, [0]);
+      return value;
+    };
+    const waiting = async (): Promise<readonly unknown[]> =>
+      (await client.query(`select pid from pg_stat_activity where wait_event = 'advisory'`)).rows;
+    /** Two connections wait for the locks, asked in two turns. */
+    async function held(value: Reader['value']): Promise<readonly Promise<unknown>[]> {
+      await client.query('select pg_advisory_lock(2), pg_advisory_lock(3)');
+      const asked: Promise<unknown>[] = [];
+      for (const lock of [2, 3]) {
+        asked.push(Promise.resolve(value(waits, [lock])));
+        await until(async () => (await waiting()).length === asked.length);
+      }
+      return asked;
+    }
+
+    it('others that arrive are read together next', async () => {
+      const value = await readers(60_000);
+      const before = await held(value);
+      const behind: unknown[] = [];
+      for (const ignored of [0, 0, 0]) {
+        behind.push(value(waits, [ignored]));
+        await nextTurn();
+      }
+      await client.query('select pg_advisory_unlock(2)');
+      expect(new Set(await Promise.all(behind)).size).toBe(1);
+      await client.query('select pg_advisory_unlock(3)');
+      await Promise.all(before);
+    });
+
+    it('others that arrive do not wait for long', async () => {
+      const value = await readers(1);
+      const before = await held(value);
+      expect(await value(waits, [0])).toMatch(/^\d+$/);
+      await client.query('select pg_advisory_unlock(2), pg_advisory_unlock(3)');
+      await Promise.all(before);
+    });
+  });
+
+  it('that ask for pages with the same total count it once, on one snapshot', async () => {
+    const statement: Statement = {
+      sql: `select current_setting('transaction_isolation') from generate_series(1, $1::int) limit $2 offset $3`,
+    };
+    const count: Statement = { sql: `select $1::int * 0 + (extract(epoch from clock_timestamp()) * 1000000)::bigint` };
+    const { page } = shared(
+      connections,
+      shareReads(connections, () => 0),
     );
-    expect(backends(many)).toBe(3);
+    const pages = async (
+      ...wanted: readonly (readonly [rows: number, filter: number])[]
+    ): Promise<readonly PageRows[]> =>
+      Promise.all(
+        wanted.map(([rows, filter]) =>
+          page(
+            {
+              statement,
+              values: [rows, 2, 0],
+              most: Infinity,
+              isShort: true,
+              count: { statement: count, values: [filter], range: { limit: 1, offset: 0 } },
+            },
+            PATIENT,
+          ),
+        ),
+      );
+    await pages([9, 1]);
+    for (const _ of ['learns the statements', 'knows them']) {
+      const [first, second, other, same] = await pages([9, 1], [8, 1], [9, 2], [8, 1]);
+      expect(first).toEqual({ texts: ['repeatable read', 'repeatable read'], counted: expect.any(Number) });
+      expect([second, same]).toEqual([first, first]);
+      expect(other?.counted).not.toBe(first?.counted);
+      expect((await pages([9, 1], [9, 2]))[0]?.texts).toEqual(['read committed', 'read committed']);
+    }
   });
 
   it('are run side by side where they take long', async () => {
-    tick = 1;
-    await warm(BACKEND, 1);
+    let [time, tick] = [0, 1];
+    const { value } = shared(
+      connections,
+      shareReads(connections, () => (time += tick)),
+    );
+    await value(BACKEND, [1]);
     tick = 0;
-    expect(backends(await outcomes(BACKEND, [1, 2, 3, 4, 6, 12]))).toBe(2);
+    const answers = await Promise.all([1, 2, 3, 4, 6, 12].map(async (one) => String(await value(BACKEND, [one]))));
+    expect(backends(answers)).toBe(2);
   });
 
   it('an error is told to the one that caused it', async () => {

@@ -3,9 +3,9 @@ import { type Client, Connection, type PoolClient } from 'pg';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
-import type { Statement, Values } from '../driver.ts';
+import type { BoundStatement, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
-import { type Answered, type KnownStatement, type Ran, runPrepared, types } from './prepared.ts';
+import { type Answered, type KnownCall, type KnownStatement, type Ran, runPrepared, types } from './prepared.ts';
 
 export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
@@ -13,10 +13,10 @@ export interface PostgresConnection {
   /** The same for a statement that writes, without a transaction around it. */
   write(statement: Statement, values: Values): Promise<Answered>;
   /**
-   * The same statement with each of these values, in one transaction and one round trip. Undefined if this connection has
-   * not yet run the statement.
+   * These statements in order, in one transaction and one round trip. Undefined if this connection has not yet run each of
+   * them.
    */
-  queryAll(statement: Statement, values: readonly Values[]): Promise<Ran> | undefined;
+  queryAll(calls: readonly BoundStatement[]): Promise<Ran> | undefined;
   /** The position after what was written last, if callers are told positions. Never rejects. */
   position(): Promise<string | undefined>;
   /** One statement or more, without values. */
@@ -117,9 +117,9 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     }
   }
 
-  async function runKnown(known: KnownStatement, values: readonly Values[]): Promise<Ran> {
+  async function runKnown(calls: readonly KnownCall[]): Promise<Ran> {
     running += 1;
-    const { answers, error } = await runPrepared(client, known, values, inTime.query_timeout);
+    const { answers, error } = await runPrepared(client, calls, inTime.query_timeout);
     running -= 1;
     return error === undefined ? { answers } : { answers, error: explained(error) };
   }
@@ -128,7 +128,7 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     if (caller.isGone) throw new CallerGone();
     const { text, name } = compile(statement);
     const known = named ? names?.get(name) : undefined;
-    if (known) return onlyOf(await runKnown(known, [values]));
+    if (known) return onlyOf(await runKnown([{ known, values }]));
     const remembered = named && names !== undefined;
     const result = await during(() =>
       client.query<SqlValue[]>({
@@ -153,9 +153,12 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
 
   return {
     query,
-    queryAll: (statement, values) => {
-      const known = names?.get(compile(statement).name);
-      return known && runKnown(known, values);
+    queryAll: (calls) => {
+      const known = calls.flatMap(({ statement, values }): KnownCall[] => {
+        const one = names?.get(compile(statement).name);
+        return one ? [{ known: one, values }] : [];
+      });
+      return known.length === calls.length ? runKnown(known) : undefined;
     },
     position: positionAfter,
     write: async (statement, values) => {

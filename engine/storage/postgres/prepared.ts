@@ -21,45 +21,42 @@ export interface KnownStatement {
   readonly parsers: readonly Parse[];
 }
 
+export interface KnownCall {
+  readonly known: KnownStatement;
+  readonly values: Values;
+}
+
 export interface Ran {
-  /** One for each of the values, up to the one that failed. */
+  /** One for each of the calls, up to the one that failed. */
   readonly answers: readonly Answered[];
   /** The server has given up all of them, unless a transaction was open before. */
   readonly error?: unknown;
 }
 
-/** The statement with each of these values, in order: in one transaction, unless one is open. Never rejects. */
-export const runPrepared = (
-  client: Client,
-  prepared: KnownStatement,
-  values: readonly Values[],
-  milliseconds: number,
-): Promise<Ran> =>
-  new Promise((resolve) => void client.query(new PreparedQuery(prepared, values, milliseconds, resolve)));
+/** All of them in order: in one transaction, unless one is open. Never rejects. */
+export const runPrepared = (client: Client, calls: readonly KnownCall[], milliseconds: number): Promise<Ran> =>
+  new Promise((resolve) => void client.query(new PreparedQuery(calls, milliseconds, resolve)));
 
 /** pg calls these methods for the messages of the server. */
 class PreparedQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
   readonly query_timeout: number;
-  readonly #prepared: KnownStatement;
-  readonly #values: readonly Values[];
+  readonly #calls: readonly KnownCall[];
   readonly #answers: Answered[] = [];
   #rows: Row[] = [];
 
-  constructor(prepared: KnownStatement, values: readonly Values[], milliseconds: number, resolve: (ran: Ran) => void) {
+  constructor(calls: readonly KnownCall[], milliseconds: number, resolve: (ran: Ran) => void) {
     super('', (error) => resolve(error ? { answers: this.#answers, error } : { answers: this.#answers }));
-    this.#prepared = prepared;
-    this.#values = values;
+    this.#calls = calls;
     this.query_timeout = milliseconds;
   }
 
   override readonly submit = (connection: Connection): void => {
-    const { name: statement } = this.#prepared;
     const { stream } = connection;
     stream.cork();
     try {
-      for (const values of this.#values) {
-        connection.bind({ statement, values: values.map(textOf) }, true);
+      for (const { known, values } of this.#calls) {
+        connection.bind({ statement: known.name, values: values.map(textOf) }, true);
         connection.execute(null, true);
       }
       connection.sync();
@@ -69,8 +66,8 @@ class PreparedQuery extends Query {
   };
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const { parsers } = this.#prepared;
-    this.#rows.push(fields.map((text, index) => (text === null ? null : (parsers[index]?.(text) ?? text))));
+    const parsers = this.#calls[this.#answers.length]?.known.parsers;
+    this.#rows.push(fields.map((text, index) => (text === null ? null : (parsers?.[index]?.(text) ?? text))));
   }
 
   /** The text ends in how many rows it was. */

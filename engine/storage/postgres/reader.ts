@@ -18,10 +18,30 @@ function wholePage(request: PageRequest): Statement {
   const { statement, count, isShort } = request;
   const statements = wholePages.get(statement) ?? new Map<Statement | undefined, Statement>();
   wholePages.set(statement, statements);
-  const found = statements.get(count?.statement) ?? { sql: isShort ? shortPage(request) : guardedPage(request) };
-  statements.set(count?.statement, found);
-  return found;
+  const known = statements.get(count?.statement);
+  if (known) return known;
+  const fresh: Statement = { sql: isShort ? shortPage(request) : guardedPage(request) };
+  statements.set(count?.statement, fresh);
+  if (count) {
+    const page = wholePage({ ...request, count: undefined });
+    parts.set(fresh, { page, count: count.statement, values: request.values.length + (isShort ? 0 : 1) });
+  }
+  return fresh;
 }
+
+/** A page and its total as two statements, which have to see the same snapshot. */
+export interface PageParts {
+  /** Its last column is for the total. */
+  readonly page: Statement;
+  readonly count: Statement;
+  /** How many values the page has. Those of the total come behind them. */
+  readonly values: number;
+}
+
+const parts = new WeakMap<Statement, PageParts>();
+
+/** Of a statement that reads a page and counts its total. */
+export const pageParts = (statement: Statement): PageParts | undefined => parts.get(statement);
 
 const TEXTS = `string_agg(text, '${BETWEEN}')`;
 

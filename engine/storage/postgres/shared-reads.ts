@@ -1,122 +1,140 @@
 /**
- * Reads of one statement. Those that one turn of the event loop asks by the same statement share a connection, and with it
- * one write to its socket and about one read: the two are most of what such a read costs. Only the same statement is
- * shared, so that a table that is locked holds up nobody but those who read it; and only one that was fast the last time,
- * since nothing that is shared is cancelled when its caller leaves.
+ * Reads of one statement. Those that arrive while others like them are being read are read together next, on one
+ * connection: its socket is written and read once for all of them, which is most of what such a read costs.
+ *
+ * Only the same statement is shared, so that a table that is locked holds up only those who read it; and only one that is
+ * known to be fast, since nothing that is shared is cancelled when its caller leaves.
  */
 import { PATIENT } from '../../caller.ts';
 import type { Statement, Values } from '../driver.ts';
-import type { PostgresConnection } from './connection.ts';
-import { isConnectionLost, isRepeatable, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import type { Answered } from './prepared.ts';
+import { readTogether, type SharedRead } from './read-together.ts';
 import { taken } from './transaction.ts';
 
-/** Statements that one connection gets at once: the server runs them one after the other. */
-const MOST = 8;
+/** Reads that one connection gets at once: the server runs them one after the other. */
+const MOST = 32;
 /** Milliseconds that they should take together. Slower ones are better run side by side. */
 const TOGETHER = 4;
-
-interface SharedRead {
-  readonly values: Values;
-  readonly alone: () => Promise<Answered>;
-  readonly resolve: (answered: Answered | Promise<Answered>) => void;
-  readonly reject: (error: unknown) => void;
+/** Connections that run the same statement before further reads wait to be read together. */
+const SIDE_BY_SIDE = 2;
+/** All reads of one statement. */
+interface Lane {
+  readonly statement: Statement;
+  waiting: SharedRead[];
+  /** Connections that run it now. */
+  running: number;
+  /** About how many milliseconds it takes; undefined before the first time. */
+  pace: number | undefined;
+  timer: NodeJS.Timeout | undefined;
 }
 
 /** `alone` asks on a connection of its own: what is not known to be fast, and again what a shared connection lost. */
 export type ShareRead = (statement: Statement, values: Values, alone: () => Promise<Answered>) => Promise<Answered>;
 
-/** `now` tells the time in milliseconds. */
-export function shareReads(connections: Connections, now = (): number => performance.now()): ShareRead {
-  let gathered = new Map<Statement, SharedRead[]>();
-  /** Milliseconds that each took, the last time. */
-  const paces = new WeakMap<Statement, number>();
+/** `now` tells the time, and `patience` says how long reads wait to be read together, in milliseconds. */
+export function shareReads(
+  connections: Connections,
+  now = (): number => performance.now(),
+  patience = 2 * TOGETHER,
+): ShareRead {
+  const lanes = new WeakMap<Statement, Lane>();
+  let gathered = new Set<Lane>();
+  /** Of all statements. */
+  let running = 0;
 
-  const sizeOf = (statement: Statement): number =>
-    Math.max(1, Math.min(MOST, Math.floor(TOGETHER / (paces.get(statement) ?? TOGETHER))));
+  function laneOf(statement: Statement): Lane {
+    const known = lanes.get(statement);
+    if (known) return known;
+    const lane: Lane = { statement, waiting: [], running: 0, pace: undefined, timer: undefined };
+    lanes.set(statement, lane);
+    return lane;
+  }
 
-  async function measured<T>(statement: Statement, count: number, work: () => Promise<T>): Promise<T> {
+  const sizeOf = ({ pace = Infinity }: Lane): number => Math.max(1, Math.min(MOST, Math.floor(TOGETHER / pace)));
+
+  /** What runs beside others takes between its share of the time and all of it. */
+  async function measured<T>(lane: Lane, count: number, work: () => Promise<T>): Promise<T> {
     const began = now();
+    running += 1;
+    lane.running += 1;
+    const beside = running;
     try {
       return await work();
     } finally {
-      paces.set(statement, (now() - began) / count);
+      lane.pace = paceAfter(lane.pace, now() - began, count, Math.max(beside, running));
+      running -= 1;
+      lane.running -= 1;
+      if (lane.waiting.length > 0) send(lane);
     }
   }
 
-  function send(): void {
+  function sendAll(): void {
     const all = gathered;
-    gathered = new Map();
-    for (const [statement, asked] of all) {
-      const size = sizeOf(statement);
-      for (let at = 0; at < asked.length; at += size) void sendSome(statement, asked.slice(at, at + size));
-    }
+    gathered = new Set();
+    for (const lane of all) send(lane);
   }
 
-  async function sendSome(statement: Statement, asked: readonly SharedRead[]): Promise<void> {
+  /** `enough`: so many do not wait for more. */
+  function send(lane: Lane, enough = sizeOf(lane)): void {
+    const { waiting } = lane;
+    while (waiting.length > 0 && (waiting.length >= enough || lane.running < SIDE_BY_SIDE)) {
+      const asked = waiting.splice(0, sizeOf(lane));
+      void measured(lane, asked.length, () => read(lane.statement, asked));
+    }
+    if (waiting.length > 0) lane.timer ??= setTimeout(sendLate, patience, lane);
+    else stop(lane);
+  }
+
+  function sendLate(lane: Lane): void {
+    stop(lane);
+    send(lane, 1);
+  }
+
+  /** Never rejects. */
+  async function read(statement: Statement, asked: readonly SharedRead[]): Promise<void> {
     try {
       const connection = await taken(connections, PATIENT);
-      await measured(statement, asked.length, () => askAll(connection, statement, asked));
-      connection.release();
+      try {
+        await readTogether(connection, statement, asked);
+      } finally {
+        connection.release();
+      }
     } catch (error) {
       for (const { reject } of asked) reject(error);
     }
   }
 
-  /** Those behind one that fails are asked again. */
-  async function askAll(
-    connection: PostgresConnection,
-    statement: Statement,
-    asked: readonly SharedRead[],
-  ): Promise<void> {
-    const running = connection.queryAll(
-      statement,
-      asked.map(({ values }) => values),
-    );
-    if (!running) return askEach(connection, statement, asked);
-    const { answers, error } = await running;
-    for (const [index, answered] of answers.entries()) asked[index]?.resolve(answered);
-    if (error === undefined || asked.length === answers.length) return undefined;
-    const [failed, ...behind] = asked.slice(answers.length);
-    if (failed) fail(connection, failed, error);
-    if (!isAgain(error)) return askAll(connection, statement, behind);
-    for (const one of behind) one.resolve(one.alone());
-    return undefined;
-  }
-
-  /** The same where the connection does not know the statement yet: each is a transaction of its own. */
-  async function askEach(
-    connection: PostgresConnection,
-    statement: Statement,
-    asked: readonly SharedRead[],
-  ): Promise<void> {
-    const ask = async (one: SharedRead): Promise<void> => {
-      try {
-        one.resolve(await connection.query(statement, one.values));
-      } catch (error) {
-        fail(connection, one, error);
-      }
-    };
-    await Promise.all(connection.atOnce(() => asked.map(ask)));
-  }
-
   return (statement, values, alone) => {
-    if (sizeOf(statement) === 1) return measured(statement, 1, alone);
+    const lane = laneOf(statement);
+    if (sizeOf(lane) === 1) return measured(lane, 1, alone);
     return new Promise((resolve, reject) => {
-      if (gathered.size === 0) queueMicrotask(send);
-      const others = gathered.get(statement);
-      if (others) others.push({ values, alone, resolve, reject });
-      else gathered.set(statement, [{ values, alone, resolve, reject }]);
+      if (gathered.size === 0) queueMicrotask(sendAll);
+      gathered.add(lane);
+      lane.waiting.push({ values, alone, resolve, reject });
     });
   };
 }
 
-/** What was only asked in the wrong place, or at the wrong time. */
-const isAgain = (error: unknown): boolean => isConnectionLost(error) || isRepeatable(error);
+function stop(lane: Lane): void {
+  clearTimeout(lane.timer);
+  lane.timer = undefined;
+}
 
-function fail(connection: PostgresConnection, { alone, resolve, reject }: SharedRead, error: unknown): void {
-  if (!isAgain(error)) return reject(translate(error));
-  connection.spoil();
-  resolve(alone());
+// Other work on both machines makes a statement seem slow for a moment. Then sharing is what brings relief.
+
+/** What runs beside others is taken to have had this many processors at most. */
+const PROCESSORS = 4;
+/** Milliseconds after which a statement counts as slow at once; otherwise it takes several times. */
+const SLOW = 10 * TOGETHER;
+/** How much slower a statement is taken to be, at most, after each time, and how much faster. */
+const SLOWER = 1.25;
+const FASTER = 0.9;
+
+/** `beside`: how many ran at the same time. Each took between its share of the time and all of it. */
+function paceAfter(pace: number | undefined, elapsed: number, count: number, beside: number): number {
+  const most = elapsed / count;
+  const least = most / Math.min(beside, PROCESSORS);
+  const likely = Math.min(most, Math.max(least, (pace ?? 0) * FASTER));
+  return pace === undefined || elapsed > SLOW ? likely : Math.min(likely, pace * SLOWER);
 }

@@ -3,7 +3,7 @@
  * transaction: one write to a socket, one read, and one commit, which are most of what such a write costs.
  */
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import type { Row, Statement, Values } from '../driver.ts';
+import type { BoundStatement, Row, Statement, Values } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
 import {
   isConnectionLost,
@@ -91,7 +91,8 @@ async function writeTogether(
 ): Promise<WrittenTogether | undefined> {
   const connection = await taken(connections, PATIENT);
   try {
-    const answered = (await connection.queryAll(statement, values)) ?? (await learned(connection, statement, values));
+    const calls = values.map((one) => ({ statement, values: one }));
+    const answered = (await connection.queryAll(calls)) ?? (await learned(connection, calls));
     if (!answered) return undefined;
     const { answers, error } = answered;
     if (error === undefined) return { rows: answers.map(({ rows }) => rows[0]), position: await connection.position() };
@@ -105,14 +106,12 @@ async function writeTogether(
 }
 
 /** The same once the connection knows the statement. With null as its last value, that does nothing. */
-async function learned(
-  connection: PostgresConnection,
-  statement: Statement,
-  values: readonly Values[],
-): Promise<Ran | undefined> {
+async function learned(connection: PostgresConnection, calls: readonly BoundStatement[]): Promise<Ran | undefined> {
+  const [first] = calls;
+  if (!first) return undefined;
   try {
-    await connection.query(statement, [...(values[0] ?? []).slice(0, -1), null]);
-    return await connection.queryAll(statement, values);
+    await connection.query(first.statement, [...first.values.slice(0, -1), null]);
+    return await connection.queryAll(calls);
   } catch (error) {
     if (isConnectionLost(error)) connection.spoil();
     return undefined;

@@ -33,14 +33,18 @@ export interface CompiledList {
   behindValues(query: ListQuery): readonly SqlValue[];
 }
 
+/** Rows that are read and skipped as fast as a join would be. */
+const FEW_SKIPPED = 100;
+
+const skipsFew = ({ offset }: Pick<ListQuery, 'offset'>): boolean => offset <= FEW_SKIPPED;
+
 /** Queries of the same shape have the same statements. */
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
   const cursorShape = cursor
     ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
-  const skips = offset > 0 ? 'skips' : '';
-  return `${view.type.statementKey}|${view.key}|${skips}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
+  return `${view.type.statementKey}|${view.key}|${skipsFew({ offset })}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
@@ -76,9 +80,20 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
       `${orderedBy((_, { comparable }) => comparable)} ${dialect.limit}`,
       [1, 1],
     );
-  // Where the database has to sort, or to skip, it does that with identifiers, and builds the JSON of the page alone.
-  const direct = servedByIndex(query) && (query.offset === 0 || dialect.skipsUnbuilt);
+  // An index that gives the order finds the rows of the page; columns of many skipped rows are not even read.
+  const direct = servedByIndex(query) && (skipsFew(query) || dialect.skipsUnbuilt);
 
+  /** The JSON of the page alone, also where the columns of rows that are skipped would be computed. */
+  function built(): Knex.QueryBuilder {
+    if (dialect.skipsUnbuilt) return ordered(json);
+    const rows = ordered(`${ROOT_ALIAS}.*`).as(ROOT_ALIAS);
+    return dialect.knex
+      .select(raw(json, dialect))
+      .from(rows)
+      .orderByRaw(orderedBy((_, { comparable }) => comparable));
+  }
+
+  /** Where the database has to sort, it does that with identifiers, and joins the rows of the page. */
   function late(columns: string, resorted: boolean): Knex.QueryBuilder {
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);
     const inner = ordered([`${identifier} as page_id`, ...keys].join(', ')).as('page');
@@ -101,8 +116,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   );
 
   return {
-    page: compiled(direct ? ordered(json) : late(json, true)),
-    stream: compiled(direct ? ordered(json) : late(json, false)),
+    page: compiled(direct ? built() : late(json, true)),
+    stream: compiled(direct ? built() : late(json, false)),
     count: compiled(count),
     estimate: { sql: estimate },
     identifiers: compiled(ordered(identifier)),
