@@ -1,6 +1,6 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DatabaseUsage, OnWait } from './storage/driver.ts';
+import type { DatabaseUsage, OnWait } from './storage/usage.ts';
 import type { Label, Observed } from './http/request.ts';
 import { workerNumber } from './worker.ts';
 

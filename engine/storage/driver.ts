@@ -4,6 +4,7 @@ import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Altered, TableAlteration } from './migrate/alter.ts';
 import type { LinkColumn, Sequence } from './define.ts';
+import type { DatabaseUsage, OnWait } from './usage.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
@@ -198,9 +199,6 @@ export interface DriverOptions {
   readonly onWait?: OnWait | undefined;
 }
 
-export type Purpose = 'read' | 'scan' | 'write' | 'stream';
-export type OnWait = (purpose: Purpose, milliseconds: number) => void;
-
 /** A server that follows another one. */
 export interface Replica {
   readonly driver: Driver;
@@ -214,19 +212,6 @@ export interface Replica {
 export interface Silence {
   readonly isNow: boolean;
   onBegin(listener: () => void): void;
-}
-
-export interface PoolUsage {
-  /** Connections that there may be. */
-  readonly most: number;
-  readonly used: number;
-  readonly idle: number;
-}
-
-export interface DatabaseUsage {
-  readonly pools: Readonly<Record<'requests' | 'streams', PoolUsage>>;
-  /** Requests that wait for a connection. */
-  readonly waiting: Readonly<Record<Purpose, number>>;
 }
 
 /** For commands: they may take as long as they need. */

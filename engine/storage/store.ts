@@ -6,7 +6,8 @@ import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
-import type { Awaitable, DatabaseUsage } from './driver.ts';
+import type { Awaitable } from './driver.ts';
+import type { DatabaseUsage } from './usage.ts';
 
 export interface Page {
   /** The records as JSON text. */

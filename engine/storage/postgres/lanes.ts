@@ -3,7 +3,7 @@
  * single reads, each leaves some to the other, and writes of one record leave some to writes of others.
  */
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import type { DatabaseUsage, OnWait, Purpose } from '../driver.ts';
+import type { DatabaseUsage, OnWait, Purpose } from '../usage.ts';
 import { type Waiting, waitIn } from '../places.ts';
 import { unavailable } from '../unavailable.ts';
 import type { PostgresConnection } from './connection.ts';

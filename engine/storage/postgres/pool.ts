@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
-import type { PoolUsage } from '../driver.ts';
+import type { PoolUsage } from '../usage.ts';
 import type { Hosts } from './hosts.ts';
 import type { PostgresPlace } from './place.ts';
 import { type KnownStatement, types } from './prepared.ts';

@@ -15,7 +15,7 @@ export interface SharedRead {
 }
 
 /** Those that get the same answer. */
-interface Group {
+interface SameRead {
   readonly call: BoundStatement;
   /** Of their total, if it is counted apart. */
   readonly count: BoundStatement | undefined;
@@ -55,7 +55,7 @@ export async function readTogether(
 /** What was only asked in the wrong place, or at the wrong time. */
 const isAgain = (error: unknown): boolean => isConnectionLost(error) || isRepeatable(error);
 
-function grouped(statement: Statement, asked: readonly SharedRead[]): readonly Group[] {
+function grouped(statement: Statement, asked: readonly SharedRead[]): readonly SameRead[] {
   const pages = byValues(asked, ({ values }) => values);
   const parts = pageParts(statement);
   const apart = parts ? byValues(pages, ([{ values }]) => values.slice(parts.values)) : pages.map((page) => [page]);
@@ -67,7 +67,7 @@ function withSameTotal(
   statement: Statement,
   parts: PageParts | undefined,
   pages: readonly Some<SharedRead>[],
-): readonly Group[] {
+): readonly SameRead[] {
   const [first] = pages;
   if (!parts || !first || pages.length === 1)
     return pages.map((asked) => ({ call: { statement, values: asked[0].values }, count: undefined, asked }));

@@ -18,8 +18,9 @@ const MOST = 32;
 const TOGETHER = 4;
 /** Connections that run the same statement before further reads wait to be read together. */
 const SIDE_BY_SIDE = 2;
+
 /** All reads of one statement. */
-interface Lane {
+interface SharedStatement {
   readonly statement: Statement;
   waiting: SharedRead[];
   /** Connections that run it now. */
@@ -38,57 +39,58 @@ export function shareReads(
   now = (): number => performance.now(),
   patience = 2 * TOGETHER,
 ): ShareRead {
-  const lanes = new WeakMap<Statement, Lane>();
-  let gathered = new Set<Lane>();
+  const known = new WeakMap<Statement, SharedStatement>();
+  let gathered = new Set<SharedStatement>();
   /** Of all statements. */
   let running = 0;
 
-  function laneOf(statement: Statement): Lane {
-    const known = lanes.get(statement);
-    if (known) return known;
-    const lane: Lane = { statement, waiting: [], running: 0, pace: undefined, timer: undefined };
-    lanes.set(statement, lane);
-    return lane;
+  function sharedOf(statement: Statement): SharedStatement {
+    const found = known.get(statement);
+    if (found) return found;
+    const fresh: SharedStatement = { statement, waiting: [], running: 0, pace: undefined, timer: undefined };
+    known.set(statement, fresh);
+    return fresh;
   }
 
-  const sizeOf = ({ pace = Infinity }: Lane): number => Math.max(1, Math.min(MOST, Math.floor(TOGETHER / pace)));
+  const sizeOf = ({ pace = Infinity }: SharedStatement): number =>
+    Math.max(1, Math.min(MOST, Math.floor(TOGETHER / pace)));
 
   /** What runs beside others takes between its share of the time and all of it. */
-  async function measured<T>(lane: Lane, count: number, work: () => Promise<T>): Promise<T> {
+  async function measured<T>(shared: SharedStatement, count: number, work: () => Promise<T>): Promise<T> {
     const began = now();
     running += 1;
-    lane.running += 1;
+    shared.running += 1;
     const beside = running;
     try {
       return await work();
     } finally {
-      lane.pace = paceAfter(lane.pace, now() - began, count, Math.max(beside, running));
+      shared.pace = paceAfter(shared.pace, now() - began, count, Math.max(beside, running));
       running -= 1;
-      lane.running -= 1;
-      if (lane.waiting.length > 0) send(lane);
+      shared.running -= 1;
+      if (shared.waiting.length > 0) send(shared);
     }
   }
 
   function sendAll(): void {
     const all = gathered;
     gathered = new Set();
-    for (const lane of all) send(lane);
+    for (const shared of all) send(shared);
   }
 
   /** `enough`: so many do not wait for more. */
-  function send(lane: Lane, enough = sizeOf(lane)): void {
-    const { waiting } = lane;
-    while (waiting.length > 0 && (waiting.length >= enough || lane.running < SIDE_BY_SIDE)) {
-      const asked = waiting.splice(0, sizeOf(lane));
-      void measured(lane, asked.length, () => read(lane.statement, asked));
+  function send(shared: SharedStatement, enough = sizeOf(shared)): void {
+    const { waiting } = shared;
+    while (waiting.length > 0 && (waiting.length >= enough || shared.running < SIDE_BY_SIDE)) {
+      const asked = waiting.splice(0, sizeOf(shared));
+      void measured(shared, asked.length, () => read(shared.statement, asked));
     }
-    if (waiting.length > 0) lane.timer ??= setTimeout(sendLate, patience, lane);
-    else stop(lane);
+    if (waiting.length > 0) shared.timer ??= setTimeout(sendLate, patience, shared);
+    else stop(shared);
   }
 
-  function sendLate(lane: Lane): void {
-    stop(lane);
-    send(lane, 1);
+  function sendLate(shared: SharedStatement): void {
+    stop(shared);
+    send(shared, 1);
   }
 
   /** Never rejects. */
@@ -106,19 +108,19 @@ export function shareReads(
   }
 
   return (statement, values, alone) => {
-    const lane = laneOf(statement);
-    if (sizeOf(lane) === 1) return measured(lane, 1, alone);
+    const shared = sharedOf(statement);
+    if (sizeOf(shared) === 1) return measured(shared, 1, alone);
     return new Promise((resolve, reject) => {
       if (gathered.size === 0) queueMicrotask(sendAll);
-      gathered.add(lane);
-      lane.waiting.push({ values, alone, resolve, reject });
+      gathered.add(shared);
+      shared.waiting.push({ values, alone, resolve, reject });
     });
   };
 }
 
-function stop(lane: Lane): void {
-  clearTimeout(lane.timer);
-  lane.timer = undefined;
+function stop(shared: SharedStatement): void {
+  clearTimeout(shared.timer);
+  shared.timer = undefined;
 }
 
 // Other work on both machines makes a statement seem slow for a moment. Then sharing is what brings relief.

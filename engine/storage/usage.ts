@@ -1,0 +1,16 @@
+/** How connections to a database server are used. */
+export type Purpose = 'read' | 'scan' | 'write' | 'stream';
+export type OnWait = (purpose: Purpose, milliseconds: number) => void;
+
+export interface PoolUsage {
+  /** Connections that there may be. */
+  readonly most: number;
+  readonly used: number;
+  readonly idle: number;
+}
+
+export interface DatabaseUsage {
+  readonly pools: Readonly<Record<'requests' | 'streams', PoolUsage>>;
+  /** Requests that wait for a connection. */
+  readonly waiting: Readonly<Record<Purpose, number>>;
+}
