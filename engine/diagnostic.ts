@@ -52,6 +52,8 @@ export const diagnosticCodes = {
   'bad-example': 'error',
   'missing-default': 'error',
   'read-only-required': 'error',
+  'generated-conflict': 'error',
+  'duplicate-generated': 'error',
   // Names
   'duplicate-type': 'error',
   'duplicate-path': 'error',

@@ -5,6 +5,7 @@ import {
   clientOf,
   createTokenRoutes,
   type TokenRoutes,
+  type TokenScope,
   isGuarded,
   openAccess,
   type Reports,
@@ -32,6 +33,7 @@ import { StartError } from './start-error.ts';
 import type { FitObserver } from './storage/fitting.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { openStorage } from './storage/open.ts';
+import type { Clock } from './storage/write/stamps.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
 import type { OnStatement } from './storage/timed.ts';
@@ -60,7 +62,10 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'>;
+export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
+  /** Tells the time of writes. Default: the clock of the system. */
+  readonly clock?: Clock | undefined;
+};
 
 /**
  * Throws a StartError if the descriptors or the database prevent the start. `isTidy`: while descriptors are being written,
@@ -93,7 +98,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;
-  const makeRoutes = ({ model: seen, withheld, readOnly, barred }: Restricted, scope: string): TokenRoutes => {
+  const makeRoutes = ({ model: seen, withheld, readOnly, barred }: Restricted, token?: TokenScope): TokenRoutes => {
     const queriesOf = createQueryResolver(seen, settings);
     const validatorsOf = seen === schema.model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
@@ -103,7 +108,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       readContent,
       largeTurn,
       seen,
-      scope,
+      scope: token?.scope ?? '',
+      author: token?.name ?? null,
       limits: settings,
       idempotencyHours,
       queries: queriesOf(type),
@@ -199,10 +205,10 @@ function reportForeign(log: Log, names: string | undefined): void {
 function tokenRoutesOf(
   model: Model,
   access: Access | undefined,
-  make: (seen: Restricted, scope: string) => TokenRoutes,
+  make: (seen: Restricted, token?: TokenScope) => TokenRoutes,
 ): OpenedBy {
   if (access) return createTokenRoutes(model, access, make);
-  const everything = make({ model, withheld: new Map(), readOnly: new Set(), barred: new Set() }, '');
+  const everything = make({ model, withheld: new Map(), readOnly: new Set(), barred: new Set() });
   return () => everything;
 }
 

@@ -126,7 +126,14 @@ export interface TokenRoutes {
   readonly routes: Routes;
 }
 
-type MakeRoutes = (restricted: Restricted, scope: string) => TokenRoutes;
+export interface TokenScope {
+  /** Of the token. */
+  readonly name: string;
+  /** A name for one client with certain rights. */
+  readonly scope: string;
+}
+
+type MakeRoutes = (restricted: Restricted, token: TokenScope) => TokenRoutes;
 
 /** Returns what the token of a request gives access to. Throws a Problem if there is no token, or an unknown one. */
 export function createTokenRoutes(
@@ -138,13 +145,12 @@ export function createTokenRoutes(
   return (request) => {
     const { name, ...rights } = access.grantOf(request);
     const scope = scopeOf(name, rights);
-    const known = made.get(scope) ?? make(restrict(model, rights), scope);
+    const known = made.get(scope) ?? make(restrict(model, rights), { name, scope });
     made.set(scope, known);
     return known;
   };
 }
 
-/** A name for one client with certain rights. */
 function scopeOf(name: string, { read, write }: Rights): string {
   const text = JSON.stringify([name, listed(read), listed(write)]);
   return `${createHash('sha256').update(text).digest('base64url')} `;

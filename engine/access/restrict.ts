@@ -85,6 +85,7 @@ function copyType(type: RecordType, copying: Copying): Draft<RecordType> {
     operations: new Set([...type.operations].filter((name) => readable && !held.has(name))),
     fields: new Map(type.fields),
     variants: new Map(type.variants),
+    hidden: [...type.hidden],
     relations: new Map(),
     references: [],
     referrers: [],

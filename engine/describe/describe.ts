@@ -1,4 +1,5 @@
 /** A resolved type as a descriptor with every default written out. */
+import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
 import type { Check, Field, Index, OrderTerm, RecordType, Relation } from '../model/model.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -53,10 +54,11 @@ function describeField(field: Field): JsonObject {
     type: field.type.name,
     renamedFrom: field.renamedFrom,
     description: field.description,
-    required: field.required,
-    nullable: field.nullable,
-    default: field.default ?? (field.nullable && !field.required ? null : undefined),
-    readOnly: field.readOnly,
+    required: field.generated === undefined ? field.required : undefined,
+    nullable: field.generated === undefined ? field.nullable : undefined,
+    default: field.generated === undefined ? defaultOf(field) : undefined,
+    readOnly: field.generated === undefined ? field.readOnly : undefined,
+    generated: field.generated,
     sensitive: field.sensitive,
     unique: isComparable ? field.unique : undefined,
     index: isComparable ? field.index : undefined,
@@ -65,6 +67,9 @@ function describeField(field: Field): JsonObject {
     examples: field.examples,
   });
 }
+
+const defaultOf = ({ isNowByDefault, default: value, nullable, required }: Field): JsonValue | undefined =>
+  isNowByDefault ? NOW : (value ?? (nullable && !required ? null : undefined));
 
 function describeRelation(relation: Relation): JsonObject {
   const { link, inverse, nested, owned, kind } = relation;

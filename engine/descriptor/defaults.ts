@@ -1,10 +1,12 @@
 /** The defaults of a descriptor, for the checks, which see faulty descriptors too, and for the Model. */
 import type { Shape } from '../field-types/field-type.ts';
+import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonValue } from '../json.ts';
 import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
 import {
   type Descriptor,
   FIELD_WORDS,
+  NOW,
   type FieldDescriptor,
   type OnDelete,
   type Operation,
@@ -24,6 +26,10 @@ export const operationsOf = ({ operations }: Pick<Descriptor, 'operations'>): Re
 
 export const isNullable = ({ nullable, required = false, default: value }: Partial<FieldDescriptor>): boolean =>
   nullable ?? (!required && value === undefined);
+
+/** Whether the default is the time of the request. For other types, it is a text like any other. */
+export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescriptor>): boolean =>
+  value === NOW && fieldTypes.get(type)?.now !== undefined;
 
 const words: ReadonlySet<string> = new Set(FIELD_WORDS);
 

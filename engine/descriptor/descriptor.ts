@@ -1,4 +1,5 @@
 /** A checked descriptor as its YAML file has it, before defaults are filled in. */
+import type { Generated } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
@@ -21,6 +22,7 @@ export interface FieldDescriptor {
   readonly required?: boolean;
   readonly nullable?: boolean;
   readonly readOnly?: boolean;
+  readonly generated?: Generated;
   readonly sensitive?: boolean;
   readonly unique?: boolean;
   readonly index?: boolean;
@@ -81,6 +83,9 @@ export interface Descriptor {
   readonly seed?: readonly JsonObject[];
 }
 
+/** The default of a date or a timestamp that stands for the time of the request. */
+export const NOW = 'now';
+
 /** The keys of a field that are not constraints. No field type can have a keyword with one of these names. */
 export const FIELD_WORDS = [
   'type',
@@ -89,6 +94,7 @@ export const FIELD_WORDS = [
   'required',
   'nullable',
   'readOnly',
+  'generated',
   'sensitive',
   'unique',
   'index',

@@ -1,5 +1,6 @@
 /** The parts of the grammar: fields, relations, and the JSON Schema shapes that they consist of. */
 import type { JsonObject } from '../json.ts';
+import type { Generated } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { RelationKind } from './descriptor.ts';
 
@@ -68,7 +69,8 @@ const commonFieldWords: JsonObject = {
   type: typeWord,
   description: { type: 'string', description: 'What the field means. Shown in the API documentation.' },
   default: {
-    description: 'The value if create leaves the field out. Quote decimals, dates and timestamps: "0".',
+    description:
+      'The value if create leaves the field out. Quote decimals, dates and timestamps: "0". For a date or a timestamp, now stands for the time of the request, in UTC.',
   },
   required: flag(false, 'Whether create must contain the field.'),
   nullable: flag(
@@ -91,16 +93,39 @@ const commonFieldWords: JsonObject = {
   },
 };
 
+/** Also for the API documentation. */
+export const generatedMeanings = {
+  createdAt: 'the time when the record was created',
+  updatedAt: 'the time when one of its own values last changed',
+  createdBy: 'the name of the token that created the record; null if the service has no tokens',
+  updatedBy: 'the name of the token that last changed one of its own values; null if the service has no tokens',
+} as const satisfies Record<Generated, string>;
+
 /** The keys of fields whose values can be compared. */
 const comparable: JsonObject = {
   unique: flag(false, 'Whether values must be unique. Any number of records can have null.'),
   index: flag(false, 'Whether the column has an index, for lists sorted or filtered by this field.'),
 };
 
+const generated = (words: readonly Generated[]): JsonObject => ({
+  generated: {
+    enum: words,
+    description: [
+      'What the service fills in, whatever bodies say.',
+      ...words.map((word) => `${word}: ${generatedMeanings[word]}.`),
+    ].join('\n\n'),
+  },
+});
+
 const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntries(
   types.map((type) => [
     type.name,
-    { ...commonFieldWords, ...(type.operators.length > 0 ? comparable : {}), ...type.keywords },
+    {
+      ...commonFieldWords,
+      ...(type.operators.length > 0 ? comparable : {}),
+      ...(type.generates ? generated(type.generates) : {}),
+      ...type.keywords,
+    },
   ]),
 );
 

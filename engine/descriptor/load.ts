@@ -19,6 +19,7 @@ import {
   checkRequiredCycles,
   checkTargets,
 } from './checks/relations.ts';
+import { checkGenerated } from './checks/generated.ts';
 import { checkChecks } from './checks/rules.ts';
 import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
 import {
@@ -164,6 +165,7 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
 
 const checks: readonly TypeCheck[] = [
   checkFields,
+  checkGenerated,
   checkMembers,
   checkVariants,
   checkSeeds,

@@ -42,6 +42,8 @@ export const changeKinds = {
   'null-answered': { breaking: true },
   'field-read-only': { breaking: true },
   'field-writable': { breaking: false },
+  'field-generated': { breaking: true },
+  'field-not-generated': { breaking: true },
   'default-changed': { breaking: false },
   'relation-added': { breaking: false },
   'required-relation-added': { breaking: true },

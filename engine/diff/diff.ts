@@ -12,7 +12,7 @@ import {
   type TypePair,
 } from './change.ts';
 import { match, type Renamed } from '../model/renames.ts';
-import { COUNT_MODES, OPERATIONS } from '../descriptor/descriptor.ts';
+import { COUNT_MODES, NOW, OPERATIONS } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 
 /** Changes that only affect requests that create records, or that write them. */
@@ -25,6 +25,7 @@ const MET_BY_WRITES: ReadonlySet<ChangeKind> = new Set([
   'field-narrowed',
   'null-refused',
   'field-read-only',
+  'field-generated',
   'unique-added',
   'check-added',
   'closed',
@@ -219,9 +220,18 @@ function compareField(before: Field, after: Field, report: Report): void {
   if (!before.nullable && after.nullable) report('null-answered', name, 'responses may now contain null');
   if (!before.readOnly && after.readOnly) report('field-read-only', name, 'requests can no longer change it');
   if (before.readOnly && !after.readOnly) report('field-writable', name, 'requests can now change it');
-  if (!isDeepStrictEqual(before.default ?? null, after.default ?? null))
-    report('default-changed', name, `was ${shown(before.default)}, is ${shown(after.default)}`);
+  compareGenerated(before, after, report);
+  const [was, is] = [defaultOf(before), defaultOf(after)];
+  if (!isDeepStrictEqual(was, is)) report('default-changed', name, `was ${shown(was)}, is ${shown(is)}`);
 }
+
+function compareGenerated({ generated: was }: Field, { generated: is, name }: Field, report: Report): void {
+  if (was === is) return;
+  if (is === undefined) report('field-not-generated', name, `was ${was}, and is what requests say`);
+  else report('field-generated', name, `is now ${is}, whatever requests say`);
+}
+
+const defaultOf = ({ isNowByDefault, default: value = null }: Field): unknown => (isNowByDefault ? NOW : value);
 
 const shown = (value: unknown): string => JSON.stringify(value ?? null);
 

@@ -21,7 +21,11 @@ export const date: FieldType = {
   faults: () => [],
   parse: (text) => (isDate(text) ? text : undefined),
   ...asWritten,
-  columns: { sqlite: textColumn, postgres: postgresText },
+  now: (time) => time.toISOString().slice(0, 10),
+  columns: {
+    sqlite: { ...textColumn, now: `date('now')` },
+    postgres: { ...postgresText, now: `to_char(now() at time zone 'UTC', 'YYYY-MM-DD')` },
+  },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + (seed % 100_000) * DAY).toISOString().slice(0, 10),
   edges: () => ['0001-01-01', '2024-02-29', '9999-12-31'],
   bad: () => [...NOT_STRINGS, '', '2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z', '31.12.2024'],

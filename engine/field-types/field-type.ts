@@ -4,6 +4,9 @@ import type { JsonObject, JsonValue } from '../json.ts';
 export type DialectName = 'sqlite' | 'postgres';
 export type SqlValue = string | number | null;
 
+/** What the service fills in when it writes a record: a time, or the name of the token. */
+export type Generated = 'createdAt' | 'updatedAt' | 'createdBy' | 'updatedBy';
+
 /** The operators of list filters, defined in query/operators.ts. */
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
 
@@ -52,6 +55,8 @@ export interface ColumnType {
   operand(value: JsonValue): SqlValue;
   /** SQL: the column's value from a key of a JSON object. `path` is a literal path to a key that exists. */
   extracted(document: string, path: string): string;
+  /** SQL: the value that stands for the present. */
+  readonly now?: string;
   /** SQL that converts a column of another field type, by its name. Only types whose values can all be converted. */
   readonly takes?: Readonly<Record<string, (column: string) => string>>;
 }
@@ -91,6 +96,10 @@ export interface FieldType {
   compare(a: JsonValue, b: JsonValue): number;
   /** Types with the same word compare their values with each other's, in the same way; others only with their own. */
   readonly comparedAs?: 'number';
+  /** What the service can fill in fields of this type. */
+  readonly generates?: readonly Generated[];
+  /** The value that stands for this time. A type that has it takes "default: now". */
+  now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
   /** An accepted value; another seed gives another value, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;

@@ -84,6 +84,7 @@ export const string: FieldType = {
   faults: (shape) => [...boundsFault(shape, 'minLength', 'maxLength'), ...patternFaults(shape)],
   parse: (text) => text,
   ...asWritten,
+  generates: ['createdBy', 'updatedBy'],
   columns: {
     sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: asIs } },
     postgres: { ...postgresText, takes: { integer: toText, decimal: toText, date: asIs, timestamp: asIs } },

@@ -31,14 +31,18 @@ export const timestamp: FieldType = {
   parse: (text) => (new RegExp(PATTERN).test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined),
   equal: (a, b) => a === b || (a !== null && b !== null && Date.parse(String(a)) === Date.parse(String(b))),
   compare: (a, b) => Date.parse(String(a)) - Date.parse(String(b)),
+  generates: ['createdAt', 'updatedAt'],
+  now: (time) => time.toISOString(),
   columns: {
     sqlite: {
       ...textColumn,
+      now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
       comparable: (column) => `unixepoch(${column}, 'subsec')`,
       operand: (value) => Date.parse(String(value)) / 1000,
     },
     postgres: {
       ...postgresText,
+      now: `replace(to_char(now() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS'), ' ', 'T') || 'Z'`,
       comparable: epoch,
       operand: (value) => Date.parse(String(value)) / 1000,
     },

@@ -35,11 +35,13 @@ export interface Service {
   readonly scope: string;
   /** How long the answer to a create is kept for its retries. */
   readonly idempotencyHours: number;
+  /** The name of the token that the service is for; null without tokens. */
+  readonly author: string | null;
 }
 
 /** POST of a new record; under an Idempotency-Key once, however often it is sent. */
 export function create(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, largeTurn, limits } = service;
+  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
   const parse = bodyParser(type, limits);
   return async (exchange) => {
     const { request, caller, target } = exchange;
@@ -50,7 +52,19 @@ export function create(service: Service): ServeOperation {
     if (isLarge(content)) await largeTurn();
     const { faults, disagreements } = faultsIn(service, validators.create(view.variant), { body, raw });
     const precondition = (): void => refuseIfMatch(request);
-    const wanted = { type, body, raw, faults, disagreements, mergePatch: false, view, caller, dryRun, precondition };
+    const wanted = {
+      type,
+      body,
+      raw,
+      faults,
+      disagreements,
+      mergePatch: false,
+      view,
+      author,
+      caller,
+      dryRun,
+      precondition,
+    };
     if (once !== undefined && !dryRun && faults.length === 0)
       return store.createOnce(wanted, once, (written) => created(service, exchange, written));
     return created(service, exchange, await store.create(wanted));
@@ -78,7 +92,7 @@ export function get({ type, store, queries }: Service): ServeOperation {
 
 /** PUT and PATCH of one record: keys that are left out stay as they are. */
 export function update(service: Service, method: string): ServeOperation {
-  const { type, store, queries, validators, readContent, largeTurn, limits } = service;
+  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
   const mergePatch = method === 'PATCH';
   const parse = bodyParser(type, limits);
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
@@ -100,6 +114,7 @@ export function update(service: Service, method: string): ServeOperation {
       disagreements,
       mergePatch,
       view,
+      author,
       caller,
       dryRun,
       ...precondition,
@@ -110,12 +125,12 @@ export function update(service: Service, method: string): ServeOperation {
 }
 
 /** DELETE of one record: the answer is the record as it was, which no longer has a tag. */
-export function remove({ type, store, queries, seen }: Service): ServeOperation {
+export function remove({ type, store, queries, author, seen }: Service): ServeOperation {
   return async ({ request, caller, target, identifier: text }) => {
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
     const precondition = preconditionOf(request, type.preconditions);
-    const written = await store.delete({ identifier, view, caller, dryRun, ...precondition });
+    const written = await store.delete({ identifier, view, author, caller, dryRun, ...precondition });
     const answer = writeAnswer(request, 200, written.body, {});
     return written.effects ? dryRunAnswer(200, answer, written.effects, seen) : answer;
   };

@@ -1,6 +1,6 @@
 /** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
 import type { CountMode, Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
-import type { FieldType, OperatorName, Shape } from '../field-types/field-type.ts';
+import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RawValues } from '../raw-json.ts';
 
@@ -12,6 +12,10 @@ export interface Field extends Shape {
   readonly default: JsonValue | undefined;
   /** The JSON text of the default, if JSON.stringify would write it differently. */
   readonly defaultText: string | undefined;
+  /** Whether the default is the time of the request; then `default` is undefined. */
+  readonly isNowByDefault: boolean;
+  /** What the service fills in, whatever bodies say. */
+  readonly generated: Generated | undefined;
   readonly required: boolean;
   readonly nullable: boolean;
   readonly readOnly: boolean;
@@ -136,6 +140,8 @@ export interface RecordType {
   readonly operations: ReadonlySet<Operation>;
   readonly identifier: Identifier;
   readonly fields: ReadonlyMap<string, Field>;
+  /** Fields of other descriptors for the same table that the service fills in, and that no request sees. */
+  readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;
   /** The foreign keys of this type's table, hidden ones included. */
   readonly references: readonly Reference[];

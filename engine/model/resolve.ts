@@ -1,5 +1,13 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
-import { identifierName, isNullable, operationsOf, pathOf, shapeOf, tableOf } from '../descriptor/defaults.ts';
+import {
+  identifierName,
+  isNowByDefault,
+  isNullable,
+  operationsOf,
+  pathOf,
+  shapeOf,
+  tableOf,
+} from '../descriptor/defaults.ts';
 import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject } from '../json.ts';
@@ -53,6 +61,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
       column: name,
     },
     fields,
+    hidden: [],
     relations: new Map(),
     references: [],
     referrers: [],
@@ -76,8 +85,10 @@ function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues)
     type: must(fieldTypes.get(descriptor.type), descriptor.type),
     description: descriptor.description ?? '',
     ...shapeOf(descriptor),
-    default: descriptor.default,
+    default: isNowByDefault(descriptor) ? undefined : descriptor.default,
     defaultText: raw.get(descriptor as JsonObject)?.get('default')?.text,
+    isNowByDefault: isNowByDefault(descriptor),
+    generated: descriptor.generated,
     required: descriptor.required ?? false,
     nullable: isNullable(descriptor),
     readOnly: descriptor.readOnly ?? false,

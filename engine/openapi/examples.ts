@@ -53,7 +53,8 @@ const unfitFields = memoized((type: RecordType): ReadonlySet<Field> =>
 const unfitIn = (type: RecordType, values: JsonObject): ReadonlySet<Field> =>
   new Set(unmetBy(type, values).flatMap(({ fields }) => fields.filter(({ required }) => !required)));
 
-const writable = (fields: readonly Field[]): readonly Field[] => fields.filter(({ readOnly }) => !readOnly);
+const writable = (fields: readonly Field[]): readonly Field[] =>
+  fields.filter(({ readOnly, generated }) => !readOnly && generated === undefined);
 
 const valuesOf = (type: RecordType, fields: readonly Field[]): JsonObject =>
   Object.fromEntries(
@@ -61,7 +62,9 @@ const valuesOf = (type: RecordType, fields: readonly Field[]): JsonObject =>
   );
 
 const answered = (type: RecordType, fields: readonly Field[]): JsonObject => ({
-  ...Object.fromEntries(fields.map((field) => [field.name, field.default ?? null])),
+  ...Object.fromEntries(
+    fields.map((field) => [field.name, field.generated === undefined ? (field.default ?? null) : ownExample(field)]),
+  ),
   ...valuesOf(type, writable(fields)),
 });
 

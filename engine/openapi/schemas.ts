@@ -1,5 +1,6 @@
 /** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
 import type { JsonObject } from '../json.ts';
+import { generatedMeanings } from '../descriptor/grammar-parts.ts';
 import { ruleOf } from '../model/checks.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
@@ -122,11 +123,12 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** A value of the field, in requests and responses. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { readOnly, sensitive, examples } = field;
+  const { readOnly, generated, sensitive, examples } = field;
   return {
     ...valueSchema(field, describedValue),
     description: fieldDescription(field, type),
-    ...(readOnly ? { readOnly } : {}),
+    ...(readOnly || generated !== undefined ? { readOnly: true } : {}),
+    ...(generated === undefined ? {} : { 'x-generated': generated }),
     ...(sensitive ? { 'x-sensitive': true } : {}),
     ...(examples.length === 0 ? {} : { examples }),
   };
@@ -140,13 +142,17 @@ const describedValue = (schema: JsonObject, { nullable, description, examples }:
 });
 
 function fieldDescription(field: Field, type: RecordType): string {
-  const { description, name, unique, readOnly, sensitive } = field;
+  const { description, name, unique, readOnly, generated, isNowByDefault, sensitive } = field;
   const expected = field.type.expected(field);
   const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
     description === '' ? `${capitalized(name)}: ${expected}` : description,
     ...(unique ? ['Unique'] : []),
     ...(readOnly ? ['Read-only: a body may repeat the value, but not change it'] : []),
+    ...(generated === undefined
+      ? []
+      : [`Generated: ${generatedMeanings[generated]}. A body may hold any such value, which is ignored`]),
+    ...(isNowByDefault ? ['Default: the time of the request, in UTC'] : []),
     ...(field.type.keepsText ? ['Stored as the JSON text that was sent, without white space between tokens'] : []),
     ...(sensitive ? ['Sensitive: never logged'] : []),
     ...(lacking.length === 0 ? [] : [`Not in variant ${lacking.map((variant) => variant.name).join(', ')}`]),

@@ -14,8 +14,11 @@ export const meets = (check: Check, valueOf: ValueOf): boolean => compiled(check
 export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
   checks.filter(
     (check) =>
-      !meets(check, ({ name, default: value }) => (Object.hasOwn(values, name) ? values[name] : value) ?? null),
+      !meets(check, (field) => (Object.hasOwn(values, field.name) ? values[field.name] : defaultOf(field)) ?? null),
   );
+
+const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue | undefined =>
+  isNowByDefault ? type.now?.(new Date()) : value;
 
 const compiled = memoized(({ must, when }: Check): ((valueOf: ValueOf) => boolean) => {
   // Null says nothing about what must hold, and is not among the records that a filter finds.

@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
-import { type Engine, startEngine } from '../engine.ts';
+import { type Engine, type EngineSettings, startEngine } from '../engine.ts';
 import { AUTO_RATE, type Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { createApp } from './app.ts';
@@ -17,8 +17,8 @@ export interface Serving {
   close(): Promise<boolean>;
 }
 
-export async function serve(settings: Settings): Promise<Serving> {
-  const engine = await startEngine(forHost(settings));
+export async function serve(settings: Settings & Pick<EngineSettings, 'clock'>): Promise<Serving> {
+  const engine = await startEngine({ ...forHost(settings), clock: settings.clock });
   try {
     const listener = await listen(inBatches(answering(engine, settings), engine.budget), settings);
     const close = async (): Promise<boolean> => {

@@ -24,7 +24,7 @@ export function checkOf({ name, field }: Column, dialect: DialectName, quote: (n
 export function columnsOf(type: RecordType, dialect: DialectName): readonly Column[] {
   const plain = { field: undefined, reference: undefined };
   return [
-    ...[...type.fields.values()].map((field) => ({
+    ...[...type.fields.values(), ...type.hidden].map((field) => ({
       ...plain,
       name: field.column,
       field,
@@ -44,6 +44,10 @@ export function columnsOf(type: RecordType, dialect: DialectName): readonly Colu
 
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);
+
+/** Whether a record that does not give a value has another one than null. */
+export const hasDefault = ({ field, default: value }: Pick<Column, 'field' | 'default'>): boolean =>
+  value !== null || field?.isNowByDefault === true;
 
 /** What a new record holds if it does not give the field; null if there is no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>

@@ -19,7 +19,7 @@ import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   PrepareOptions &
-  Pick<WriteOptions, 'writeRows'> & {
+  Pick<WriteOptions, 'writeRows' | 'clock'> & {
     /** Replicas that answer reads; the empty text if there are none. */
     readonly readUrl?: string;
   };
@@ -59,7 +59,8 @@ export async function openStorage(
   const driver = fittingDriver(observed(opened), { ...observer, onServed });
   try {
     const reads = createReads(driver);
-    const writes = createWrites(driver, reads, { joinTables: () => joinTables, writeRows: options?.writeRows });
+    const { writeRows, clock } = options ?? {};
+    const writes = createWrites(driver, reads, { joinTables: () => joinTables, writeRows, clock });
     const prepared = await driver.exclusively(async () => {
       const done = await prepare(model, driver, options);
       if (done.standing.state !== 'current') return done;

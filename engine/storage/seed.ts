@@ -23,7 +23,11 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
     const identifier = Number(body[type.identifier.name]);
     if (done.has(identifier)) continue;
     try {
-      await writes.insert(writer, { type, body, raw: type.seedRaw }, { mergePatch: false, readOnlyToo: true });
+      await writes.insert(
+        writer,
+        { type, body, raw: type.seedRaw, author: null },
+        { mergePatch: false, readOnlyToo: true },
+      );
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const reasons = error.errors.length > 0 ? error.errors.map(({ message }) => message) : [error.message];

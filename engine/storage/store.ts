@@ -43,6 +43,8 @@ export interface WriteRequest {
   readonly mergePatch: boolean;
   /** How the written record is returned. */
   readonly view: View;
+  /** The name of the client's token; null without tokens. */
+  readonly author: string | null;
   /** The write does not begin once this caller has left. */
   readonly caller?: Caller;
   /** Everything is undone at the end; the answer says what was done. */
@@ -128,6 +130,7 @@ export interface Store {
     readonly view: View;
     readonly identifier: number;
     readonly precondition?: Precondition;
+    readonly author: string | null;
     readonly caller?: Caller;
     readonly dryRun?: boolean;
   }): Promise<Written>;

@@ -114,7 +114,8 @@ function contradictions(all: readonly RecordMention[]): readonly string[] {
   for (const mention of all) {
     const { type, who, body, path, contents } = mention;
     for (const [key, value] of ownEntries(type, body))
-      if (type.fields.has(key) || type.open) say(`${who} . ${key}`, writeJson(value), pointer([...path, key]));
+      if (type.fields.has(key) ? type.fields.get(key)?.generated === undefined : type.open)
+        say(`${who} . ${key}`, writeJson(value), pointer([...path, key]));
     for (const content of contents) hear(mention, content);
   }
   return [...faults, ...disagreeing([...claims.values()], sets)];

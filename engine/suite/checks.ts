@@ -4,6 +4,7 @@ import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts
 import type { RecordMention } from './mentions.ts';
 import { comparesAs, isLike } from './reads.ts';
 import { Unreachable } from './refusal.ts';
+import { isTime, SOME_TIME } from './stamps.ts';
 import { referenceName, writeJson } from './template.ts';
 import { defaultOf, isUnchanged } from './values.ts';
 import type { RecordRow } from './world.ts';
@@ -20,6 +21,7 @@ function isTrue({ field, operator, operand, other }: CheckCondition, values: Hel
   if (value === null || compared === null) return withNull || (operator === 'ne' && value !== compared);
   if (operator === 'like') return isLike(String(value), String(compared));
   const all: readonly JsonValue[] = [compared].flat();
+  if (isTime(value) || all.some(isTime)) throw new Unreachable(`only the service knows what "${field.name}" holds`);
   return all.some((one) => comparesAs(operator, field.type.compare(value, one)));
 }
 
@@ -28,7 +30,7 @@ const isMet = ({ must, when }: Check, values: HeldValues): boolean =>
   !when.every((one) => isTrue(one, values, false)) || must.every((one) => isTrue(one, values, true));
 
 const held = (row: RecordRow | undefined, field: Field): JsonValue =>
-  row ? (row.values.get(field) ?? null) : defaultOf(field);
+  row ? (row.values.get(field) ?? null) : field.isNowByDefault ? SOME_TIME : defaultOf(field);
 
 /** `faulty`: places of values that are refused anyway. */
 export function checkFaults(
@@ -62,8 +64,9 @@ function faultsOf(mentions: readonly RecordMention[], faulty: ReadonlySet<string
   return type.checks.flatMap((check) => {
     const { fields, at } = check;
     if ((row && !fields.some(isChanged)) || fields.some(isUnusable)) return [];
-    if (fields.some((field) => isReference(values(field)))) {
-      if (fields.every((field) => isReference(values(field)))) return [];
+    const isUnknown = (field: Field): boolean => isReference(values(field)) && !isTime(values(field));
+    if (fields.some(isUnknown)) {
+      if (fields.every(isUnknown)) return [];
       throw new Unreachable(`nothing is known of what ${type.name} held before`);
     }
     if (isMet(check, values)) return [];

@@ -46,6 +46,13 @@ function matchReference(name: string, got: Tree | undefined, place: string, bind
   return refusal === undefined ? [] : [{ place, expected: `${refusal} (${name})`, got: got?.text ?? 'nothing' }];
 }
 
+/** A value that another variable does not have: something else was written. */
+function unlike({ $not: other }: JsonObject, got: Tree | undefined, place: string, bindings: Bindings): Difference[] {
+  const before = typeof other === 'string' ? bindings.get(other) : undefined;
+  if (before === undefined || got === undefined || !isDeepStrictEqual(valueOf(got), before)) return [];
+  return [{ place, expected: `another value than before (${String(other)})`, got: got.text }];
+}
+
 function matchArray(expected: readonly JsonValue[], got: Tree | undefined, place: string, bindings: Bindings) {
   const found = got?.items;
   if (!found) return [differs(place, expected, got)];
@@ -84,7 +91,8 @@ export function match(expected: JsonValue, got: Tree | undefined, place: string,
   if (!isObject(expected))
     return got !== undefined && JSON.parse(got.text) === expected ? [] : [differs(place, expected, got)];
   const name = referenceName(expected);
-  if (name !== undefined) return matchReference(name, got, place, bindings);
+  if (name !== undefined)
+    return [...matchReference(name, got, place, bindings), ...unlike(expected, got, place, bindings)];
   const text = rawText(expected);
   if (text !== undefined) return text === got?.text ? [] : [{ place, expected: text, got: got?.text ?? 'nothing' }];
   return matchObject(expected, got, place, bindings);

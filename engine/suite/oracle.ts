@@ -24,6 +24,7 @@ import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { listed, representAll } from './reads.ts';
+import { newTime, stampChanged } from './stamps.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { changedTables, copyWorld, type Id, removeRow, replaceWorld, rowOf, rowsTouched, type World } from './world.ts';
 import { write } from './writes.ts';
@@ -193,7 +194,9 @@ function deleteRecord(setting: CallSetting, id: Id): Expectation {
   if (there === undefined) return refuse('record-not-found');
   checkPreconditions(setting, there);
   if (rowsTouched(world, call.type, id) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
+  const before = copyWorld(world);
   removeRow(world, call.type, id);
+  stampChanged(world, before, newTime(world));
   return answerWrite(setting, 200, there, { etag: null });
 }
 

@@ -2,7 +2,8 @@
 import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../model/model.ts';
-import { refuse } from './refusal.ts';
+import { refuse, Unreachable } from './refusal.ts';
+import { type ValueOrder, compareValues } from './stamps.ts';
 import { adoptedValue, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
 /** The view parameters of a request, each as the list of names that it holds. */
@@ -181,10 +182,18 @@ export function isLike(text: string, pattern: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 'su').test(lower(text));
 }
 
+const sure = (order: number): ValueOrder => ({ order, isSure: true });
+
 /** Null comes first. */
-function compareValues(field: Field, a: JsonValue, b: JsonValue): number {
-  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
-  return field.type.compare(a, b);
+function compareOrNull(world: World, field: Field, a: JsonValue, b: JsonValue): ValueOrder {
+  if (a === null || b === null) return sure(Number(a !== null) - Number(b !== null));
+  return compareValues(world, field, a, b);
+}
+
+/** Where both may be the same. */
+function certain({ order, isSure }: ValueOrder): number {
+  if (!isSure) throw new Unreachable('only the service knows which time is later');
+  return order;
 }
 
 const compareIds = (world: World, a: Id, b: Id): number => Math.sign(world.rank(a) - world.rank(b));
@@ -257,18 +266,21 @@ function compares(
   if (operator === 'null') return isNull === value;
   if (isNull) return operator === 'ne';
   const compare = (operand: JsonValue | Id): number =>
-    found.field ? compareValues(found.field, found.value, operand) : compareIds(world, found.id ?? 0, operand as Id);
+    found.field
+      ? certain(compareOrNull(world, found.field, found.value, operand))
+      : compareIds(world, found.id ?? 0, operand as Id);
   const operands: readonly (JsonValue | Id)[] = found.field ? [value].flat() : ids;
   if (operator === 'like') return found.field !== undefined && isLike(String(found.value), String(value));
   if (operator === 'in') return operands.some((operand) => comparesAs('eq', compare(operand)));
   return comparesAs(operator, compare(operands[0] ?? null));
 }
 
-function compareFound(world: World, a: Found, b: Found): number {
-  if (a.field && b.field) return compareValues(a.field, a.value, b.value);
+function compareFound(world: World, a: Found, b: Found): ValueOrder {
+  if (a.field && b.field) return compareOrNull(world, a.field, a.value, b.value);
   const [first, second] = [a, b].map((one) => (one.field ? undefined : one.id));
-  if (first === undefined || second === undefined) return Number(first !== undefined) - Number(second !== undefined);
-  return compareIds(world, first, second);
+  if (first === undefined || second === undefined)
+    return sure(Number(first !== undefined) - Number(second !== undefined));
+  return sure(compareIds(world, first, second));
 }
 
 /** By the terms, nulls first, then by identifier in the direction of the last term. */
@@ -280,10 +292,16 @@ function sorted(
 ): readonly RecordRow[] {
   const all = [...order, { path: '', descending: order.at(-1)?.descending ?? false }];
   return rows.toSorted((a, b) => {
+    let likely = 0;
     for (const { path, descending } of all) {
       const steps = path.split('.');
-      const compared = compareFound(world, follow(world, type, a, steps), follow(world, type, b, steps));
-      if (compared !== 0) return descending ? -compared : compared;
+      const { order: up, isSure } = compareFound(world, follow(world, type, a, steps), follow(world, type, b, steps));
+      const compared = descending ? -up : up;
+      if (compared === 0) continue;
+      // If they are the same after all, the next one decides.
+      if (likely !== 0 && compared !== likely) return certain({ order: likely, isSure: false });
+      if (isSure) return compared;
+      likely = compared;
     }
     return 0;
   });

@@ -5,6 +5,7 @@ import { linkTo } from './call.ts';
 import { raw } from './template.ts';
 import { fitted } from './checks.ts';
 import { Unreachable } from './refusal.ts';
+import { isSettable } from './stamps.ts';
 import { adopt, isAdoptable, post, type Scene } from './scene.ts';
 import { type Id, related, rowOf, rowsOf } from './world.ts';
 
@@ -156,7 +157,7 @@ export function targetsOf({ world }: Scene, relation: Relation, id: Id): readonl
 
 /** A field that clients may change to another value. */
 export const isChangeable = (field: Field): boolean =>
-  !field.readOnly && !field.unique && field.type.good(field, 1) !== field.type.good(field, 2);
+  isSettable(field) && !field.unique && field.type.good(field, 1) !== field.type.good(field, 2);
 
 /** A value that is not the one that is stored; undefined where the field has only one. */
 export const otherThan = (field: Field, stored: JsonValue): JsonValue | undefined =>

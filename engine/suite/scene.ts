@@ -9,6 +9,7 @@ import { fitted } from './checks.ts';
 import { answer, type OracleAnswer, representation } from './oracle.ts';
 import type { ListRequest, ViewRequest } from './reads.ts';
 import { Unreachable } from './refusal.ts';
+import { isSettable } from './stamps.ts';
 import { adoptedValue, adoptRow, createWorld, type Id, idValue, rowOf, rowsOf, type World } from './world.ts';
 
 /** Gives another number each time, so that no two records have a value in common by chance. */
@@ -132,7 +133,7 @@ export function adopt(scene: Scene, type: RecordType): Id {
 /** Puts back what an adopted record was before. */
 function restore(scene: Scene, { type, id }: RecordAddress): void {
   const row = rowOf(scene.world, type, id);
-  const fields = type.defaultVariant.fields.filter(({ readOnly }) => !readOnly);
+  const fields = type.defaultVariant.fields.filter(isSettable);
   const before = Object.fromEntries(fields.map(({ name }) => [name, adoptedValue(id, name)]));
   if (!row?.adopted || fields.every((field) => isDeepStrictEqual(row.values.get(field), before[field.name]))) return;
   put(scene, id, before, { type });
@@ -182,16 +183,18 @@ export function caseOf(
   build: (scene: Scene) => void,
 ): Case | undefined {
   const scene: Scene = { ...context, world: createWorld(), steps: [] };
+  let count = 0;
+  let adopted = 0;
   try {
     build(scene);
+    count = scene.steps.length;
+    adopted = scene.steps.filter(({ expect }) => expect.orSkip).length;
+    cleanUpAll(scene);
   } catch (error) {
     if (error instanceof Unreachable) return undefined;
     throw error;
   }
-  if (scene.steps.length === 0) return undefined;
-  const count = scene.steps.length;
-  const adopted = scene.steps.filter(({ expect }) => expect.orSkip).length;
-  cleanUpAll(scene);
+  if (count === 0) return undefined;
   const rows = [...scene.world.rows].map(([type, all]) => [type.name, [...all.values()]] as const);
   const kept = rows.flatMap(([, all]) => all.filter((row) => row.adopted)).length;
   const leaves = rows.map(([name, all]) => [name, all.filter((row) => !row.adopted).length] as const);

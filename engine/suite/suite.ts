@@ -12,6 +12,7 @@ import { listRules } from './rules/lists.ts';
 import { refusalRules } from './rules/refusals.ts';
 import { relationRules } from './rules/relations.ts';
 import { RATES, serviceRules, settingRules } from './rules/service.ts';
+import { stampRules } from './rules/stamps.ts';
 import { viewRules } from './rules/views.ts';
 import { writeRules } from './rules/writes.ts';
 import type { Context } from './scene.ts';
@@ -20,6 +21,7 @@ const RULES = [
   ...writeRules,
   ...fieldRules,
   ...checkRules,
+  ...stampRules,
   ...listRules,
   ...filterRules,
   ...conditionRules,

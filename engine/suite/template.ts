@@ -94,6 +94,14 @@ export function referenceName(value: JsonValue | undefined): string | undefined 
   return typeof name === 'string' ? name : undefined;
 }
 
+const TIME = /^(?:time|day) (\d+)$/;
+
+/** Which request a variable for a time or a day stands for; undefined for any other value. */
+export function timeNumber(value: JsonValue | undefined): number | undefined {
+  const [, number] = TIME.exec(referenceName(value) ?? '') ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
 function bound(name: string, bindings: Bindings): JsonValue {
   const value = bindings.get(name);
   if (value === undefined) throw new Error(`the variable ${name} is not bound by an earlier answer`);

@@ -95,6 +95,9 @@ export function isUnchanged(
 ): boolean {
   const field = type.fields.get(key);
   if (field === undefined) return sameText(row?.open.get(key), writtenOpen(row?.open.get(key), given, patch));
+  if (field.generated !== undefined) return true;
+  // The time of a request that is yet to come is none that a body can hold.
+  if (!row && field.isNowByDefault) return false;
   const stored = row ? (row.values.get(field) ?? null) : defaultOf(field);
   return sameValue(field, stored, written(stored, kept(field, given), patch));
 }
@@ -115,7 +118,7 @@ export function withValues(
   const open = new Map(row.open);
   for (const [key, given] of ownEntries(type, body)) {
     const field = type.fields.get(key);
-    if (field?.readOnly) continue;
+    if (field && (field.readOnly || field.generated !== undefined)) continue;
     const value = field
       ? written(before.values.get(field) ?? null, kept(field, given), patch)
       : writtenOpen(before.open.get(key), given, patch);

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
-import { reference, referenceName } from './template.ts';
-import { refuse } from './refusal.ts';
+import { reference, referenceName, timeNumber } from './template.ts';
+import { refuse, Unreachable } from './refusal.ts';
 
 /** The name of a variable (`Order:1`), or the number where the client chose it. */
 export type Id = string | number;
@@ -28,6 +28,8 @@ export interface World {
   readonly joins: Map<JoinTable, readonly Pair[]>;
   /** How many identifiers were given out. */
   readonly given: { count: number };
+  /** How many requests had a time of their own, and how many of these were so long ago that later ones have another. */
+  readonly stamps: { count: number; passed: number };
   /** What each variable that stands for an entity tag was the tag of. */
   readonly tags: Map<string, string>;
   /** By idempotency key: what was sent with it, and the record that it made. */
@@ -48,6 +50,7 @@ export const createWorld = ({
   rows: new Map(),
   joins: new Map(),
   given: { count: 0 },
+  stamps: { count: 0, passed: 0 },
   tags: new Map(),
   keys: new Map(),
   rank,
@@ -200,7 +203,10 @@ export const isField = (member: Field | Relation): member is Field => !('link' i
 function sameMember(member: Field | Relation, a: RecordRow, b: RecordRow): boolean {
   if (!isField(member)) return member.link.at === 'source' && sameLink(member.link.reference, a, b);
   const [first, second] = [a.values.get(member) ?? null, b.values.get(member) ?? null];
-  return first !== null && second !== null && member.type.equal(first, second);
+  if (first === null || second === null) return false;
+  if ((timeNumber(first) ?? timeNumber(second)) !== undefined && !isDeepStrictEqual(first, second))
+    throw new Unreachable(`only the service knows whether "${member.name}" is the same`);
+  return isDeepStrictEqual(first, second) || member.type.equal(first, second);
 }
 
 const sameLink = (key: Reference, a: RecordRow, b: RecordRow): boolean => {
@@ -230,7 +236,7 @@ const contentOf = ({ values, links, open }: RecordRow): string =>
   ]);
 
 /** Most rows are the same object; one that was changed and changed back is not. */
-const sameRow = (before: RecordRow | undefined, after: RecordRow): boolean =>
+export const sameRow = (before: RecordRow | undefined, after: RecordRow): boolean =>
   before === after || (before !== undefined && contentOf(before) === contentOf(after));
 
 const sameRows = (before: Rows, after: Rows): boolean =>
@@ -240,7 +246,7 @@ const samePairs = (before: readonly Pair[], after: readonly Pair[]): boolean =>
   isDeepStrictEqual(before.map(String).toSorted(), after.map(String).toSorted());
 
 /** Whether a known value replaces an unknown one, or the reverse. */
-const isUnknown = (before: RecordRow | undefined, after: RecordRow): boolean =>
+export const isUnknown = (before: RecordRow | undefined, after: RecordRow): boolean =>
   [...after.values].some(([field, value]) => {
     const [old, now] = [referenceName(before?.values.get(field)), referenceName(value)];
     return old !== now;

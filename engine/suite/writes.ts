@@ -13,7 +13,8 @@ import {
   mentionOf,
 } from './mentions.ts';
 import { refuse, refuseAt } from './refusal.ts';
-import { defaultOf, isUnchanged, ownEntries, withValues } from './values.ts';
+import { newTime, newValue, stampChanged } from './stamps.ts';
+import { isUnchanged, ownEntries, withValues } from './values.ts';
 import {
   copyWorld,
   type Id,
@@ -35,13 +36,13 @@ type Ids = ReadonlyMap<string, Id>;
 const identifierAt = ({ type, path }: RecordMention): string => pointer([...path, type.identifier.name]);
 
 /** New records with their defaults, in the order of the document. */
-function makeRows(world: World, mentions: readonly RecordMention[]): Ids {
+function makeRows(world: World, mentions: readonly RecordMention[], time: number): Ids {
   const ids = new Map<string, Id>();
   for (const { who, type, id, row, lost } of mentions) {
     if (lost || ids.has(who)) continue;
     const own = id ?? newId(world, type);
     ids.set(who, own);
-    const values = new Map([...type.fields.values()].map((field) => [field, defaultOf(field)] as const));
+    const values = new Map([...type.fields.values()].map((field) => [field, newValue(world, field, time)] as const));
     if (row === undefined) putRow(world, type, { id: own, values, links: new Map(), open: new Map() });
   }
   return ids;
@@ -178,7 +179,8 @@ export function write(world: World, id: Id | undefined, written: BodyWrite, read
   ready();
   const tooMany = [...(id === undefined ? [''] : []), ...rowsOfSets(before, mentions)][written.writeRows];
   if (tooMany !== undefined) refuse('too-many-rows', { pointers: [tooMany] });
-  const ids = makeRows(world, mentions);
+  const time = newTime(world);
+  const ids = makeRows(world, mentions, time);
   apply(world, before, mentions, ids, patch);
   refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
@@ -189,5 +191,6 @@ export function write(world: World, id: Id | undefined, written: BodyWrite, read
   if (id === undefined && rowOf(before, type, root.id))
     refuse('identifier-conflict', { pointers: [identifierAt(root)] });
   for (const { type: one, who } of mentions) refuseDuplicate(world, one, ids.get(who));
+  stampChanged(world, before, time);
   return ids.get(root.who) ?? '';
 }

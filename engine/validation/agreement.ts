@@ -76,7 +76,9 @@ function claimValues(
   const known = within(values, subject);
   for (const [key, value] of Object.entries(body)) {
     if (type.relations.has(key) || (key === type.identifier.name && type.identifier.inRecord)) continue;
-    if (!type.fields.has(key) && !type.open) continue;
+    const field = type.fields.get(key);
+    // Whatever is said of what is generated, none of it is written.
+    if (field ? field.generated !== undefined : !type.open) continue;
     const claim = { value, text: raw?.get(key)?.text, pointer: `${pointer}/${escapeStep(key)}` };
     const first = known.get(key);
     if (!first) known.set(key, claim);

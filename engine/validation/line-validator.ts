@@ -100,7 +100,9 @@ const unknown = (kind: string, name: string, known: readonly string[]): Fault =>
 
 function recordLine(type: RecordType): JsonObject {
   const fields = [...type.fields.values()];
-  const needed = fields.filter((field) => field.required || (!field.nullable && (field.default ?? null) === null));
+  const needed = fields.filter(
+    (field) => field.required || (!field.nullable && !field.isNowByDefault && (field.default ?? null) === null),
+  );
   const { references } = type;
   return closed(
     {

@@ -169,6 +169,21 @@ describe('diff', () => {
       { b: book('a: { type: integer, default: 1 }') },
     ],
     [
+      'breaking field-generated',
+      { b: book('a: { type: string }') },
+      { b: book('a: { type: string, generated: createdBy }') },
+    ],
+    [
+      'breaking field-not-generated',
+      { b: book('a: { type: timestamp, generated: updatedAt }') },
+      { b: book('a: { type: timestamp }') },
+    ],
+    [
+      'default-changed',
+      { b: book("a: { type: date, default: '2030-01-01' }") },
+      { b: book('a: { type: date, default: now }') },
+    ],
+    [
       'variant-added',
       { b: book(A, 'variants: { default: x, omit: { x: [] } }') },
       { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },

@@ -24,6 +24,9 @@ fields:
   must: { type: integer, required: true }
   j: { type: any }
   l: { type: array }
+  g: { type: timestamp, generated: updatedAt }
+  w: { type: string, generated: createdBy }
+  o: { type: date, default: now }
 checks:
   - must: { n: { gt: { field: must } } }
     when: { b: true }
@@ -69,6 +72,7 @@ const refused: readonly (readonly [line: string | Buffer, message: string | RegE
   [thing(',"t":"2024-02-30T00:00:00Z"'), '/fields/t: '],
   [thing(',"b":1'), '/fields/b: '],
   [thing(',"l":{}'), '/fields/l: '],
+  [thing(',"g":"now"'), '/fields/g: '],
   [thing(',"must":null').replace('"must":1,', ''), '/fields/must: '],
   [thing(',"b":true,"n":1'), '/fields/n: "n" must be more than "must" if "b" is true (--unchecked reads it as it is)'],
   [thing(',"mist":1'), '/fields/mist: Unknown key "mist"; did you mean "must"?'],
@@ -134,6 +138,17 @@ describe.each(databaseKinds)('into %s', (kind) => {
       expect(err).toMatch(/\n.+: 1 fault\. Nothing was changed\.$/);
     },
   );
+
+  it('what is generated is what the file says; a day that it does not say is the day of the import', async () => {
+    writeLines([thing(',"g":"2001-02-03T04:05:06Z","w":"ann"'), thing(',"o":"2001-02-03"', '', 2)]);
+    expect((await run()).err).toBe('');
+    expect(await things()).toEqual([
+      expect.objectContaining({ g: '2001-02-03T04:05:06Z', w: 'ann', o: expect.stringMatching(/^20\d\d-\d\d-\d\d$/) }),
+      expect.objectContaining({ g: null, w: null, o: '2001-02-03' }),
+    ]);
+    await project.remove();
+    project = await createProject(SCHEMA, undefined, kind);
+  });
 
   it('a record that breaks a check is read where that is asked for', async () => {
     writeLines([thing(',"b":true,"n":1')]);

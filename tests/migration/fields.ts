@@ -462,4 +462,76 @@ checks:
     steps: ['ready rename-field:Book.top'],
     reads: [[READ, []]],
   },
+  {
+    title: 'generated fields that are new are null in the records that are there',
+    before: { Book: book('title: { type: string }') },
+    records: many(2, (index) => ({ title: `${index}` })),
+    after: {
+      Book: book(
+        'title: { type: string }',
+        'made: { type: timestamp, generated: createdAt, index: true }',
+        'changed: { type: timestamp, generated: updatedAt }',
+        'by: { type: string, generated: updatedBy }',
+      ),
+    },
+    steps: [
+      'ready add-field:Book.made',
+      'ready add-field:Book.changed',
+      'ready add-field:Book.by',
+      'ready add-index:Book.made',
+    ],
+    reads: [
+      [
+        READ,
+        [
+          { id: 1, title: '0', made: null, changed: null, by: null },
+          { id: 2, title: '1', made: null, changed: null, by: null },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'a field that becomes generated keeps its values, and one that is no longer',
+    before: {
+      Book: book('a: { type: timestamp }', 'b: { type: string, generated: createdBy }', 'c: { type: string }'),
+    },
+    records: many(1, () => ({ a: '2001-02-03T04:05:06Z', b: 'x', c: 'y' })),
+    after: {
+      Book: book(
+        'a: { type: timestamp, generated: createdAt }',
+        'b: { type: string }',
+        'c: { type: string, generated: updatedBy }',
+      ),
+    },
+    steps: ['ready generate-field:Book.a', 'ready stop-generating:Book.b', 'ready generate-field:Book.c'],
+    reads: [[READ, [{ id: 1, a: '2001-02-03T04:05:06Z', b: null, c: 'y' }]]],
+  },
+  {
+    title: 'a day that is now by default is that of the change in the records that are there',
+    before: { Book: book("a: { type: date, default: '2001-02-03' }", 'b: { type: timestamp }') },
+    records: many(3, (index) => (index === 0 ? { b: '2001-02-03T04:05:06Z' } : {})),
+    after: {
+      Book: book(
+        'a: { type: date, default: now }',
+        'b: { type: timestamp, default: now }',
+        'c: { type: date, default: now }',
+        'd: { type: timestamp, default: now, nullable: true }',
+      ),
+    },
+    steps: [
+      'ready change-default:Book.a',
+      'allow fill-field:Book.b',
+      'ready change-default:Book.b',
+      'ready add-field:Book.c',
+      'ready add-field:Book.d',
+    ],
+    says: ['2 records: "b" is null, and gets the default now (2, 3)'],
+    reads: [
+      [`${READ}?_cnd[b][lte]=2001-02-03T04:05:06Z&fields=a`, [{ id: 1, a: '2001-02-03' }]],
+      [
+        `${READ}?_cnd[b][gt]=2026-01-01T00:00:00Z&_cnd[c][gt]=2026-01-01&_cnd[d][gt]=2026-01-01T00:00:00Z&fields=id`,
+        [{ id: 2 }, { id: 3 }],
+      ],
+    ],
+  },
 ];

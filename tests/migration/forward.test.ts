@@ -122,6 +122,41 @@ describe('descriptors that the database has left behind', () => {
     });
   });
 
+  test('they fill in what newer descriptors generate, though they do not show it', async () => {
+    const newer = {
+      'book.yaml': `${BOOK}  made: { type: timestamp, generated: createdAt }
+  changed: { type: timestamp, generated: updatedAt }
+  day: { type: date, default: now }
+  code: { type: string }
+`,
+    };
+    const project = await appliedIn([{ 'book.yaml': BOOK }, newer]);
+    project.write({ 'book.yaml': BOOK });
+    await project.serving(async (url) => {
+      const { status, body } = await ask(url, 'POST /api/books', { title: 'A' });
+      expect([status, body]).toEqual([201, { id: 1, title: 'A', pages: 0 }]);
+      expect((await ask(url, 'PUT /api/books/1', { changed: null })).status).toBe(422);
+    });
+    const stamps = async (): Promise<Readonly<Record<string, string>>> =>
+      project.serving(async (url) => (await ask(url, 'GET /api/books/1')).body as Record<string, string>);
+    project.write(newer);
+    const { made = '', changed = '', day } = await stamps();
+    expect([changed, day]).toEqual([made, made.slice(0, 10)]);
+    project.write({ 'book.yaml': BOOK });
+    await project.serving((url) => ask(url, 'PUT /api/books/1', { pages: 2 }));
+    project.write(newer);
+    const after = await stamps();
+    expect([after['made'], Date.parse(after['changed'] ?? '') > Date.parse(made)]).toEqual([made, true]);
+  });
+
+  test('a field that is no longer named is still filled in', async () => {
+    const stamped = { 'book.yaml': `${BOOK}  changed: { type: timestamp, generated: updatedAt }\n` };
+    const project = await appliedIn([stamped, { 'book.yaml': BOOK }], [['books', { title: 'A' }]]);
+    project.write(stamped);
+    const { body } = await project.serving((url) => ask(url, 'GET /api/books/1'));
+    expect(body).toMatchObject({ changed: expect.stringMatching(/Z$/) });
+  });
+
   test('several steps behind, and each one in turn', async () => {
     const versions = ['', '  a: { type: string }\n', '  a: { type: string }\n  b: { type: integer, default: 1 }\n'].map(
       (more) => ({ 'book.yaml': BOOK + more }),

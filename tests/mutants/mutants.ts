@@ -27,8 +27,8 @@ export const mutants: readonly Mutant[] = [
   mutant('faults in any order', 'for (const key of keys)', 'for (const key of keys.toReversed())'),
   mutant(
     'an update that resets what was left out',
-    'createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows })',
-    'createSession(writer, tables, dialect, rules, { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults, writeRows })',
+    'createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows, dryRun, stamp })',
+    'createSession(writer, tables, dialect, rules, { body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...body }, raw, faults, writeRows, dryRun, stamp })',
   ),
   mutant('an offset taken for the limit', 'index === place)', 'index === 1 - place)'),
   mutant(
@@ -100,7 +100,11 @@ export const mutants: readonly Mutant[] = [
     'Array.isArray(value) ? value.slice(0, 1).concat(value.slice(0, 1), value.slice(2)) : [value]',
     'operatorsByName',
   ),
-  mutant('a merge patch that replaces', 'mergePatch, view, caller,', 'mergePatch: false, view, caller,'),
+  mutant(
+    'a merge patch that replaces',
+    'mergePatch, view, author, caller,',
+    'mergePatch: false, view, author, caller,',
+  ),
   mutant(
     'a merge patch that writes what it leaves alone anew',
     'change === undefined ? takeValue(target)',
@@ -163,6 +167,33 @@ export const mutants: readonly Mutant[] = [
     'a check that sees only what the body says',
     'assigned ? assigned.value : stored)',
     'assigned ? assigned.value : null)',
+  ),
+  mutant('stamps that bodies set', 'field?.generated !== undefined && !session.rules.readOnlyToo', 'false'),
+  mutant('a change without a stamp', 'stampChanged(session, changed);', ''),
+  mutant(
+    'a stamp without a change',
+    '.filter((node) => !session.deleted.has(node) && changesOf(node).length > 0)',
+    '.filter((node) => !session.deleted.has(node) && (node.table.filled.changed.length > 0 || changesOf(node).length > 0))',
+  ),
+  mutant(
+    'a deletion that unlinks without a stamp',
+    'if (!unlinksStamped(type)) return;',
+    'if (unlinksStamped(type)) return;',
+  ),
+  mutant(
+    'a set that unlinks without a stamp',
+    'set ${quote(column)} = null${stamped} where',
+    'set ${quote(column)} = null${stamped.slice(0, 0)} where',
+  ),
+  mutant(
+    'two times in one request',
+    'at: () => (time ??= clock())',
+    'at: () => new Date(Number((time = clock())) + Math.random() * 1e6)',
+  ),
+  mutant(
+    'copies of stamps that must agree',
+    'if (field ? field.generated !== undefined : !type.open) continue;',
+    'if (!field && !type.open) continue;',
   ),
   mutant('a check that null breaks', 'tester(one, () => true)', 'tester(one, () => false)'),
   mutant('a check of all records, whatever its case', '!cases.every((test) => test(valueOf)) ||', ''),

@@ -36,6 +36,7 @@ const both = [
   'storage/raw-values',
   'storage/relations',
   'storage/sets',
+  'storage/stamps',
   'storage/storage',
   'storage/two-versions.slow',
   'suite/fixtures.slow',

@@ -137,6 +137,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
         type,
         body: { name: `s${index}`, books, tags: [{ word: 'w' }] },
         mergePatch: false,
+        author: null,
         view: view(''),
       });
     // As many at once as do not have to wait for long.
@@ -195,6 +196,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
         type,
         body: body(rows),
         mergePatch: false,
+        author: null,
         view: whole,
       });
       const { books, tags } = JSON.parse(text);
@@ -206,7 +208,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
       const counts: number[] = [];
       for (const step of steps) {
         statements = [];
-        await writes.update({ type, body: step, mergePatch: false, view: whole, identifier });
+        await writes.update({ type, body: step, mergePatch: false, author: null, view: whole, identifier });
         counts.push(statements.length);
       }
       return counts;
@@ -428,8 +430,15 @@ describe.each(databaseKinds)('seeds in %s', (kind) => {
     const tags = queries('Tag');
     const { store: first } = await openStorage(model, url());
     const view = tags.view('');
-    await first.update({ type: view.type, identifier: 1, body: { word: 'mine' }, mergePatch: false, view });
-    await first.delete({ view, identifier: 2 });
+    await first.update({
+      type: view.type,
+      identifier: 1,
+      body: { word: 'mine' },
+      mergePatch: false,
+      author: null,
+      view,
+    });
+    await first.delete({ author: null, view, identifier: 2 });
     await first.close();
     const { store: second } = await openStorage(model, url());
     expect(await second.get(view, 1)).toBe('{"id":1,"word":"mine"}');

@@ -32,6 +32,9 @@ const FIELDS: readonly FieldDescriptor[] = [
   { type: 'integer', readOnly: true, sensitive: true },
   { type: 'any', readOnly: true },
   { type: 'timestamp' },
+  { type: 'timestamp', generated: 'updatedAt' },
+  { type: 'string', generated: 'createdBy' },
+  { type: 'date', default: 'now' },
   { type: 'number' },
   { type: 'any' },
   { type: 'array', default: [] },
@@ -160,10 +163,12 @@ function assemble(types: readonly TypeChoice[], relations: readonly RelationChoi
     const fields = type.fields.map((field, index) => [`field${index}`, field] as const);
     const comparable = fields.filter(([, field]) => field.type !== 'any' && field.type !== 'array');
     const [first] = comparable[0] ?? [];
-    const checks = type.checks.flatMap((check) => checkOf(check, comparable));
+    const settable = comparable.filter(([, { generated }]) => generated === undefined);
+    const checks = type.checks.flatMap((check) => checkOf(check, settable));
     const order = type.order && first !== undefined ? [`${first}${type.orderDown ? ' desc' : ''}`] : [];
     const link = forth.find(([, { kind }]) => kind === 'belongsTo')?.[0];
-    const together = type.together && first !== undefined && link !== undefined ? [[first, link]] : [];
+    const [member] = settable[0] ?? [];
+    const together = type.together && member !== undefined && link !== undefined ? [[member, link]] : [];
     return {
       type: names[place] ?? '',
       order,

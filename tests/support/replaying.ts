@@ -1,5 +1,4 @@
 /** A service and everything that is needed to replay cases against it. */
-import type { Settings } from '../../engine/settings.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Case } from '../../engine/suite/case.ts';
 import { formatFailures } from '../../engine/suite/report.ts';
@@ -10,7 +9,7 @@ import { conditionsFor } from './conditions.ts';
 import { type DatabaseKind, onDisk } from './databases.ts';
 import { createObserver, type Observer } from './observer.ts';
 import type { SmallDisk } from './small-disk.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { startTestServer, type TestServer, type TestSettings } from './server.ts';
 
 export interface Bench {
   readonly server: TestServer;
@@ -24,7 +23,7 @@ interface Options {
   readonly kind?: DatabaseKind;
   /** Around the client that speaks to the service. */
   readonly recording?: (client: Client) => Client;
-  readonly settings?: Partial<Settings>;
+  readonly settings?: TestSettings;
   readonly tokens?: Tokens;
   /** The disk for its database, where that is to run full. */
   readonly disk?: SmallDisk | undefined;

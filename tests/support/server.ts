@@ -1,5 +1,6 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
 import type { Budget } from '../../engine/budget.ts';
+import type { EngineSettings } from '../../engine/engine.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
@@ -14,10 +15,12 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
+export type TestSettings = Partial<Settings> & Pick<EngineSettings, 'clock'>;
+
 interface Options {
   /** From the root of the project; `schema` where it is not given. */
   readonly schemaDirectory?: string;
-  readonly settings?: Partial<Settings>;
+  readonly settings?: TestSettings;
   readonly kind?: DatabaseKind;
   /** Where another database than a new one is served. */
   readonly database?: TestDatabase;

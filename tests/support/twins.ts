@@ -27,8 +27,11 @@ export async function openTwins(schemaDirectory: string, model: Model): Promise<
   const twins: Twin[] = [];
   for (const kind of databaseKinds) {
     const exchanged: Exchanged[] = [];
-    const recording = (client: Client): Client => recorded(client, exchanged);
-    const bench = await openBench(schemaDirectory, model, { kind, recording });
+    let sends = 0;
+    const recording = (client: Client): Client => recorded(client, exchanged, () => (sends += 1));
+    // Each request has a time of its own, the same on each database.
+    const clock = (): Date => new Date(START + sends * 1000);
+    const bench = await openBench(schemaDirectory, model, { kind, recording, settings: { clock } });
     twins.push({ bench, rename: createRenamer(model), exchanged });
   }
   const both = async (work: (bench: Bench) => Promise<void>): Promise<void> => {
@@ -46,9 +49,12 @@ export async function openTwins(schemaDirectory: string, model: Model): Promise<
   };
 }
 
-const recorded = (client: Client, exchanged: Exchanged[]): Client => ({
+const START = Date.UTC(2030, 0, 1);
+
+const recorded = (client: Client, exchanged: Exchanged[], count: () => void): Client => ({
   ...client,
   send: async (sent) => {
+    count();
     const answer = await client.send(sent);
     exchanged.push([sent, answer]);
     return answer;

@@ -3,7 +3,7 @@ import type { DiagnosticCode } from '../../diagnostic.ts';
 import { type FieldType, ITEMS, type Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { isNullable, shapeOf } from '../defaults.ts';
+import { isNowByDefault, isNullable, shapeOf } from '../defaults.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
 import { hint } from '../texts.ts';
@@ -19,7 +19,8 @@ export const checkFields: TypeCheck = (type, schema) =>
 
 /** Whether the field can always have a value that it accepts. */
 function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraft): readonly Finding[] {
-  const { required = false, readOnly = false, default: fallback } = field;
+  const { required = false, readOnly = false, generated, default: fallback } = field;
+  if (generated !== undefined) return [];
   const nullable = isNullable(field);
   const faults: readonly (readonly [boolean, DiagnosticCode, keyof FieldDraft, string])[] = [
     [
@@ -58,7 +59,10 @@ function checkValues(schema: Schema, path: readonly string[], field: FieldDraft)
   ];
   return faults.length > 0
     ? faults
-    : [...checkListed(schema, fieldType, shape, path), ...checkSamples(schema, fieldType, shape, path, field.default)];
+    : [
+        ...checkListed(schema, fieldType, shape, path),
+        ...checkSamples(schema, fieldType, shape, path, isNowByDefault(field) ? null : field.default),
+      ];
 }
 
 function checkItems(schema: Schema, fieldType: FieldType, shape: Shape, path: readonly string[]): readonly Finding[] {

@@ -1,5 +1,6 @@
 /** What of the Model the database was made for, as plain data: remembered in a table of the engine's own. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
+import type { Generated } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
@@ -35,6 +36,10 @@ export interface AppliedField {
   readonly default: JsonValue;
   /** The JSON text of the default, if JSON.stringify would write it differently. */
   readonly defaultText?: string | undefined;
+  /** Whether the default is the time of a request. */
+  readonly isNowByDefault?: boolean | undefined;
+  /** What the service fills in, also where the descriptors of an instance do not name the field. */
+  readonly generated?: Generated | undefined;
 }
 
 export interface AppliedReference {
@@ -135,8 +140,12 @@ export function appliedModel({ types, joinTables }: Model, dialect: Dialect): Ap
 function appliedType(type: RecordType, dialect: Dialect): AppliedType {
   const fields = [...type.fields.values()].map(({ name, type: fieldType, constraints, column, nullable, ...field }) => {
     const applied = { type: fieldType.name, constraints, column, nullable, default: field.default ?? null };
+    const { defaultText, generated } = field;
     // Undefined goes with JSON.
-    return [name, { ...applied, defaultText: field.defaultText }] as const;
+    return [
+      name,
+      { ...applied, defaultText, isNowByDefault: field.isNowByDefault ? true : undefined, generated },
+    ] as const;
   });
   return {
     table: type.table,

@@ -1,10 +1,12 @@
 /** The steps of a type's fields: those that stay, those that come, those that go. */
 import { isDeepStrictEqual } from 'node:util';
+import { NOW } from '../../descriptor/descriptor.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { widens } from '../../field-types/widens.ts';
+import type { JsonValue } from '../../json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
-import { columnType } from '../columns.ts';
+import { columnType, hasDefault } from '../columns.ts';
 import { type AppliedField, identifierNameOf } from './applied.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
 import type { Edit } from './alter.ts';
@@ -20,6 +22,7 @@ function keptSteps(change: TypeChange, one: FieldChange, before: AppliedField): 
     ...typed(change, one, before),
     ...nullability(change, one, before),
     ...defaulted(change, one, before),
+    ...generated(change, one, before),
   ];
 }
 
@@ -69,17 +72,36 @@ function nullability(change: TypeChange, one: FieldChange, before: AppliedField)
   const parts = { name, edits: changed(change, one, before), rowsIn: change.before.table };
   if (field.nullable) return [createStep('relax-field', change.type.name, parts)];
   const rows = rowsWhere(change, `${change.dialect.quote(before.column)} is null`);
-  if (column.default === null) return [createStep('require-field', change.type.name, { ...parts, rows })];
-  return [createStep('fill-field', change.type.name, { ...parts, now: JSON.stringify(field.default), rows })];
+  if (!hasDefault(column)) return [createStep('require-field', change.type.name, { ...parts, rows })];
+  return [createStep('fill-field', change.type.name, { ...parts, now: writtenDefault(field), rows })];
 }
 
 function defaulted(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  const { name, type, default: after = null } = one.field;
+  const { name, type } = one.field;
+  const isSame = isDeepStrictEqual(one.field.default ?? null, before.default);
+  const isAsNow = one.field.isNowByDefault === (before.isNowByDefault ?? false);
   // Another type has its default in another form.
-  if (isDeepStrictEqual(after, before.default) || type.name !== before.type) return [];
-  const words = { name, was: JSON.stringify(before.default), now: JSON.stringify(after) };
+  if ((isSame && isAsNow) || type.name !== before.type) return [];
+  const words = { name, was: writtenDefault(before), now: writtenDefault(one.field) };
   const edits = changed(change, one, before);
   return [createStep('change-default', change.type.name, { ...words, edits, rowsIn: change.before.table })];
+}
+
+interface Defaulted extends Pick<AppliedField, 'isNowByDefault'> {
+  readonly default: JsonValue | undefined;
+}
+
+/** As the descriptor has it. */
+const writtenDefault = ({ isNowByDefault = false, default: value = null }: Defaulted): string =>
+  isNowByDefault ? NOW : JSON.stringify(value);
+
+/** Values that are there stay: what the service fills in is what is written from now on. */
+function generated(change: TypeChange, { field }: FieldChange, before: AppliedField): readonly MigrationStep[] {
+  if (field.generated === before.generated) return [];
+  const parts = { name: field.name, rowsIn: change.before.table };
+  return field.generated === undefined
+    ? [createStep('stop-generating', change.type.name, { ...parts, was: before.generated ?? '' })]
+    : [createStep('generate-field', change.type.name, { ...parts, now: field.generated })];
 }
 
 function changed(change: TypeChange, { column }: FieldChange, before: AppliedField): readonly Edit[] {
@@ -99,7 +121,7 @@ function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
 }
 
 function addedStep(change: TypeChange, { field, column, value }: FieldChange): MigrationStep {
-  const required = !column.nullable && column.default === null;
+  const required = !column.nullable && !hasDefault(column);
   const rows = required ? rowsWhere(change, `(${value}) is null`) : undefined;
   return createStep(required ? 'add-required-field' : 'add-field', change.type.name, {
     name: field.name,

@@ -75,6 +75,7 @@ const copied = (type: RecordType): Draft<RecordType> => ({
   ...type,
   operations: new Set(type.operations),
   fields: new Map(type.fields),
+  hidden: [...type.hidden],
   relations: new Map(type.relations),
   references: [...type.references],
   referrers: [...type.referrers],
@@ -120,6 +121,7 @@ function keepType(keeping: Keeping, former: string, before: AppliedType): void {
     open,
     identifier: { name: identifierNameOf(before), description: '', inRecord: true, column: identifier },
     fields: new Map(),
+    hidden: [],
     relations: new Map(),
     references: [],
     referrers: [],
@@ -166,8 +168,12 @@ function keepField(keeping: Keeping, type: Draft<RecordType>, former: string, be
 const isNamed = ({ model }: Keeping, { name }: RecordType): boolean => model.types.has(name);
 
 /** Whether no record can be created without it. */
-export const isNeeded = ({ nullable, default: value }: Pick<AppliedField, 'nullable' | 'default'>): boolean =>
-  !nullable && value === null;
+export const isNeeded = ({
+  nullable,
+  default: value,
+  isNowByDefault = false,
+}: Pick<AppliedField, 'nullable' | 'default' | 'isNowByDefault'>): boolean =>
+  !nullable && value === null && !isNowByDefault;
 
 /** A field of which only the column is known. */
 export function unnamedField(name: string, { type, constraints, column, nullable, ...before }: AppliedField): Field {
@@ -186,7 +192,9 @@ export function unnamedField(name: string, { type, constraints, column, nullable
     nullable,
     default: before.default ?? undefined,
     defaultText: before.defaultText,
-    required: isNeeded({ nullable, default: before.default }),
+    isNowByDefault: before.isNowByDefault ?? false,
+    generated: before.generated,
+    required: isNeeded({ ...before, nullable }),
     readOnly: false,
     sensitive: true,
     unique: false,

@@ -9,7 +9,7 @@ import {
   type AppliedReference,
   type AppliedType,
 } from './applied.ts';
-import { type Column, columnsOf, columnType } from '../columns.ts';
+import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
 import type { Dialect } from '../driver.ts';
 
 /** A type that was there before, perhaps under another name. */
@@ -100,16 +100,20 @@ export function columnChanges(change: TypeChange): ColumnChanges {
 
 function keptValue({ dialect }: TypeChange, column: Column, field: Field, before: AppliedField): string {
   const stored = dialect.quote(before.column);
-  const otherwise = dialect.literal(column.default);
+  const otherwise = defaultSql(column, field, dialect);
   const taken =
     before.type === field.type.name ? stored : columnType(field, dialect.name).takes?.[before.type]?.(stored);
   if (taken === undefined) return otherwise;
-  return before.nullable && !column.nullable && column.default !== null ? `coalesce(${taken}, ${otherwise})` : taken;
+  return before.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
 }
+
+/** What records get that have no value. Where the default is the time of a request, that is the time when they get it. */
+const defaultSql = (column: Column, field: Field, { name, literal }: Dialect): string =>
+  (field.isNowByDefault ? columnType(field, name).now : undefined) ?? literal(column.default);
 
 /** Records of an open type may have a key of that name. */
 function newValue({ before, dialect }: TypeChange, column: Column, field: Field): string {
-  const otherwise = dialect.literal(column.default);
+  const otherwise = defaultSql(column, field, dialect);
   if (!before.open) return otherwise;
   const taken = columnType(field, dialect.name).extracted(dialect.quote(OPEN_COLUMN), dialect.keyPath(field.name));
   return `case when ${dialect.hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;

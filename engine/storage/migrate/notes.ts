@@ -37,6 +37,8 @@ export const stepNotes = {
   'require-field': { older: 'follow', undo: 'always' },
   'fill-field': { older: 'follow', undo: 'never' },
   'change-default': { older: 'same', undo: 'always' },
+  'generate-field': { older: 'follow', undo: 'always' },
+  'stop-generating': { older: 'follow', undo: 'always' },
   'drop-field': { older: 'refuse', undo: 'never' },
   'add-relation': { older: 'same', undo: 'always' },
   'add-required-relation': { older: 'read', undo: 'always' },

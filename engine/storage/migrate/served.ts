@@ -104,15 +104,26 @@ function serveFields(comparison: Comparison, type: RecordType, now: AppliedType)
       type,
       added.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)),
     );
-  else for (const { name, field } of added) if (isNeeded(field)) incomplete(comparison, type, name);
+  else {
+    for (const { name, field } of added) if (isNeeded(field)) incomplete(comparison, type, name);
+    hide(comparison, type, added);
+  }
+}
+
+interface AddedField {
+  readonly name: string;
+  readonly field: AppliedField;
+}
+
+/** What the service fills in, it fills in whichever version writes. */
+function hide(comparison: Comparison, type: RecordType, added: readonly AddedField[]): void {
+  const filled = added.filter(({ field }) => field.generated !== undefined || field.isNowByDefault);
+  if (filled.length > 0)
+    revise(comparison, type, { hidden: filled.map(({ name, field }) => unnamedField(name, field)) });
 }
 
 /** What would be an open key is a field of newer descriptors: as its column, it stays one record with two versions. */
-function adopt(
-  comparison: Comparison,
-  type: RecordType,
-  added: readonly { name: string; field: AppliedField }[],
-): void {
+function adopt(comparison: Comparison, type: RecordType, added: readonly AddedField[]): void {
   if (added.length === 0) return;
   const fields = added.map(({ name, field }) => unnamedField(name, field));
   revise(comparison, type, {
@@ -131,15 +142,16 @@ function revise({ revisions }: Comparison, part: object, revision: object): void
   if (Object.keys(revision).length > 0) revisions.set(part, { ...revisions.get(part), ...revision });
 }
 
-/** Whether it may be null, and what it accepts at most, is decided by the tables' model. */
+/** Whether it may be null, what it accepts at most, and what fills it in is decided by the tables' model. */
 function fieldRevision(field: Field, now: AppliedField): Partial<Field> {
-  const isFilled = field.default !== undefined || now.default !== null;
+  const hasOwn = field.default !== undefined || field.isNowByDefault;
+  const isFilled = hasOwn || now.default !== null || now.isNowByDefault === true;
   return {
+    ...(field.generated === now.generated ? {} : { generated: now.generated }),
+    ...(now.isNowByDefault && !now.nullable && !hasOwn ? { isNowByDefault: true } : {}),
     ...(field.nullable === now.nullable ? {} : { nullable: now.nullable }),
     ...(now.nullable || field.nullable === now.nullable || isFilled ? {} : { required: true }),
-    ...(now.nullable || field.default !== undefined || now.default === null
-      ? {}
-      : { default: now.default, defaultText: now.defaultText }),
+    ...(now.nullable || hasOwn || now.default === null ? {} : { default: now.default, defaultText: now.defaultText }),
     ...(widens(field.type, field, { constraints: now.constraints, examples: [] })
       ? {}
       : { constraints: narrowed(field.constraints, now.constraints) }),

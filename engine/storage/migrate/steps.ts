@@ -104,6 +104,8 @@ export const stepKinds = {
     affects: ['change', ({ name, now }) => `"${name}" is null, and gets the default ${now}`],
   },
   'change-default': { risk: 'safe', describe: (one) => `Give ${field(one)} the default ${one.now}, not ${one.was}` },
+  'generate-field': { risk: 'safe', describe: (one) => `Let the service fill in ${field(one)}: ${one.now}` },
+  'stop-generating': { risk: 'safe', describe: (one) => `Let requests set ${field(one)}, which was ${one.was}` },
   'drop-field': {
     risk: 'destructive',
     describe: (one) => `Drop ${field(one)}`,

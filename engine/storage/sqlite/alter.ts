@@ -17,7 +17,7 @@ type Alter<K extends Edit['kind']> = (
 const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
   addColumn: ({ column }, table, dialect) => {
     const { quote } = dialect;
-    if (!column.nullable && column.default === null) return undefined;
+    if ((!column.nullable && column.default === null) || column.field?.isNowByDefault) return undefined;
     const words = `${columnWords(column, dialect)}${references(column, dialect)}`;
     return [`alter table ${quote(table)} add column ${quote(column.name)} ${words}`];
   },

@@ -152,6 +152,7 @@ export type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly v
 
 export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
   const tables = createTables(dialect, () => model.joinTables);
+  const time = new Date();
   const integer = (name: string) => ({ name, type: dialect.integer });
   const seeds = createTarget(dialect, SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, () =>
     twice('seed'),
@@ -181,7 +182,7 @@ export function createRows(model: Model, dialect: Dialect, writer: Writer): RowO
     if ('pair' in line) return { target: found(pairs, line), values: [line.left, line.right] };
     if ('seed' in line) return seedRow(seeds, line);
     const [target, columns] = recordsOf(line.type);
-    return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect))] };
+    return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect, time))] };
   };
 }
 
@@ -201,11 +202,20 @@ function found(pairs: ReadonlyMap<string, LoadTarget>, { pair }: PairLine): Load
   throw new Error(`a pair "${pair}" was not refused`);
 }
 
-/** A field that the export does not know has its default, as in a record that is made. */
-function valueOf(column: Column, { fields, references, texts, open }: RecordLine, dialect: Dialect): SqlValue {
+/**
+ * A field that the export does not know has its default, as in a record that is made. What is generated is what the
+ * export says, and null if it says nothing: when, and by whom, is not known.
+ */
+function valueOf(
+  column: Column,
+  { fields, references, texts, open }: RecordLine,
+  dialect: Dialect,
+  time: Date,
+): SqlValue {
   const { field, reference } = column;
   if (field) {
     const given = fields[field.name];
+    if (given === undefined && field.isNowByDefault) return encode(field, dialect.name, field.type.now?.(time) ?? null);
     if (given === undefined) return column.default;
     return given === null ? null : (texts.get(field.name) ?? encode(field, dialect.name, given));
   }

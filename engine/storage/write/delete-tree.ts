@@ -4,7 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
+import { columnsOf } from '../columns.ts';
 import { ConstraintError, type Driver, type Reader, type Statement } from '../driver.ts';
+import { createStamp, filledFields, stampValues, systemClock } from './stamps.ts';
 
 /** Rows of one transaction. */
 const CHUNK = 1000;
@@ -241,11 +243,14 @@ async function goBelow(walk: TreeWalk, frame: Frame, referrer: Referrer): Promis
 async function unlinkSome(walk: TreeWalk, frame: Frame, referrer: Referrer): Promise<void> {
   const { quote, oneOf } = walk.driver.dialect;
   const { table, identifier } = referrer.type;
+  const filled = filledFields(columnsOf(referrer.type, walk.driver.dialect.name));
   const found = await nextReferring(walk.driver, frame, referrer);
   if (found === undefined) return nextReferrer(frame);
   const column = quote(referrer.reference.column);
-  const sql = `update ${quote(table)} set ${column} = null where ${oneOf(quote(identifier.column))} and ${oneOf(column)}`;
-  await step(walk, { sql }, [JSON.stringify(found), JSON.stringify(frame.identifiers)]);
+  const set = [`${column} = null`, ...filled.changed.map((field) => `${quote(field.column)} = ?`)].join(', ');
+  const sql = `update ${quote(table)} set ${set} where ${oneOf(quote(identifier.column))} and ${oneOf(column)}`;
+  const stamps = stampValues({ stamp: createStamp(systemClock, null), dialect: walk.driver.dialect.name }, filled);
+  await step(walk, { sql }, [...stamps, JSON.stringify(found), JSON.stringify(frame.identifiers)]);
 }
 
 async function deleteFrame(walk: TreeWalk, { type, identifiers, above }: Frame): Promise<void> {

@@ -106,6 +106,8 @@ function noteChanges(effects: Effects, node: Node, changes: readonly ColumnValue
   const identifiers = [identifier];
   for (const [name, value] of changes) {
     const { field, reference } = table.columns.find((column) => column.name === name) ?? {};
+    // Stamps go with every change.
+    if (field?.generated !== undefined) continue;
     if (reference) {
       const kind = value === null ? 'unlinked' : 'linked';
       effects.note({ kind, type, relation: relationOf(type, reference), identifiers });

@@ -3,21 +3,24 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { type JoinTable, OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
-import { restrictConflict, uniqueConflict } from './conflicts.ts';
+import { uniqueConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
+import { hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
-import { countRows, type Released, runReleased, settleReleased } from './release.ts';
+import { countRows, deleteRecords, type Released, runReleased, settleReleased } from './release.ts';
 import { type Asked, findDisagreements, holdToChecks } from './members.ts';
 import { openKeysOf } from './record.ts';
 import type { Insert } from './tables.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
+import { fillNew, stampChanged } from './stamps.ts';
 
 export type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
 export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
+  fillNew(session);
   for (const node of session.made) checkComplete(session, node);
   holdToChecks(session);
   throwRefused(session, 'forbidden');
@@ -46,12 +49,14 @@ export async function execute(session: WriteSession): Promise<void> {
   await requireFewRows(session, { released, unpaired, changed });
 
   for (const group of grouped(unpaired)) await removePairs(session, group);
+  stampChanged(session, changed);
   const removed = released.filter(({ relation }) => relation.owned);
   for (const one of released) if (!one.relation.owned) await runReleased(session, one);
   const parked = new Map<Node, readonly string[]>();
   const deletes = session.deleted.size + removed.length > 0;
   for (const node of changed) parked.set(node, await unlink(session, node, deletes));
-  for (const [node, pointer] of session.deleted) await remove(session, node, pointer);
+  for (const [{ type, identifier = 0 }, pointer] of session.deleted)
+    await deleteRecords(session, type, [identifier], pointer);
   for (const one of removed) await runReleased(session, one);
   if (deletes) await checkNamed(session);
   const writing: Writing = {
@@ -120,8 +125,9 @@ const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
 /** What the validator cannot see: that the only child of its owner, which is made since there is none, has all that it must have. */
 function checkComplete(session: WriteSession, node: Node): void {
   const { type, table } = node;
-  for (const { name, nullable, default: value, field, reference } of table.columns) {
-    if (nullable || value !== null || node.said.has(name) || name === OPEN_COLUMN) continue;
+  for (const column of table.columns) {
+    const { name, nullable, field, reference } = column;
+    if (nullable || hasDefault(column) || node.said.has(name) || name === OPEN_COLUMN) continue;
     const key = field?.name ?? reference?.relation?.name ?? name;
     if (!type.fields.has(key) && !type.relations.has(key)) {
       const message = `This token may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
@@ -238,16 +244,6 @@ export const newValues = (node: Node, columns: readonly string[]): readonly SqlV
     const assigned = node.assigned.get(name);
     return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
   });
-
-async function remove(session: WriteSession, node: Node, pointer: string): Promise<void> {
-  try {
-    await session.writer.run(node.table.remove, [node.identifier ?? null]);
-  } catch (error) {
-    if (error instanceof ConstraintError)
-      throw await restrictConflict(session, node.type, [node.identifier ?? 0], pointer);
-    throw error;
-  }
-}
 
 const unwantedPairs = ({ unpaired, kept, paired }: WriteSession): readonly JoinPair[] =>
   [...unpaired].flatMap(([key, pair]) => (kept.has(key) || paired.has(key) ? [] : [pair]));

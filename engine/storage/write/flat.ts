@@ -12,6 +12,7 @@ import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
 import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
+import { filledFields, type Stamp, stampValues } from './stamps.ts';
 import { bound, isCurrent } from './tables.ts';
 import { type PlannedTree, treeStatement } from './tree.ts';
 
@@ -23,7 +24,7 @@ interface FlatWrites {
   /** `values`: of all columns but the identifier, in their order. */
   create(request: CreateRequest, values: Values): Promise<Written | undefined>;
   createTree(request: CreateRequest, tree: PlannedTree): Promise<Written | undefined>;
-  update(request: UpdateRequest): Promise<Written | undefined>;
+  update(request: UpdateRequest, stamp: Stamp): Promise<Written | undefined>;
   delete(request: DeleteRequest): Promise<Written | undefined>;
 }
 
@@ -50,6 +51,7 @@ export function createFlatWrites(
     deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
   }));
   const columns = memoized((type: RecordType) => new Map(columnsOf(type, dialect.name).map((one) => [one.name, one])));
+  const filled = memoized((type: RecordType) => filledFields([...columns(type).values()]));
 
   /** A constraint that broke is explained by the transaction. */
   const run = (
@@ -87,7 +89,7 @@ export function createFlatWrites(
       const row = await run(statements(request.view.type).trees(tree.shape, tree), tree.values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
-    update: async (request) => {
+    update: async (request, stamp) => {
       const { type, view, identifier, precondition } = request;
       if (view.relations.length > 0) return undefined;
       const given = valuesIn(request, dialect);
@@ -98,10 +100,12 @@ export function createFlatWrites(
       const update = {
         view,
         columns: given.columns.flatMap((name) => all.get(name) ?? []),
+        stamps: filled(type).changed.flatMap(({ column }) => all.get(column) ?? []),
         compared: expected !== undefined,
       };
       const statement = statements(view.type).updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
-      const values = [identifier, ...given.values, ...(expected === undefined ? [] : [expected])];
+      const stamps = stampValues({ stamp, dialect: dialect.name }, filled(type));
+      const values = [identifier, ...given.values, ...stamps, ...(expected === undefined ? [] : [expected])];
       const row = await run(statement, values, request);
       return row && { identifier, body: String(row[0]) };
     },
@@ -144,6 +148,10 @@ function valuesIn({ type, body, raw, faults, mergePatch }: UpdateRequest, { name
   for (const [key, field] of type.fields) {
     if (!Object.hasOwn(body, key)) continue;
     const { keepsText } = field.type;
+    if (field.generated !== undefined) {
+      keys += 1;
+      continue;
+    }
     if (field.readOnly || (keepsText && mergePatch)) return undefined;
     keys += 1;
     columns.push(field.column);
@@ -161,6 +169,8 @@ interface Removal {
 
 interface Update extends Removal {
   readonly columns: readonly Column[];
+  /** Columns that change together with any other. */
+  readonly stamps: readonly Column[];
 }
 
 type ByShape<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
@@ -192,18 +202,20 @@ function insertStatement(view: View, dialect: Dialect): Statement {
 }
 
 /** What is not different is not written. */
-function updateStatement({ columns, ...found }: Update, dialect: Dialect): Statement {
+function updateStatement({ columns, stamps, ...found }: Update, dialect: Dialect): Statement {
   const { type } = found.view;
   const table = tableOf(type.table, dialect);
-  const values = columns.map((column, index) => bound(column, index + 2, dialect));
-  const set = columns.map(({ name }, index) => `${dialect.quote(name)} = ${values[index] ?? ''}`).join(', ');
+  const written = [...columns, ...stamps];
+  const all = written.map((column, index) => bound(column, index + 2, dialect));
+  const values = all.slice(0, columns.length);
+  const set = written.map(({ name }, index) => `${dialect.quote(name)} = ${all[index] ?? ''}`).join(', ');
   const before = columns.map(({ name }) => `${columnOf(name, dialect)}::text`).join(', ');
   const after = values.map((value) => `${value}::text`).join(', ');
   const identifier = dialect.quote(type.identifier.column);
   const json = recordJson(found.view, ROOT_ALIAS, dialect);
   const sql = (locked: string): string =>
     [
-      `with old as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, columns.length + 2, dialect)} ${locked}),`,
+      `with old as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, written.length + 2, dialect)} ${locked}),`,
       `new as (update ${table} set ${set} from old where ${ROOT_ALIAS}.${identifier} = old.${identifier}`,
       `and (${before}) is distinct from (${after}) returning ${json} as json)`,
       `select json from new union all select ${json} from old as ${ROOT_ALIAS} where not exists (select from new)`,

@@ -36,6 +36,7 @@ async function resolveRecord(session: WriteSession, node: Node, body: JsonObject
       if (field) node.unusable.add(field.column);
       continue;
     }
+    if (field?.generated !== undefined && !session.rules.readOnlyToo) continue;
     const relation = type.relations.get(key);
     if (field?.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { ...place, pointer });
     else if (field) resolveField(session, node, field, value, { ...place, pointer });

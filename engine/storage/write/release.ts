@@ -6,6 +6,7 @@ import { otherSide, relationOf } from './effects.ts';
 import { assign } from './members.ts';
 import { restrictConflict } from './conflicts.ts';
 import type { Node, WriteSession } from './session.ts';
+import { stampValues, unlinkStamped } from './stamps.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */
 export interface Released {
@@ -33,14 +34,27 @@ export async function runReleased(
   session: WriteSession,
   { relation, column, identifiers, pointer }: Released,
 ): Promise<void> {
+  if (relation.owned) return deleteRecords(session, relation.target, identifiers, pointer);
   const table = session.tables.of(relation.target);
-  const values = [JSON.stringify(identifiers)];
-  if (!relation.owned) return void (await session.writer.run(table.unlinkMany(column), values));
+  const values = [...stampValues(session, table.filled), JSON.stringify(identifiers)];
+  await session.writer.run(table.unlinkMany(column), values);
+}
+
+/** Every deletion of records: what else they take along or unlink, the database does, or says why not. */
+export async function deleteRecords(
+  session: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+  pointer: string,
+): Promise<void> {
+  const table = session.tables.of(type);
+  await unlinkStamped(session, type, identifiers);
   try {
-    await session.writer.run(table.removeMany, values);
+    if (identifiers.length === 1) await session.writer.run(table.remove, identifiers);
+    else await session.writer.run(table.removeMany, [JSON.stringify(identifiers)]);
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw await restrictConflict(session, relation.target, identifiers, pointer);
+    throw await restrictConflict(session, type, identifiers, pointer);
   }
 }
 

@@ -8,6 +8,7 @@ import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '
 import type { Row, Writer } from '../driver.ts';
 import { createEffects, type Effects } from './effects.ts';
 import type { Released } from './release.ts';
+import type { Stamp } from './stamps.ts';
 import type { WriteTable, Tables } from './tables.ts';
 
 /** A record that the write touches: an existing one, or a new one. */
@@ -110,6 +111,7 @@ export interface WriteSession {
   readonly writeRows: number;
   /** Gathered in a dry run. */
   readonly effects: Effects | undefined;
+  readonly stamp: Stamp;
   /** Records that are there and that the body names, with the places of their identifiers. */
   readonly named: Map<Node, string[]>;
   /** What can be asked only once all of the body is worked out. */
@@ -145,6 +147,7 @@ interface Given {
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
   readonly dryRun?: boolean | undefined;
+  readonly stamp: Stamp;
 }
 
 export function createSession(
@@ -152,7 +155,7 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, dryRun }: Given = {},
+  { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, dryRun, stamp }: Given,
 ): WriteSession {
   const maps = {
     existing: new Map(),
@@ -168,7 +171,7 @@ export function createSession(
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
   const effects = dryRun === true ? createEffects() : undefined;
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
-  return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, effects, ...lists, ...maps };
+  return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, effects, stamp, ...lists, ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

@@ -5,6 +5,7 @@ import { type Column, columnsOf } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement } from '../driver.ts';
 import { compiled } from '../knex.ts';
+import { type FilledFields, filledFields } from './stamps.ts';
 
 /** The most records that a conflict names. */
 export const NAMED = 10;
@@ -47,11 +48,18 @@ export interface WriteTable {
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
   update(columns: readonly string[]): Statement;
+  /** The fields that the service fills in. */
+  readonly filled: FilledFields;
   /** Bound: JSON array of identifiers. */
   readonly removeMany: Statement;
+  /** Bound: the values of the stamps, JSON array of identifiers. */
   unlinkMany(column: string): Statement;
+  /** The same for all rows that refer to some records by the column. Bound: stamps, JSON array of the records' identifiers. */
+  unlinkFrom(column: string): Statement;
   /** Identifiers of the rows that refer to a record by this column, locked. Bound: its identifier, how many at most. */
   children(column: string): Statement;
+  /** All that refer to some records, locked. Bound: JSON array of identifiers. */
+  heldChildren(column: string): Statement;
   /** The same for many records, not locked. Bound: JSON array of identifiers, how many at most. */
   someChildren(column: string): Statement;
   /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
@@ -122,6 +130,10 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
     ...rest,
     statement: { sql: dialect.insertGiven(sql, type.table, identifier) },
   });
+  const filled = filledFields(columns);
+  const stamped = filled.changed.map(({ column }) => `, ${quote(column)} = ?`).join('');
+  const unlinked = (column: string, among: string): string =>
+    `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(among))}`;
   return {
     type,
     columns,
@@ -145,8 +157,11 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
       (changed) => changed.join(','),
     ),
     removeMany: { sql: `delete from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
-    unlinkMany: memoized((column: string) => ({
-      sql: `update ${quote(type.table)} set ${quote(column)} = null where ${oneOf(quote(identifier))}`,
+    filled,
+    unlinkMany: memoized((column: string) => ({ sql: unlinked(column, identifier) })),
+    unlinkFrom: memoized((column: string) => ({ sql: unlinked(column, column) })),
+    heldChildren: memoized((column: string) => ({
+      sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)}${dialect.locks ? ' for update' : ''}`,
     })),
     children: memoized((column: string) => ({
       sql: `${some(`${quote(column)} = ?`)} order by ${quote(identifier)} limit ? + 0${dialect.locks ? ' for update' : ''}`,

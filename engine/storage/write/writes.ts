@@ -3,14 +3,13 @@ import { Problem } from '../../problem.ts';
 import type { JsonObject } from '../../json.ts';
 import { identifierIn, type JoinTable, type RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import { ConstraintError, type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
+import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type { CreateRequest, Store, WriteRequest, Written } from '../store.ts';
+import type { CreateRequest, KeptAnswer, Store, WriteRequest, Written } from '../store.ts';
 import { checkBody, execute, newValues } from './execute.ts';
 import type { Effects } from './effects.ts';
 import { createFlatWrites, rowOf, type UpdateRequest } from './flat.ts';
 import { resolveBody } from './record.ts';
-import { restrictConflict } from './conflicts.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
 import {
   createSession,
@@ -21,11 +20,12 @@ import {
   touch,
   type WriteSession,
 } from './session.ts';
-import { requireFewRows } from './release.ts';
+import { deleteRecords, requireFewRows } from './release.ts';
+import { type Clock, createStamp, type Stamp, systemClock } from './stamps.ts';
 import { createTables } from './tables.ts';
 import { noteLinks, planTree } from './tree.ts';
 
-type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements' | 'dryRun'> &
+type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements' | 'author' | 'dryRun'> &
   Pick<CreateRequest, 'precondition'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
@@ -38,32 +38,48 @@ export interface WriteOptions {
   readonly joinTables: () => readonly JoinTable[];
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** A record that is there, and what the client expects of it. */
 type Addressed = Parameters<Store['delete']>[0];
+
+/** One time for each request, whatever it writes, and however often its transaction is begun. */
+interface Stamped {
+  readonly stamp: Stamp;
+}
 
 interface Made {
   readonly identifier: number;
   readonly effects: Effects | undefined;
 }
 
-export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRows }: WriteOptions): Writes {
+export function createWrites(
+  driver: Driver,
+  reads: Reads,
+  { joinTables, writeRows, clock = systemClock }: WriteOptions,
+): Writes {
   const tables = createTables(driver.dialect, joinTables);
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
   const flat = createFlatWrites(driver, reads, (type) => tables.joinsOf(type).length > 0);
 
+  const stamped = <R extends Pick<WriteRequest, 'author'>>(request: R): R & Stamped => ({
+    ...request,
+    stamp: createStamp(clock, request.author),
+  });
+
   /** The statements that need no transaction; undefined for what needs one. */
   const alone = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): typeof flat => (dryRun === true ? undefined : flat);
 
-  async function make(writer: Writer, record: NewRecord, rules: Rules): Promise<Made> {
-    const { type, body, raw, faults, disagreements, precondition, dryRun } = record;
+  async function make(writer: Writer, record: NewRecord & Stamped, rules: Rules): Promise<Made> {
+    const { type, body, raw, faults, disagreements, precondition, dryRun, stamp } = record;
     const session = createSession(writer, tables, dialect, rules, {
       body,
       raw,
       faults,
       dryRun,
+      stamp,
       ...(rules.readOnlyToo ? {} : { writeRows }),
     });
     await lockNamed(session, type, undefined, body);
@@ -75,16 +91,17 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     return { identifier: made(node), effects: session.effects };
   }
 
-  async function create(writer: Writer, request: CreateRequest): Promise<Written> {
+  async function create(writer: Writer, request: CreateRequest & Stamped): Promise<Written> {
     const rules = { mergePatch: request.mergePatch, readOnlyToo: false };
     const { identifier, effects } = await make(writer, request, rules);
     return written(reads, writer, { ...request, identifier }, effects);
   }
 
-  async function update(writer: Writer, request: UpdateRequest): Promise<Written> {
-    const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, dryRun } = request;
+  async function update(writer: Writer, request: UpdateRequest & Stamped): Promise<Written> {
+    const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, ...rest } = request;
+    const { dryRun, stamp } = rest;
     const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows, dryRun });
+    const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows, dryRun, stamp });
     const isLocked = await lock(session, request);
     const node = await touch(session, type, identifier, '');
     if (node) await resolveBody(session, node);
@@ -95,18 +112,13 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
     return written(reads, writer, request, session.effects);
   }
 
-  async function remove(writer: Writer, request: Addressed): Promise<Written> {
-    const { view, identifier, dryRun } = request;
+  async function remove(writer: Writer, request: Addressed & Stamped): Promise<Written> {
+    const { view, identifier, dryRun, stamp } = request;
     const rules = { mergePatch: false, readOnlyToo: false };
-    const session = createSession(writer, tables, dialect, rules, { writeRows, dryRun });
+    const session = createSession(writer, tables, dialect, rules, { writeRows, dryRun, stamp });
     const body = await current(writer, request, await lock(session, request));
     await requireFewRows(session, { type: view.type, identifier });
-    try {
-      await writer.run(tables.of(view.type).remove, [identifier]);
-    } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-      throw await restrictConflict(session, view.type, [identifier], '');
-    }
+    await deleteRecords(session, view.type, [identifier], '');
     return withEffects({ identifier, body }, session.effects);
   }
 
@@ -131,11 +143,11 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   }
 
   /** A new record that compares nothing with others is worked out without the database. */
-  async function createFlat(request: CreateRequest): Promise<Written | undefined> {
-    const { type, body, raw, faults = [], mergePatch } = request;
+  async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
+    const { type, body, raw, faults = [], mergePatch, stamp } = request;
     if (!alone(request) || faults.length > 0 || identifierIn(body, type) !== undefined) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(NO_WRITER, tables, dialect, rules, { body, raw, writeRows });
+    const session = createSession(NO_WRITER, tables, dialect, rules, { body, raw, writeRows, stamp });
     if (hasRelations(body, type)) return createTree(request, session);
     const node = await workedOut(session, request);
     const columns = node.table.columns.map(({ name }) => name);
@@ -182,16 +194,29 @@ export function createWrites(driver: Driver, reads: Reads, { joinTables, writeRo
   }
 
   return {
-    insert: async (writer, record, rules) => (await make(writer, record, rules)).identifier,
-    create: async (request) => (await createFlat(request)) ?? transact(request, (writer) => create(writer, request)),
-    createOnce: (request, asked, answer) =>
-      driver.write((writer) => once(writer, asked, async () => answer(await create(writer, request))), request.caller),
-    update: async (request) =>
-      (await alone(request)?.update(request)) ??
-      transact(request, (writer) => update(writer, request), rowOf(request.view, request.identifier)),
-    delete: async (request) =>
-      (await alone(request)?.delete(request)) ??
-      transact(request, (writer) => remove(writer, request), rowOf(request.view, request.identifier)),
+    insert: async (writer, record, rules) => (await make(writer, stamped(record), rules)).identifier,
+    create: async (asked) => {
+      const request = stamped(asked);
+      return (await createFlat(request)) ?? transact(request, (writer) => create(writer, request));
+    },
+    createOnce: (given, asked, answer) => {
+      const request = stamped(given);
+      const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await create(writer, request));
+      return driver.write((writer) => once(writer, asked, () => answered(writer)), request.caller);
+    },
+    update: async (asked) => {
+      const request = stamped(asked);
+      const row = rowOf(request.view, request.identifier);
+      return (
+        (await alone(request)?.update(request, request.stamp)) ??
+        transact(request, (writer) => update(writer, request), row)
+      );
+    },
+    delete: async (asked) => {
+      const request = stamped(asked);
+      const row = rowOf(request.view, request.identifier);
+      return (await alone(request)?.delete(request)) ?? transact(request, (writer) => remove(writer, request), row);
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import { cnd, parameter, type Query } from '../call.ts';
 import type { ConditionRequest, FilterRequest, GroupRequest } from '../reads.ts';
 import { childBody, fullest } from '../samples.ts';
 import { type Context, list, post, type Scene } from '../scene.ts';
+import { isSettable } from '../stamps.ts';
 import { type Id, related, rowOf } from '../world.ts';
 import { canMake, comparable, page, several } from './lists.ts';
 import { each, isWritable, offers, relations, rule, single, table } from './rule.ts';
@@ -53,7 +54,9 @@ const sets = relations(({ toMany, required }) => toMany && !required);
 /** Fields that can be null, and have a value that is short enough for an address. */
 const clearable = ({ type }: Pick<Context, 'type'>): readonly Field[] =>
   comparable(type)
-    .filter((field) => field.nullable && isWritable(type, field) && field.type.operators.includes('gt'))
+    .filter(
+      (field) => field.nullable && isWritable(type, field) && isSettable(field) && field.type.operators.includes('gt'),
+    )
     .filter((field) => String(field.type.good(field, 1)).length < 200)
     .slice(0, 2);
 
@@ -61,7 +64,9 @@ const clearable = ({ type }: Pick<Context, 'type'>): readonly Field[] =>
 function memberFilter({ world }: Scene, relation: Relation, source: Id): FilterRequest | undefined {
   const row = rowOf(world, relation.source, source);
   const member = row && related(world, relation, row)[0];
-  const fields = comparable(relation.target).filter((field) => String(member?.values.get(field) ?? '').length < 200);
+  const fields = comparable(relation.target)
+    .filter(isSettable)
+    .filter((field) => String(member?.values.get(field) ?? '').length < 200);
   const found = fields.map((field) => ({ path: field.name, value: member?.values.get(field) ?? null }));
   const known = found.find(({ value }) => value !== null && value !== '');
   return known && { ...known, operator: 'eq' };

@@ -6,6 +6,8 @@ import { cnd, linkTo, parameter, type Query } from '../call.ts';
 import type { FilterRequest } from '../reads.ts';
 import { fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, list, post, type Scene, send } from '../scene.ts';
+import { isSettable } from '../stamps.ts';
+import { referenceName } from '../template.ts';
 import { type Id, rowOf } from '../world.ts';
 import { canMake, comparable, page, several } from './lists.ts';
 import { each, offers, relations, representative, rule, single, table } from './rule.ts';
@@ -86,14 +88,15 @@ function relatedFilters(scene: Scene, relation: Relation, source: Id): readonly 
   const fields = [...relation.target.fields.values()].filter(({ type }) => type.operators.length > 0).slice(0, 2);
   return fields.flatMap((field) => {
     const value = row?.values.get(field) ?? null;
-    return value === null || !isShort(value) ? [] : filtersOf(field, `${relation.name}.${field.name}`, [value]);
+    return value === null || referenceName(value) !== undefined || !isShort(value)
+      ? []
+      : filtersOf(field, `${relation.name}.${field.name}`, [value]);
   });
 }
 
 const linkable = relations(({ toMany, link, target }) => !toMany && link.at === 'source' && target.identifier.inRecord);
 
-const filterable = ({ type }: Context): readonly Field[] =>
-  representative(comparable(type).filter(({ readOnly }) => !readOnly));
+const filterable = ({ type }: Context): readonly Field[] => representative(comparable(type).filter(isSettable));
 
 const unknownNames = (type: RecordType): readonly string[] => [
   'noSuchField',

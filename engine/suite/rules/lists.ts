@@ -4,6 +4,7 @@ import { type Call, cnd, type Query } from '../call.ts';
 import { listed, type ListRequest, type OrderRequest } from '../reads.ts';
 import { fullest } from '../samples.ts';
 import { among, type Context, list, post, remove, type Scene, send } from '../scene.ts';
+import { isSettable } from '../stamps.ts';
 import type { Id } from '../world.ts';
 import { each, identified, offers, representative, type Rule, rule, single, table } from './rule.ts';
 
@@ -164,7 +165,7 @@ function thereAndBack(walk: Walk): void {
 /** A field that may be null. */
 const nullable = ({ type }: Context): readonly Field[] =>
   comparable(type)
-    .filter((field) => field.nullable && !field.readOnly)
+    .filter((field) => field.nullable && isSettable(field))
     .slice(0, 1);
 
 const cursorRules = table(

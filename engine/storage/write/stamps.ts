@@ -1,0 +1,123 @@
+/** What the service fills in by itself: the time of a write, and the name of the token that it is done with. */
+import type { Generated, SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep } from '../../json.ts';
+import { memoized } from '../../memo.ts';
+import type { Field, RecordType } from '../../model/model.ts';
+import { type Column, encode } from '../columns.ts';
+import type { Node, WriteSession } from './session.ts';
+
+/** Who writes, and when. A request has one, however many records it writes. */
+export interface Stamp {
+  /** The name of the token; null without tokens. */
+  readonly by: string | null;
+  /** The same whenever it is asked for. */
+  at(): Date;
+}
+
+/** Tells the time. */
+export type Clock = () => Date;
+
+export const systemClock: Clock = () => new Date();
+
+/** The time is asked for late: a write that has waited for another one is later than that one. */
+export function createStamp(clock: Clock, by: string | null): Stamp {
+  let time: Date | undefined;
+  return { by, at: () => (time ??= clock()) };
+}
+
+const isByName: Readonly<Record<Generated, boolean>> = {
+  createdAt: false,
+  updatedAt: false,
+  createdBy: true,
+  updatedBy: true,
+};
+
+/** What a field is filled with. */
+function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
+  if (field.generated !== undefined && isByName[field.generated]) return stamp.by;
+  return encode(field, dialect, field.type.now?.(stamp.at()) ?? null);
+}
+
+const WITH_CHANGES: ReadonlySet<unknown> = new Set<Generated>(['updatedAt', 'updatedBy']);
+
+/** The fields that are filled when a record is made, and when one of its columns changes. */
+export interface FilledFields {
+  readonly made: readonly Field[];
+  readonly changed: readonly Field[];
+}
+
+export function filledFields(columns: readonly Column[]): FilledFields {
+  const fields = columns.flatMap(({ field }) => field ?? []);
+  return {
+    made: fields.filter(({ generated, isNowByDefault }) => generated !== undefined || isNowByDefault),
+    changed: fields.filter(({ generated }) => WITH_CHANGES.has(generated)),
+  };
+}
+
+/** Gives new records what they do not say themselves. Only seeds and imports can say what is generated. */
+export function fillNew(session: WriteSession): void {
+  for (const node of session.made) fill(session, node, node.table.filled.made);
+}
+
+/** Stamps records that are there, and of which a column changes. */
+export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
+  for (const node of changed) {
+    const { filled } = node.table;
+    for (const { column } of filled.changed) node.assigned.delete(column);
+    fill(session, node, filled.changed);
+  }
+}
+
+function fill(session: WriteSession, node: Node, fields: readonly Field[]): void {
+  for (const field of fields) {
+    if (node.said.has(field.column)) continue;
+    const pointer = `${node.pointer}/${escapeStep(field.name)}`;
+    node.assigned.set(field.column, { value: valueOf(session, field), pointer, byOmission: false });
+  }
+}
+
+/** The values of the columns that a statement stamps. */
+export const stampValues = (
+  session: Pick<WriteSession, 'stamp' | 'dialect'>,
+  { changed }: FilledFields,
+): readonly SqlValue[] => changed.map((field) => valueOf(session, field));
+
+// Records that lose a link because the one that they refer to is deleted: the database cuts it without a stamp.
+
+/** Whether deleting a record of this type, and what goes with it, unlinks records that are stamped. */
+const unlinksStamped = memoized((type: RecordType): boolean => {
+  const below = new Set([type]);
+  for (const one of below)
+    for (const { type: child, reference } of one.referrers) if (reference.onDelete === 'cascade') below.add(child);
+  return [...below].some((one) => one.referrers.some(isStampedReferrer));
+});
+
+const isStampedReferrer = ({ type, reference }: RecordType['referrers'][number]): boolean =>
+  reference.onDelete === 'setNull' &&
+  [...type.fields.values(), ...type.hidden].some(({ generated }) => WITH_CHANGES.has(generated));
+
+/** Stamps and unlinks the records that lose a link when these are deleted. Called before they are. */
+export async function unlinkStamped(
+  session: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+): Promise<void> {
+  if (!unlinksStamped(type)) return;
+  const { tables, writer } = session;
+  const seen = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const agenda: (readonly [RecordType, readonly number[]])[] = [[type, identifiers]];
+  for (const [parent, some] of agenda)
+    for (const { type: child, reference } of parent.referrers) {
+      const table = tables.of(child);
+      const parents = JSON.stringify(some);
+      if (isStampedReferrer({ type: child, reference }))
+        await writer.run(table.unlinkFrom(reference.column), [...stampValues(session, table.filled), parents]);
+      if (reference.onDelete !== 'cascade' || !unlinksStamped(child)) continue;
+      const known = seen.get(child.table) ?? new Set<number>();
+      seen.set(child.table, known);
+      const found = (await writer.column(table.heldChildren(reference.column), [parents])).map(Number);
+      const fresh = found.filter((identifier) => !known.has(identifier));
+      for (const identifier of fresh) known.add(identifier);
+      if (fresh.length > 0) agenda.push([child, fresh]);
+    }
+}

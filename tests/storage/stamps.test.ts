@@ -1,0 +1,275 @@
+/** Generated fields and `default: now`: which writes fill them in, with what, and what bodies can say of them. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { isObject, type JsonObject } from '../../engine/json.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const NAMES = ['ann', 'bob'] as const;
+type Name = (typeof NAMES)[number];
+const tokens: Readonly<Record<Name, string>> = { ann: createToken(), bob: createToken() };
+const lineOf = (name: Name): string => tokenLine({ name, read: 'all', write: 'all' }, tokens[name]);
+
+/** Goes on by a minute whenever it is asked, so that each request has a time of its own. */
+const START = Date.UTC(2030, 0, 1);
+const MINUTE = 60_000;
+let asked = 0;
+const clock = (): Date => new Date(START + (asked += 1) * MINUTE);
+const timeOf = (number: number): string => new Date(START + number * MINUTE).toISOString();
+
+let server: TestServer;
+let free: TestServer;
+const schemaDirectory = 'tests/fixtures/schemas/stamps';
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory, settings: { tokens: NAMES.map(lineOf).join(';'), clock } });
+  free = await startTestServer({ schemaDirectory, settings: { clock } });
+});
+afterAll(async () => {
+  await server.close();
+  await free.close();
+});
+beforeEach(() => void (asked = 0));
+
+interface Sent {
+  readonly status: number;
+  readonly body: JsonObject;
+  readonly tag: string | null;
+}
+
+async function send(request: string, body?: unknown, name: Name = 'ann', headers = {}): Promise<Sent> {
+  const [method = 'GET', path = '/'] = request.split(' ', 2);
+  const answer = await fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${tokens[name]}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const parsed: unknown = JSON.parse(await answer.text());
+  return {
+    status: answer.status,
+    body: isObject(parsed as never) ? (parsed as JsonObject) : {},
+    tag: answer.headers.get('etag'),
+  };
+}
+
+const made = async (path: string, body: unknown, name?: Name): Promise<JsonObject> => {
+  const answer = await send(`POST /api/${path}`, body, name);
+  expect(answer.body).not.toHaveProperty('errors');
+  expect(answer.status).toBe(201);
+  return answer.body;
+};
+
+const stampsOf = ({ created_at, updated_at, created_by, updated_by }: JsonObject) => [
+  created_at,
+  created_by,
+  updated_at,
+  updated_by,
+];
+
+describe('a create', () => {
+  test('has the time and the name of the token', async () => {
+    const body = await made('orders', { title: 'a' });
+    expect(stampsOf(body)).toEqual([timeOf(1), 'ann', timeOf(1), 'ann']);
+    expect(body).toMatchObject({ placed_on: '2030-01-01', due_at: timeOf(1) });
+    expect(asked).toBe(1);
+  });
+
+  test('without tokens, the name is null', async () => {
+    const answer = await fetch(`${free.url}/api/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"title":"a"}',
+    });
+    expect(stampsOf((await answer.json()) as JsonObject)).toEqual([timeOf(1), null, timeOf(1), null]);
+  });
+
+  test('what it says of generated fields is not written; defaults are', async () => {
+    const body = await made('orders', {
+      title: 'a',
+      created_at: '1999-01-01T00:00:00+01:00',
+      updated_at: null,
+      created_by: 'somebody',
+      updated_by: '',
+      placed_on: '2001-02-03',
+      due_at: null,
+    });
+    expect(stampsOf(body)).toEqual([timeOf(1), 'ann', timeOf(1), 'ann']);
+    expect(body).toMatchObject({ placed_on: '2001-02-03', due_at: null });
+  });
+
+  test('of several records has one time', async () => {
+    const body = await made('orders', {
+      title: 'a',
+      customer: { name: 'Cy' },
+      lines: [{ position: 1, changed: '1999-01-01T00:00:00Z' }, { position: 2 }],
+      receipt: { number: '1' },
+      labels: [{ word: 'w' }],
+    });
+    expect(asked).toBe(1);
+    expect(body).toMatchObject({
+      customer: { updated_at: timeOf(1) },
+      lines: [
+        { changed: timeOf(1), changed_by: 'ann' },
+        { changed: timeOf(1), changed_by: 'ann' },
+      ],
+      receipt: { issued_on: '2030-01-01', issued_at: timeOf(1) },
+      labels: [{ updated_at: timeOf(1) }],
+    });
+  });
+
+  test('is held to its checks with the default', async () => {
+    expect(await made('orders', { title: 'urgent' })).toMatchObject({ due_at: timeOf(1) });
+    expect(await send('POST /api/orders', { title: 'urgent', due_at: null })).toMatchObject({ status: 422 });
+  });
+
+  test('that is sent again under its key has the same stamps', async () => {
+    const headers = { 'idempotency-key': 'one-order' };
+    const first = await send('POST /api/orders', { title: 'a' }, 'ann', headers);
+    const again = await send('POST /api/orders', { title: 'a' }, 'ann', headers);
+    expect(again).toEqual(first);
+  });
+
+  test.each([
+    [{ created_at: 'yesterday' }, '/created_at'],
+    [{ created_by: 1 }, '/created_by'],
+    [{ lines: [{ changed: '2030-01-01' }] }, '/lines/0/changed'],
+  ])('with what is not a value of a generated field, %j, is 422', async (more, pointer) => {
+    const { status, body } = await send('POST /api/orders', { title: 'a', ...more });
+    expect([status, body]).toEqual([422, expect.objectContaining({ errors: [expect.objectContaining({ pointer })] })]);
+  });
+});
+
+describe('an update', () => {
+  test.each(['PUT', 'PATCH'])('%s stamps what it changes', async (method) => {
+    const { id } = await made('orders', { title: 'a', total: '1.50' });
+    for (const [body, stamped] of [
+      [{ title: 'b' }, 2],
+      [{ title: 'b', total: '1.50' }, 2],
+      [{}, 2],
+      [{ created_at: timeOf(9), updated_by: 'x' }, 2],
+      [{ total: '1.5' }, 3],
+      [{ extra: { a: 1 } }, 4],
+      [{ extra: { a: 1 } }, 4],
+    ] as const) {
+      asked = Math.max(asked, stamped - 1);
+      const answer = await send(`${method} /api/orders/${String(id)}`, body, 'bob');
+      expect(stampsOf(answer.body)).toEqual([timeOf(1), 'ann', timeOf(stamped), 'bob']);
+      asked = stamped;
+    }
+  });
+
+  test.each(['', '?include=', '?variant=plain', '?include=&fields=title,updated_at,updated_by'])(
+    'of one field, %j',
+    async (query) => {
+      const { id } = await made('orders', { title: 'a' });
+      await send(`PUT /api/orders/${String(id)}${query}`, { title: 'b' }, 'bob');
+      const { body } = await send(`GET /api/orders/${String(id)}`);
+      expect(stampsOf(body)).toEqual([timeOf(1), 'ann', timeOf(2), 'bob']);
+    },
+  );
+
+  test('PUT of what GET answered changes nothing, and a newer record takes an older answer', async () => {
+    const { id } = await made('orders', {
+      title: 'a',
+      customer: { name: 'Di' },
+      lines: [{ position: 1 }],
+      receipt: { number: '2' },
+      labels: [{ word: 'w' }],
+    });
+    const before = await send(`GET /api/orders/${String(id)}`);
+    const same = await send(`PUT /api/orders/${String(id)}`, before.body, 'bob', { 'if-match': before.tag });
+    expect([same.body, same.tag]).toEqual([before.body, before.tag]);
+    const newer = await send(`PUT /api/orders/${String(id)}`, { title: 'b' }, 'bob');
+    expect(newer.tag).not.toBe(before.tag);
+    const back = await send(`PUT /api/orders/${String(id)}`, before.body, 'bob');
+    expect(back.status).toBe(200);
+    expect(back.body).toEqual({ ...before.body, updated_at: back.body['updated_at'], updated_by: 'bob' });
+    expect(Date.parse(String(back.body['updated_at']))).toBeGreaterThan(Date.parse(timeOf(2)));
+  });
+
+  test('of nested records stamps those that change, and no other', async () => {
+    const order = await made('orders', {
+      title: 'a',
+      customer: { name: 'Ed' },
+      lines: [{ position: 1 }, { position: 2 }],
+    });
+    const [first, second] = order['lines'] as readonly JsonObject[];
+    const { body } = await send(
+      `PUT /api/orders/${String(order['id'])}`,
+      { lines: [{ id: first?.['id'] ?? null, text: 'x', changed: timeOf(7) }, second] },
+      'bob',
+    );
+    expect(stampsOf(body)).toEqual([timeOf(1), 'ann', timeOf(1), 'ann']);
+    expect(body['lines']).toEqual([{ ...first, text: 'x', changed: timeOf(2), changed_by: 'bob' }, second]);
+  });
+
+  test('of the same record in two places, with different copies of its stamps', async () => {
+    const order = await made('orders', { title: 'a', customer: { name: 'Fay' } });
+    const customer = order['customer'] as JsonObject;
+    const body = {
+      customer: { ...customer, updated_at: timeOf(5), orders: [{ id: order['id'] ?? null, updated_at: timeOf(6) }] },
+      updated_at: timeOf(8),
+    };
+    const answer = await send(`PUT /api/orders/${String(order['id'])}`, body, 'bob');
+    expect([answer.status, answer.body]).toEqual([200, order]);
+  });
+
+  test('a link is a column of the record that holds it', async () => {
+    const customer = await made('customers', { name: 'Gil' });
+    const order = await made('orders', { title: 'a' });
+    const link = await send(
+      `PUT /api/orders/${String(order['id'])}`,
+      { customer: { id: customer['id'] ?? null } },
+      'bob',
+    );
+    expect(stampsOf(link.body)).toEqual([timeOf(2), 'ann', timeOf(3), 'bob']);
+    expect(link.body['customer']).toMatchObject({ updated_at: timeOf(1) });
+    // Left out of the set, it loses the link.
+    await send(`PUT /api/customers/${String(customer['id'])}`, { orders: [] }, 'ann');
+    const after = await send(`GET /api/orders/${String(order['id'])}`);
+    expect(after.body).toMatchObject({ customer: null, updated_at: timeOf(4), updated_by: 'ann' });
+    // In the set again.
+    await send(`PUT /api/customers/${String(customer['id'])}`, { orders: [{ id: order['id'] ?? null }] }, 'bob');
+    const again = await send(`GET /api/orders/${String(order['id'])}`);
+    expect(again.body).toMatchObject({ updated_at: timeOf(5), updated_by: 'bob' });
+  });
+
+  test('a row of a join table is a column of neither side', async () => {
+    const order = await made('orders', { title: 'a', labels: [{ word: 'w' }] });
+    const [label] = order['labels'] as readonly JsonObject[];
+    const { body } = await send(`PUT /api/orders/${String(order['id'])}`, { labels: [] }, 'bob');
+    expect(stampsOf(body)).toEqual([timeOf(1), 'ann', timeOf(1), 'ann']);
+    expect((await send(`GET /api/labels/${String(label?.['id'])}`)).body).toMatchObject({ updated_at: timeOf(1) });
+  });
+});
+
+describe('a deletion', () => {
+  test('stamps what it unlinks', async () => {
+    const customer = await made('customers', { name: 'Hal' });
+    const order = await made('orders', { title: 'a', customer: { id: customer['id'] ?? null } });
+    await send(`DELETE /api/customers/${String(customer['id'])}`, undefined, 'bob');
+    const { body } = await send(`GET /api/orders/${String(order['id'])}`);
+    expect(body).toMatchObject({ customer: null, updated_at: timeOf(3), updated_by: 'bob', created_at: timeOf(2) });
+  });
+
+  test('also further below, where it takes others along', async () => {
+    const group = await made('groups', { name: 'g' });
+    const customer = await made('customers', { name: 'Ida', group: { id: group['id'] ?? null } });
+    const order = await made('orders', { title: 'a', customer: { id: customer['id'] ?? null } });
+    await send(`DELETE /api/groups/${String(group['id'])}`, undefined, 'bob');
+    const { body } = await send(`GET /api/orders/${String(order['id'])}`);
+    expect(body).toMatchObject({ customer: null, updated_at: timeOf(3), updated_by: 'bob' });
+  });
+});
+
+test('generated fields are filtered, ordered and shown like others', async () => {
+  await made('orders', { title: 'early', total: '7' });
+  await made('orders', { title: 'late', total: '7' }, 'bob');
+  const titles = async (query: string): Promise<unknown> => {
+    const answer = await fetch(`${server.url}/api/orders?_cnd[total]=7&fields=title&${query}`, {
+      headers: { authorization: `Bearer ${tokens.ann}` },
+    });
+    return ((await answer.json()) as readonly JsonObject[]).map(({ title }) => title);
+  };
+  expect(await titles('_cnd[orderBy]=created_at&_cnd[orderBy]=desc')).toEqual(['late', 'early']);
+  expect(await titles(`_cnd[updated_at][lte]=${timeOf(1)}`)).toEqual(['early']);
+  expect(await titles('_cnd[created_by]=bob')).toEqual(['late']);
+});
