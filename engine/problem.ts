@@ -14,6 +14,7 @@ export const problemKinds = {
   'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
   'too-many-related': { status: 400, title: 'Too many related records' },
+  'too-many-groups': { status: 400, title: 'The summary has too many groups' },
   unauthorized: { status: 401, title: 'The request needs a token' },
   forbidden: { status: 403, title: 'The token does not allow this' },
   'path-not-found': { status: 404, title: 'No such path' },

@@ -1,6 +1,7 @@
 /** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText, NOT_STRINGS } from './text.ts';
+import { call } from './totals.ts';
 
 /** A double holds this many decimal digits exactly. */
 const MAX_PRECISION = 15;
@@ -96,6 +97,10 @@ export const decimal: FieldType = {
       comparable: (column) => `cast(${column} as real)`,
       operand: Number,
       extracted: (document, path) => `${document} ->> ${path}`,
+      aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
+      sumOrder: call('records_rank'),
+      // Of 1.5 and 1.50, the one with more digits.
+      spelling: (column) => `max(${column})`,
       takes: { integer: asText },
     },
     postgres: {
@@ -108,6 +113,12 @@ export const decimal: FieldType = {
       comparable: (column) => column,
       operand: String,
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
+      aggregates: {
+        sum: (column) => `sum(${column})`,
+        min: (column) => `round(min(${column}), max(scale(${column})))`,
+        max: (column) => `round(max(${column}), max(scale(${column})))`,
+      },
+      spelling: (column) => `max(${column}::text collate "C")`,
       takes: { integer: (column) => `${column}::numeric` },
     },
   },

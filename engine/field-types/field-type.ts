@@ -17,6 +17,13 @@ export const MAX_PATTERN_LENGTH = 1000;
 export const LIKE_DESCRIPTION =
   'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.';
 
+/** What summaries can make of the values of a field. */
+export type AggregateName = 'sum' | 'min' | 'max';
+/** What summaries can group points in time by. */
+export type PeriodName = 'day' | 'month';
+
+export type ColumnSql = (column: string) => string;
+
 /** The part of a field that its type reads: the constraint keywords and the examples of the descriptor. */
 export interface Shape {
   readonly constraints: Readonly<Record<string, JsonValue>>;
@@ -57,6 +64,14 @@ export interface ColumnType {
   extracted(document: string, path: string): string;
   /** SQL: the value that stands for the present. */
   readonly now?: string;
+  /** SQL of aggregates: their results are read like the column. */
+  readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
+  /** SQL by which sums are ordered; missing if they are ordered as values are. */
+  readonly sumOrder?: ColumnSql;
+  /** SQL: an aggregate that picks one of the texts of equal values; missing if these are stored alike. */
+  readonly spelling?: ColumnSql;
+  /** SQL: the text of the day or the month (UTC) that a value lies in. */
+  readonly periods?: Readonly<Record<PeriodName, ColumnSql>>;
   /** SQL that converts a column of another field type, by its name. Only types whose values can all be converted. */
   readonly takes?: Readonly<Record<string, (column: string) => string>>;
 }

@@ -10,6 +10,7 @@ import {
   type Shape,
   SHORT,
 } from './field-type.ts';
+import { call } from './totals.ts';
 
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
@@ -61,6 +62,8 @@ export const integer: FieldType = {
       comparable: (column) => column,
       operand: (value) => Number(value),
       extracted: (document, path) => `${document} ->> ${path}`,
+      aggregates: { sum: call('records_sum') },
+      sumOrder: call('records_rank'),
     },
     postgres: {
       sqlType: 'bigint',
@@ -71,6 +74,7 @@ export const integer: FieldType = {
       operand: (value) => Number(value),
       // The JSON may hold 1.0 or 1e2, which are integers too.
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
+      aggregates: { sum: (column) => `sum(${column})` },
     },
   },
   good: (shape, seed) => {

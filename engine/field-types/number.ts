@@ -1,6 +1,7 @@
 /** Floating-point numbers (IEEE 754 binary64). */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText } from './text.ts';
+import { call } from './totals.ts';
 
 const keyword = (description: string) => ({ type: 'number', description });
 
@@ -46,6 +47,7 @@ export const number: FieldType = {
       comparable: (column) => `cast(${column} as real)`,
       operand: (value) => Number(value),
       extracted: (document, path) => asWritten(`${document} ->> ${path}`, `nullif(${document} -> ${path}, 'null')`),
+      aggregates: { min: call('records_least_number'), max: call('records_greatest_number') },
       takes: { integer: asText },
     },
     postgres: {

@@ -1,6 +1,7 @@
 /** Points in time with milliseconds (RFC 3339, section 5.6: date-time). */
-import { COMPARING, type FieldType, SHORT } from './field-type.ts';
+import { type ColumnSql, type ColumnType, COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
+import { call } from './totals.ts';
 
 const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?(Z|[+-]\\d\\d:\\d\\d)$';
 const MINUTE = 60_000;
@@ -18,6 +19,39 @@ function epoch(column: string): string {
   const offset = `case when right(${column}, 1) = 'Z' then 0 when left(${zone}, 1) = '-' then -${minutes} else ${minutes} end`;
   return `(${days} * 86400::bigint + ${whole(12, 2)} * 3600 + ${whole(15, 2)} * 60 + ${seconds} - (${offset}) * 60)`;
 }
+
+/** SQL: the day in UTC, as JavaScript writes those of other years than 0 to 9999. */
+function postgresDay(column: string): string {
+  const day = `(make_date(2370, 1, 1) + floor(${epoch(column)} / 86400)::int)`;
+  const year = `(extract(year from ${day})::int - 400)`;
+  const [before, after] = [`'-' || lpad((-${year})::text, 6, '0')`, `'+' || lpad(${year}::text, 6, '0')`];
+  return `case when ${year} < 0 then ${before} when ${year} > 9999 then ${after} else lpad(${year}::text, 4, '0') end || to_char(${day}, '-MM-DD')`;
+}
+
+/** Most are in UTC already: they begin with their day and month. */
+const periodsOf = (day: ColumnSql, month: ColumnSql): Required<ColumnType>['periods'] => {
+  const orBegin = (length: number, otherwise: ColumnSql): ColumnSql => {
+    return (column) =>
+      `case when substr(${column}, length(${column})) = 'Z' then substr(${column}, 1, ${length}) else ${otherwise(column)} end`;
+  };
+  return { day: orBegin(10, day), month: orBegin(7, month) };
+};
+
+/** Milliseconds before every point in time. */
+const BEFORE = 62_200_000_000_000;
+const DIGITS = 15;
+
+/** The text of the earliest or the latest point in time: it stands behind its milliseconds in digits that sort. */
+function extremes(sortable: ColumnSql): Required<ColumnType>['aggregates'] {
+  const first =
+    (aggregate: string): ColumnSql =>
+    (column) =>
+      `substr(${aggregate}(${sortable(column)}), ${DIGITS + 1})`;
+  return { min: first('min'), max: first('max') };
+}
+
+const sqliteEpoch = (column: string): string => `unixepoch(${column}, 'subsec')`;
+const milliseconds = (seconds: string): string => `cast(round(${seconds} * 1000) as bigint) + ${BEFORE}`;
 
 export const timestamp: FieldType = {
   name: 'timestamp',
@@ -37,14 +71,22 @@ export const timestamp: FieldType = {
     sqlite: {
       ...textColumn,
       now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
-      comparable: (column) => `unixepoch(${column}, 'subsec')`,
+      comparable: sqliteEpoch,
       operand: (value) => Date.parse(String(value)) / 1000,
+      aggregates: extremes((column) => `printf('%0${DIGITS}d', ${milliseconds(sqliteEpoch(column))}) || ${column}`),
+      spelling: (column) => `min(${column})`,
+      periods: periodsOf(call('records_day'), call('records_month')),
     },
     postgres: {
       ...postgresText,
       now: `replace(to_char(now() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS'), ' ', 'T') || 'Z'`,
       comparable: epoch,
       operand: (value) => Date.parse(String(value)) / 1000,
+      aggregates: extremes(
+        (column) => `(lpad((${milliseconds(epoch(column))})::text, ${DIGITS}, '0') || ${column}) collate "C"`,
+      ),
+      spelling: (column) => `min(${column})`,
+      periods: periodsOf(postgresDay, (column) => `left(${postgresDay(column)}, -3)`),
     },
   },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),

@@ -68,18 +68,18 @@ function failed(header: string, message: string): Problem {
 /** The tag of a record, from its JSON text. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
 
-/** The tag of a page covers its text and the headers that change with other records. */
-export const pageTag = (text: string, total: number | undefined, links: string): string =>
-  entityTag(`${text}${pageEnd(total, links)}`);
+/** What changes of a page with other records, besides its text. */
+export const pageEnd = (total: number | undefined, links: string): string => `\n${total ?? ''}\n${links}`;
 
-const pageEnd = (total: number | undefined, links: string): string => `\n${total ?? ''}\n${links}`;
+/** The tag of a page covers both. */
+export const pageTag = (text: string, end: string): string => entityTag(text + end);
 
 /** The tag of a page that comes in pieces. */
-export function pageHash(): { add(piece: string): void; tag(total: number | undefined, links: string): string } {
+export function pageHash(): { add(piece: string): void; tag(end: string): string } {
   const sha1 = createHash('sha1');
   return {
     add: (piece) => void sha1.update(piece),
-    tag: (total, links) => `"${sha1.update(pageEnd(total, links)).digest('base64url')}"`,
+    tag: (end) => `"${sha1.update(end).digest('base64url')}"`,
   };
 }
 

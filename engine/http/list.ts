@@ -1,12 +1,14 @@
 /** GET of many records: a page if there is a limit, else the whole list, in one of the formats. */
+import type { IncomingMessage } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
-import type { Cursor, ListQuery } from '../query/list-query.ts';
+import type { Cursor, ListQuery, View } from '../query/list-query.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import { type Answer, type CountPreference, countPreference, readAnswer } from './answer.ts';
-import { pageHash, pageTag } from './conditions.ts';
+import { pageEnd, pageHash, pageTag } from './conditions.ts';
 import type { Exchange, ServeOperation } from './request.ts';
-import { LIST_FORMATS, type ListFormat } from './formats.ts';
+import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
+import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import type { Page, Stream } from '../storage/store.ts';
 import type { Service } from './operations.ts';
 import type { Turns } from './turns.ts';
@@ -14,6 +16,8 @@ import type { JsonValue } from '../json.ts';
 import { encodeCursor } from '../query/cursor.ts';
 import { pageSearches } from '../query/parameters.ts';
 import { memoized } from '../memo.ts';
+import { Problem } from '../problem.ts';
+import { ownFields } from '../query/view.ts';
 
 /** Memory that a whole list takes while it is read piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
@@ -32,7 +36,8 @@ export function list(service: Service): ServeOperation {
   return (exchange) => {
     const { request, target, mediaType } = exchange;
     const format = formatOf(mediaType);
-    const query = format.query(service.queries.list(target.query), target.query);
+    const asked = service.queries.list(target.query);
+    const query = format.isTable ? withOwnFields(asked, target.query) : asked;
     const answer = query.limit === undefined ? wholeAnswer : pageAnswer;
     return answer(service, exchange, {
       query,
@@ -42,45 +47,61 @@ export function list(service: Service): ServeOperation {
   };
 }
 
-function formatOf(mediaType: string): ListFormat {
+export function formatOf(mediaType: string): ListFormat {
   const format = LIST_FORMATS.get(mediaType);
   if (format === undefined) throw new Error(`no list is answered as ${mediaType}`);
   return format;
 }
 
 function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Awaitable<Answer> {
-  const { type, path, store } = service;
-  const { request, caller, target } = exchange;
+  const { path, store } = service;
+  const { caller, target } = exchange;
   const {
     query,
     format,
     counting: { count, applied },
   } = wanted;
   return andThen(store.page(query, count, caller), (page) => {
-    if (lengthOf(page.records) > LONG_PAGE) return longPageAnswer(service, exchange, wanted, page);
-    const body = format.whole(page.records, query.view);
+    const { records: rows, total } = page;
     const links = pageLinks(target.base + path, target.query, query, page);
-    const tag = type.preconditions === 'off' ? undefined : pageTag(body, taggedTotal(count, page.total), links);
-    return readAnswer(request, body, tag, { ...contentHeaders(format, page.total), Link: links, ...applied });
+    const headers = { ...contentHeaders(format, total), Link: links, ...applied };
+    const end = pageEnd(taggedTotal(count, total), links);
+    return rowsAnswer(service, exchange, { rows, format, table: () => recordTable(query.view), headers, end });
   });
 }
 
+/** What is answered of a list that is in memory. */
+interface AnsweredRows {
+  /** JSON texts. */
+  readonly rows: readonly string[];
+  readonly format: ListFormat;
+  readonly table: () => Table;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the tag covers besides the rows. */
+  readonly end: string;
+}
+
+export function rowsAnswer(service: Service, { request }: Exchange, answered: AnsweredRows): Awaitable<Answer> {
+  const { rows, format, table, headers, end } = answered;
+  if (lengthOf(rows) > LONG_PAGE) return longAnswer(service, request, answered);
+  const body = format.whole(rows, table);
+  const tag = service.type.preconditions === 'off' ? undefined : pageTag(body, end);
+  return readAnswer(request, body, tag, headers);
+}
+
 /** Each piece has its own turn of the event loop. */
-async function longPageAnswer(
-  { type, path, largeTurn }: Service,
-  { request, target }: Exchange,
-  { query, format, counting: { count, applied } }: ResolvedList,
-  page: Page,
+async function longAnswer(
+  { type, largeTurn }: Service,
+  request: IncomingMessage,
+  { rows, format, table, headers, end }: AnsweredRows,
 ): Promise<Answer> {
-  const links = pageLinks(target.base + path, target.query, query, page);
   const pieces: string[] = [];
   const hash = pageHash();
-  for await (const piece of format.pieces(inTurns(page.records, largeTurn), query.view)) {
+  for await (const piece of format.pieces(inTurns(rows, largeTurn), table)) {
     if (type.preconditions !== 'off') hash.add(piece);
     pieces.push(piece);
   }
-  const tag = type.preconditions === 'off' ? undefined : hash.tag(taggedTotal(count, page.total), links);
-  const headers = { ...contentHeaders(format, page.total), Link: links, ...applied };
+  const tag = type.preconditions === 'off' ? undefined : hash.tag(end);
   return readAnswer(request, inPieces(pieces), tag, headers);
 }
 
@@ -109,10 +130,10 @@ async function wholeAnswer(
 ): Promise<Answer> {
   caller.take(STREAM_BYTES);
   const { total, records } = await store.stream(query, count, caller);
-  const body = await gather(format.pieces(drawing(records, caller), query.view));
+  const body = await gather(format.pieces(drawing(records, caller), () => recordTable(query.view)));
   const headers = { ...contentHeaders(format, total), ...applied };
   if (typeof body !== 'string') return { status: 200, headers, body };
-  const tag = type.preconditions === 'off' ? undefined : pageTag(body, taggedTotal(count, total), '');
+  const tag = type.preconditions === 'off' ? undefined : pageTag(body, pageEnd(taggedTotal(count, total), ''));
   return readAnswer(request, body, tag, headers);
 }
 
@@ -129,7 +150,10 @@ async function* drawing(all: Stream['records'], caller: Caller): AsyncGenerator<
   }
 }
 
-const contentHeaders = ({ contentType }: ListFormat, total: number | undefined): Readonly<Record<string, string>> => ({
+export const contentHeaders = (
+  { contentType }: ListFormat,
+  total: number | undefined,
+): Readonly<Record<string, string>> => ({
   'Content-Type': contentType,
   ...(total === undefined ? {} : { 'X-Total-Count': String(total) }),
 });
@@ -176,4 +200,24 @@ function pageLinks(url: string, search: string, query: ListQuery, page: Page): s
     ...(page.hasNext && page.last ? neighbour('next', 'after', page.last) : []),
     ...(page.hasPrevious && page.first ? neighbour('prev', 'before', page.first) : []),
   ].join(', ');
+}
+
+// Lists as tables.
+
+/** Relations that the client names have no place in a table; those of the default view are left out. */
+function withOwnFields(asked: ListQuery, search: string): ListQuery {
+  const named = ['include', 'fields'].find((name) => new URLSearchParams(search).has(name));
+  if (asked.view.relations.length > 0 && named !== undefined)
+    throw relationInTable(named, `"${named}" names a relation`);
+  return { ...asked, view: ownFields(asked.view) };
+}
+
+export function relationInTable(parameter: string, reason: string): Problem {
+  const message = `${CSV_TYPE} holds a record's own fields; ${reason}. Take ${NDJSON_TYPE} for records with relations`;
+  return new Problem('invalid-query', message, { errors: [{ parameter, code: 'relation-in-table', message }] });
+}
+
+function recordTable({ type: { identifier }, fields }: View): Table {
+  const names = [...(identifier.inRecord ? [identifier.name] : []), ...fields.map(({ name }) => name)];
+  return { names, cells: membersAt(names) };
 }

@@ -9,6 +9,7 @@ import { JSON_TYPE, PATCH_BODY } from './negotiation.ts';
 import { create, get, remove, type Service, update } from './operations.ts';
 import type { Label, ServeOperation } from './request.ts';
 import { list } from './list.ts';
+import { summary, SUMMARY } from './summary.ts';
 
 export const API_ROOT = '/api/';
 
@@ -29,16 +30,18 @@ export interface Route {
   readonly options: Answer;
 }
 
-/** The two paths of a record type: all its records, and one of them. */
-interface RoutePair {
+/** The paths of a record type: all its records, one of them, and what all come to. */
+interface TypeRoutes {
   readonly collection: Route;
   readonly item: Route;
+  /** undefined if the type has no list. */
+  readonly summary: Route | undefined;
 }
 
-export type Routes = ReadonlyMap<string, RoutePair>;
+export type Routes = ReadonlyMap<string, TypeRoutes>;
 
 interface Binding {
-  readonly path: keyof RoutePair;
+  readonly path: 'collection' | 'item';
   readonly methods: readonly string[];
   readonly mediaTypes: readonly string[];
   readonly serve: (service: Service, method: string) => ServeOperation;
@@ -64,18 +67,28 @@ export function createRoutes(
 ): Routes {
   const withheld = (type: RecordType): Operations => withheldOf(type) ?? NO_OPERATIONS;
   const served = [...types].filter((type) => type.operations.size + withheld(type).size > 0);
-  return new Map(served.map((type) => [type.path, pairOf(serviceOf(type), withheld(type))]));
+  return new Map(served.map((type) => [type.path, routesOf(serviceOf(type), withheld(type))]));
 }
 
 type Operations = ReadonlySet<OperationName>;
 const NO_OPERATIONS: Operations = new Set();
 
-const pairOf = (service: Service, withheld: Operations): RoutePair => ({
+const routesOf = (service: Service, withheld: Operations): TypeRoutes => ({
   collection: routeOf(service, 'collection', withheld),
   item: routeOf(service, 'item', withheld),
+  summary: service.type.operations.has('list') ? summaryRoute(service) : undefined,
 });
 
-function routeOf(service: Service, path: keyof RoutePair, withheldOperations: Operations): Route {
+/** Who may list the records may summarize them. */
+function summaryRoute(service: Service): Route {
+  const { methods, mediaTypes } = bindings.list;
+  const offer = { serve: summary(service), mediaTypes, label: { type: service.type.name, operation: 'summary' } };
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  const offers = new Map(methods.map((method) => [method, offer]));
+  return { offers, withheld: new Set(), allow, options: optionsAnswer(allow, false) };
+}
+
+function routeOf(service: Service, path: Binding['path'], withheldOperations: Operations): Route {
   const here = Object.entries(bindings).filter(([, binding]) => binding.path === path);
   const bound = here.filter(([name]) => has(service.type.operations, name));
   const withheld = new Set<string>(
@@ -112,11 +125,14 @@ interface RouteMatch {
 /** `path` begins with API_ROOT. It is split before it is decoded: an encoded slash does not separate anything. */
 export function findRoute(routes: Routes, path: string): RouteMatch {
   const slash = path.indexOf('/', API_ROOT.length);
-  const pair = routes.get(decode(path.slice(API_ROOT.length, slash < 0 ? undefined : slash)));
-  if (pair !== undefined && slash < 0) return { route: pair.collection, identifier: '' };
-  const identifier = slash < 0 ? '' : path.slice(slash + 1);
-  if (pair === undefined || identifier === '' || identifier.includes('/')) throw unknownPath(path, routes);
-  return { route: pair.item, identifier: decode(identifier) };
+  const found = routes.get(decode(path.slice(API_ROOT.length, slash < 0 ? undefined : slash)));
+  if (found !== undefined && slash < 0) return { route: found.collection, identifier: '' };
+  const last = slash < 0 ? '' : path.slice(slash + 1);
+  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes);
+  const identifier = decode(last);
+  if (!identifier.startsWith('$')) return { route: found.item, identifier };
+  if (identifier !== SUMMARY || found.summary === undefined) throw unknownPath(path, routes);
+  return { route: found.summary, identifier: '' };
 }
 
 function decode(text: string): string {
@@ -135,7 +151,9 @@ function unknownPath(path: string, routes: Routes): Problem {
   const [type = '', ...rest] = path.slice(API_ROOT.length).split('/', MAX_NAMED).map(decode);
   const near = routes.has(type) ? type : nearest(type, routes.keys());
   if (near === undefined) return pathProblem(path, knownPaths(routes));
-  const suggestion = rest.every((step) => step === '') ? API_ROOT + near : `${API_ROOT}${near}/{id}`;
+  const [step = ''] = rest;
+  const last = step.startsWith('$') && routes.get(near)?.summary !== undefined ? SUMMARY : '{id}';
+  const suggestion = rest.every((one) => one === '') ? API_ROOT + near : `${API_ROOT}${near}/${last}`;
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 

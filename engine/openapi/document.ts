@@ -3,7 +3,8 @@ import { freezeGraph } from '../model/resolve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, withExample } from './examples.ts';
-import { HEADERS, identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
+import { HEADERS } from './headers.ts';
+import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
 import { DRY_RUN_SCHEMAS, EMPTY_RESPONSES, pathMethods } from './operations.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
@@ -53,6 +54,7 @@ function pathsOf(
   const item = { parameters: [identifierParameter(type)] };
   const all = [
     [collection, pathMethods(type, 'collection', names, problems), {}],
+    [`${collection}/$summary`, pathMethods(type, 'summary', names, problems), {}],
     [`${collection}/{id}`, pathMethods(type, 'item', names, problems), item],
   ] as const;
   return all
@@ -93,6 +95,9 @@ the \`next\` links of the \`Link\` header. \`_cnd[orderBy]\` takes fields, each 
 record: \`_cnd[owner.name]=Anna\`. Filters must all match; \`_cnd[$any][0][name]=Anna&_cnd[$any][1][age][lt]=5\` finds what
 matches one of them, and \`$all\` and \`$none\` work likewise. \`_cnd[pets][$some][0][name]=Rex\` filters by the records of a
 set, as do \`$none\`, \`$every\`, and \`_cnd[pets][$count][gte]=3\`.
+
+**Summaries.** \`GET …/$summary?by=owner,month(born)&measure=count,sum(price)\` counts records and adds up their values by
+group, exactly. It takes the filters of lists; \`_cnd[orderBy]\` and \`_cnd[limit]\` are about groups.
 
 **Records** show their relations one level deep; \`include\` and \`fields\` show more or less. What GET returns can be sent
 back with PUT.

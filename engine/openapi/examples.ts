@@ -45,6 +45,12 @@ export function recordExample(type: RecordType): JsonObject {
   return { ...identifierOf(type, FIRST), ...values, ...Object.fromEntries(relations) };
 }
 
+/** A group of a summary by the first field, and what it says of it. */
+export function summaryExample(type: RecordType): readonly [by: JsonObject, measures: JsonObject] {
+  const field = type.defaultVariant.fields.find((one) => one.type.operators.length > 0);
+  return [field ? { [field.name]: ownExample(field) } : {}, { count: 1 }];
+}
+
 /** Fields whose examples do not meet a check together: these records hold their defaults. */
 const unfitFields = memoized((type: RecordType): ReadonlySet<Field> =>
   unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),

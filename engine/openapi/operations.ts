@@ -2,18 +2,21 @@
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
-import { changeExample, recordExample, withExample } from './examples.ts';
-import { type HeaderName, listParameters, type SharedParameter, viewParameters } from './parameters.ts';
+import { changeExample, recordExample, summaryExample, withExample } from './examples.ts';
+import type { HeaderName } from './headers.ts';
+import { listParameters, type SharedParameter, summaryParameters, viewParameters } from './parameters.ts';
 import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
 import type { ProblemResponses } from './problems.ts';
 
 interface OperationKind {
   readonly operation: Operation;
-  readonly path: 'collection' | 'item';
+  readonly path: 'collection' | 'item' | 'summary';
   readonly method: string;
   readonly id: (type: RecordType, names: SchemaNames) => string;
   readonly summary: (type: RecordType) => string;
   readonly description: string;
+  /** Parameters of its own type. */
+  readonly parameters: (type: RecordType) => readonly JsonObject[];
   readonly shared: readonly SharedParameter[];
   readonly body?: (type: RecordType, names: SchemaNames) => JsonObject;
   readonly answers: (type: RecordType, names: SchemaNames) => JsonObject;
@@ -27,6 +30,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `list${names.many(type)}`,
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
     description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
+    parameters: (type) => [...listParameters(type), ...viewParameters(type)],
     shared: [
       'Condition-Any',
       'Condition-All',
@@ -40,12 +44,25 @@ const KINDS: readonly OperationKind[] = [
     answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
   },
   {
+    operation: 'list',
+    path: 'summary',
+    method: 'get',
+    id: (type, names) => `summarize${names.many(type)}`,
+    summary: (type) => `Summarize ${manyInWords(type)} by conditions`,
+    description:
+      'Counts the records in each group, and adds up their values. Takes the filters of the list. Sums are exact; sum, min and max of no value are null. `Link` leads to other pages by offset.',
+    parameters: summaryParameters,
+    shared: ['Condition-Any', 'Condition-All', 'Condition-None', 'Prefer-Count', 'If-None-Match', 'X-Position'],
+    answers: (type) => ({ 200: summaryAnswer(type), 304: ref('responses', 'notModified') }),
+  },
+  {
     operation: 'create',
     path: 'collection',
     method: 'post',
     id: (type, names) => `create${names.one(type)}`,
     summary: (type) => `Add new ${oneInWords(type)}`,
     description: 'Creates a record and the records nested in it, all or nothing.',
+    parameters: viewParameters,
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
@@ -60,6 +77,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `get${names.one(type)}`,
     summary: (type) => `Retrieve ${oneInWords(type)} by id`,
     description: 'Returns one record, with its relations one level deep.',
+    parameters: viewParameters,
     shared: ['If-None-Match', 'X-Position'],
     answers: (type, names) => ({
       200: recordAnswer(type, names, 'The record.', ['ETag']),
@@ -73,6 +91,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `update${names.one(type)}`,
     summary: (type) => `Update ${oneInWords(type)} by id`,
     description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
+    parameters: viewParameters,
     shared: ['dryRun', 'Prefer-Return'],
     body: (type, names) => changeBody(type, names, ['application/json']),
     answers: updateAnswers,
@@ -84,6 +103,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `patch${names.one(type)}`,
     summary: (type) => `Change ${oneInWords(type)} by id`,
     description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
+    parameters: viewParameters,
     shared: ['dryRun', 'Prefer-Return'],
     body: (type, names) => changeBody(type, names, ['application/merge-patch+json', 'application/json']),
     answers: updateAnswers,
@@ -95,6 +115,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `delete${names.one(type)}`,
     summary: (type) => `Delete ${oneInWords(type)} by id`,
     description: 'Deletes the record and the records it owns, and returns the record as it was.',
+    parameters: viewParameters,
     shared: ['dryRun', 'Prefer-Return'],
     answers: (type, names) => ({
       200: writtenAnswer(type, names, 'The record as it was.', ['X-Position', 'Preference-Applied']),
@@ -120,7 +141,6 @@ function operationObject(
   names: SchemaNames,
   problems: ProblemResponses,
 ): JsonObject {
-  const own = kind.operation === 'list' ? listParameters(type) : [];
   const body = kind.body?.(type, names);
   return {
     operationId: kind.id(type, names),
@@ -128,12 +148,14 @@ function operationObject(
     description: kind.description,
     tags: [type.name],
     parameters: [
-      ...own,
-      ...viewParameters(type),
+      ...kind.parameters(type),
       ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
     ],
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...kind.answers(type, names), ...problems.of(kind.operation, kind.method, type) },
+    responses: {
+      ...kind.answers(type, names),
+      ...problems.of(kind.path === 'summary' ? 'summary' : kind.operation, kind.method, type),
+    },
   };
 }
 
@@ -242,6 +264,29 @@ function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
             'Fields of the record without its relations (RFC 4180). Null is an empty cell, the empty text is "".',
         },
       },
+    },
+  };
+}
+
+function summaryAnswer(type: RecordType): JsonObject {
+  const [by, measures] = summaryExample(type);
+  const values = (description: string): JsonObject => ({ type: 'object', description, additionalProperties: true });
+  const group = {
+    type: 'object',
+    required: ['by', 'measures'],
+    properties: {
+      by: values('The values that the records of the group have in common, under the names in `by`.'),
+      measures: values('Under the names in `measure`.'),
+    },
+    additionalProperties: false,
+  };
+  return {
+    description: 'The groups, in the requested order.',
+    headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
+    content: {
+      'application/json': withExample({ type: 'array', items: group }, 'One group.', [{ by, measures }]),
+      'application/x-ndjson': { schema: { type: 'string', description: 'One group on each line.' } },
+      'text/csv': { schema: { type: 'string', description: 'A column for each name in `by` and `measure`.' } },
     },
   };
 }

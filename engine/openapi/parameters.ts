@@ -1,4 +1,4 @@
-/** The parameters of all operations, and the headers of their responses. */
+/** The parameters of all operations. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { oneInWords } from './names.ts';
@@ -6,6 +6,7 @@ import { integer } from '../field-types/integer.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { operators } from '../query/operators.ts';
 import { MAX_IN_VALUES } from '../field-types/field-type.ts';
+import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
 import { fieldValueSchema } from './schemas.ts';
 
 const query = (name: string, description: string, more: JsonObject): JsonObject => ({
@@ -158,6 +159,39 @@ export function listParameters(type: RecordType): readonly JsonObject[] {
   return [limit(type), orderBy(type), ...filters(type)];
 }
 
+/** Of summaries: what groups are made by, what is said of them, and page, order and filters as of lists. */
+export function summaryParameters(type: RecordType): readonly JsonObject[] {
+  const [field] = comparable(type);
+  const by = field?.name ?? type.identifier.name;
+  return [
+    listed(
+      'by',
+      `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\` and \`month(field)\` in UTC. Without it, all records are one group.`,
+      by,
+    ),
+    listed(
+      'measure',
+      `What is said of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
+      'count',
+    ),
+    limitOf(
+      `Two items: the offset of the first group, then the maximum number of groups, up to ${MAX_GROUPS}. Without it, all groups are returned.`,
+      MAX_GROUPS,
+    ),
+    array(
+      '_cnd[orderBy]',
+      'The order: names in `by` and `measure`, each optionally followed by asc or desc. The names in `by` break ties.',
+      { items: { type: 'string' }, minItems: 1 },
+      ['count', 'desc'],
+    ),
+    ...filters(type),
+    ...variantParameter(type),
+  ];
+}
+
+const listed = (name: string, description: string, example: string): JsonObject =>
+  query(name, description, { schema: { type: 'string' }, example });
+
 const array = (name: string, description: string, schema: JsonObject, example: JsonValue): JsonObject => ({
   name,
   in: 'query',
@@ -168,10 +202,15 @@ const array = (name: string, description: string, schema: JsonObject, example: J
   example,
 });
 
-function limit({ maxLimit }: RecordType): JsonObject {
-  const description = `Two items: the offset of the first record, then the maximum number of records, up to ${maxLimit}. Without it, the whole list is returned.`;
+const limit = ({ maxLimit }: RecordType): JsonObject =>
+  limitOf(
+    `Two items: the offset of the first record, then the maximum number of records, up to ${maxLimit}. Without it, the whole list is returned.`,
+    maxLimit,
+  );
+
+function limitOf(description: string, most: number): JsonObject {
   const items = { type: 'integer', minimum: 0 };
-  return array('_cnd[limit]', description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, maxLimit)]);
+  return array('_cnd[limit]', description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, most)]);
 }
 
 function orderBy(type: RecordType): JsonObject {
@@ -276,48 +315,3 @@ const operand = (operator: OperatorName, value: JsonObject): JsonObject => {
   const { wants, description } = operators[operator];
   return { ...WANTED[wants](value), description };
 };
-
-// The headers of responses.
-
-const text = (description: string, example?: string): JsonObject => ({
-  description,
-  schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
-});
-
-const always = (header: JsonObject): JsonObject => ({ ...header, required: true });
-
-export const HEADERS = {
-  'Cache-Control': always(text('Caches must revalidate before each reuse.', 'no-cache')),
-  Vary: always(text('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer')),
-  'X-Request-Id': always(text('The identifier of the request: the one that was sent, or a new one.')),
-  ETag: text('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
-  Location: always(text('The path of the new record.', '/api/things/1')),
-  'X-Total-Count': {
-    description:
-      'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',
-    schema: { type: 'integer', minimum: 0, examples: [42] },
-  },
-  Link: text(
-    'With a limit: the first, next and previous page (RFC 8288). The links stay valid while records are added and deleted.',
-    '</api/things?_cnd[limit]=0&_cnd[limit]=20>; rel="first"',
-  ),
-  'X-Position': text(
-    'The position of the write in the log of the database, for X-Position of later reads. Services that read from replicas send it.',
-    '0/3000148',
-  ),
-  'Preference-Applied': text('The preferences that were applied (RFC 7240).', 'return=minimal'),
-  'Retry-After': always({
-    description: 'Seconds to wait before trying again.',
-    schema: { type: 'integer', minimum: 0, examples: [1] },
-  }),
-  Accept: text('The media types that a request body may have here.', 'application/json'),
-  'Accept-Encoding': text('The encodings that a request body may have here.', 'identity'),
-  'WWW-Authenticate': always(text('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer')),
-  RateLimit: always(text('The number of requests left, and the seconds until the next window.', '"minute";r=0;t=42')),
-  'RateLimit-Policy': always(
-    text('The number of requests allowed per window, and its length in seconds.', '"minute";q=1200;w=60'),
-  ),
-  'Accept-Patch': text('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
-} as const satisfies Readonly<Record<string, JsonObject>>;
-
-export type HeaderName = keyof typeof HEADERS;

@@ -3,7 +3,7 @@ import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { type ProblemCode, problemKinds } from '../problem.ts';
-import type { HeaderName } from './parameters.ts';
+import type { HeaderName } from './headers.ts';
 import { free, ref } from './names.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
@@ -23,8 +23,9 @@ const ONE = ['invalid-identifier', 'record-not-found'] as const;
 const WRITING = ['forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
-const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
+const CODES: Readonly<Record<Operation | 'summary', readonly ProblemCode[]>> = {
   list: ANY,
+  summary: [...ANY, 'too-many-groups'],
   get: [...ANY, ...ONE],
   create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
@@ -32,12 +33,12 @@ const CODES: Readonly<Record<Operation, readonly ProblemCode[]>> = {
 };
 
 /** The problems that an operation of a type can return. */
-function problemCodes(operation: Operation, type: RecordType): readonly ProblemCode[] {
+function problemCodes(operation: Operation | 'summary', type: RecordType): readonly ProblemCode[] {
   const writes = operation === 'create' || operation === 'update';
   const changes = operation === 'update' || operation === 'delete';
   return [
     ...CODES[operation],
-    ...when('too-many-related', type.relations.size > 0),
+    ...when('too-many-related', type.relations.size > 0 && operation !== 'summary'),
     ...when('unique-conflict', writes && writesUnique(type)),
     ...when('invalid-reference', writes && type.relations.size > 0),
     ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
@@ -73,7 +74,7 @@ const INSTEAD: { readonly [method in string]?: readonly HeaderName[] } = {
 /** The problem responses. Equal ones share a component: repeating them would slow down tools that read the document. */
 export interface ProblemResponses {
   /** References by status. */
-  of(operation: Operation, method: string, type: RecordType): JsonObject;
+  of(operation: Operation | 'summary', method: string, type: RecordType): JsonObject;
   /** Every response referred to so far. */
   all(): JsonObject;
 }

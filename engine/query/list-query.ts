@@ -1,5 +1,5 @@
 /** Parsed queries, with every name resolved against the Model. */
-import type { OperatorName } from '../field-types/field-type.ts';
+import type { AggregateName, OperatorName, PeriodName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
 
@@ -97,6 +97,46 @@ export interface ListQuery {
   /** undefined: the whole list, streamed. */
   readonly limit: number | undefined;
   readonly cursor: Cursor | undefined;
+}
+
+/** What a summary groups records by. */
+export interface GroupKey {
+  /** As the client wrote it. */
+  readonly name: string;
+  readonly path: Path;
+  /** The day or month that the value lies in, in place of the value. */
+  readonly period: PeriodName | undefined;
+  /** What is shown of the related record that the path ends at. */
+  readonly shown: View | undefined;
+}
+
+/** What a summary says of a group. */
+export interface Measure {
+  /** As the client wrote it. */
+  readonly name: string;
+  readonly aggregate: AggregateName | 'count';
+  /** undefined counts records. */
+  readonly path: Path | undefined;
+}
+
+/** The place of a key or a measure, and its direction. */
+export interface SummaryOrder {
+  readonly by: 'keys' | 'measures';
+  readonly index: number;
+  readonly descending: boolean;
+}
+
+export interface SummaryQuery {
+  readonly type: RecordType;
+  /** All of them hold for the records that are summarized. */
+  readonly filters: readonly Filter[];
+  readonly keys: readonly GroupKey[];
+  readonly measures: readonly Measure[];
+  /** The requested order; always ends with the keys that it does not name. */
+  readonly order: readonly SummaryOrder[];
+  readonly offset: number;
+  /** undefined: all groups. */
+  readonly limit: number | undefined;
 }
 
 /** Limits of one request. */

@@ -6,7 +6,7 @@ import type { OrderBy } from './list-query.ts';
 import { ownPath, type PathNames, resolvePath } from './paths.ts';
 import { wireArray } from './wire-arrays.ts';
 
-const MAX_ORDER_TERMS = 20;
+export const MAX_ORDER_TERMS = 20;
 
 /** The order of lists without `_cnd[orderBy]`. */
 export function defaultOrder(type: RecordType): readonly OrderBy[] {
@@ -49,7 +49,7 @@ function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly Ord
 // The terms of `_cnd[orderBy]` in any of their notations; field names are not checked here.
 
 /** A field as the client wrote it, and its direction. */
-interface Term {
+export interface Term {
   readonly field: Parameter;
   readonly descending: boolean;
 }
@@ -60,7 +60,7 @@ const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
 ]);
 const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
 
-function orderTerms(parameters: readonly Parameter[], faults: Fault[]): readonly Term[] {
+export function orderTerms(parameters: readonly Parameter[], faults: Fault[]): readonly Term[] {
   const items = orderItems(parameters, faults);
   return items.flatMap((item, place) => {
     if (directionOf(item) === undefined) return { field: item, descending: directionAfter(items, place) ?? false };

@@ -76,12 +76,19 @@ function undecodable(piece: string, key: string | undefined): Fault {
 /** The query string of the page at a cursor, or of the first page. */
 type PageSearch = (direction?: Cursor['direction'], cursor?: string) => string;
 
-/** Keeps the client's own parameters. All are encoded anew: what a client may send raw could end a header's value. */
 export function pageSearches(search: string, limit: number): PageSearch {
+  const first = offsetSearches(search, limit)(0);
+  return (direction, cursor) => (direction && cursor !== undefined ? `${first}&${direction}=${cursor}` : first);
+}
+
+/**
+ * The same of pages at an offset. Keeps the client's own parameters. All are encoded anew: what a client may send raw
+ * could end a header's value.
+ */
+export function offsetSearches(search: string, limit: number): (offset: number) => string {
   const own = parseParameters(search).all.filter((parameter) => !isPlace(parameter));
   const kept = own.map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`).join('');
-  const first = `${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=${limit}`;
-  return (direction, cursor) => (direction && cursor !== undefined ? `${first}&${direction}=${cursor}` : first);
+  return (offset) => `${kept}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${limit}`;
 }
 
 /** Whether the parameter sets the position of a page. */

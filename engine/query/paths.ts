@@ -119,13 +119,13 @@ export function unknownRelation(
   return complain('unknown-relation', message, () => (isValue ? '' : didYouMean(name, relationsOf(type))));
 }
 
-/** Of orders: a record has one such value at most. A related record is found by any of its fields, whatever is shown of it. */
+/** Of orders and summaries: a record has one such value at most. A related record is found by any of its fields, whatever is shown of it. */
 const ONE_VALUE: Way<PathPlace, Path> = {
   through: (place, relation, _, complain) => {
     if (relation.toMany)
       return complain(
         'to-many',
-        `"${relation.name}" of ${place.type.name} leads to many records; an order can only follow relations to one record`,
+        `"${relation.name}" of ${place.type.name} leads to many records; only relations to one record can be followed here`,
       );
     return oneFurther(place, relation, complain);
   },

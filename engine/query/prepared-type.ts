@@ -1,7 +1,7 @@
 /** What requests to one type share, prepared at boot. */
 import type { RecordType, Variant } from '../model/model.ts';
 import { type BoundedCache, createBoundedCache } from '../memo.ts';
-import type { ListQuery, OrderBy, QueryLimits, View, WriteQuery } from './list-query.ts';
+import type { ListQuery, OrderBy, QueryLimits, SummaryQuery, View, WriteQuery } from './list-query.ts';
 import { defaultOrder } from './order.ts';
 import { namesOf, type PathNames } from './paths.ts';
 import { defaultView } from './view.ts';
@@ -24,6 +24,8 @@ export interface PreparedType {
   /** What a write without parameters asks for. */
   readonly write: WriteQuery;
   readonly accepted: AcceptedParameters;
+  readonly acceptedBySummaries: AcceptedParameters;
+  readonly summaries: BoundedCache<SummaryQuery>;
   readonly limits: QueryLimits;
 }
 
@@ -55,8 +57,11 @@ export function prepareType(type: RecordType, limits: QueryLimits): PreparedType
   const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
   const writes = createBoundedCache<WriteQuery>(MAX_KEPT, MAX_TEXT);
   const write = Object.freeze({ view: defaultVariant.view, dryRun: false });
-  const accepted = acceptedByLists(type);
-  return { type, variants, defaultVariant, order, query, queries, views, write, writes, accepted, limits };
+  const summaries = createBoundedCache<SummaryQuery>(MAX_KEPT, MAX_TEXT);
+  const kept = { query, queries, views, write, writes, summaries };
+  const accepted = accepting(type, LIST_PARAMETERS);
+  const acceptedBySummaries = accepting(type, SUMMARY_PARAMETERS);
+  return { type, variants, defaultVariant, order, ...kept, accepted, acceptedBySummaries, limits };
 }
 
 export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {
@@ -85,6 +90,7 @@ interface AcceptedParameters {
 
 const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
 const LIST_PARAMETERS = [...VIEW_PARAMETERS, 'after', 'before'];
+const SUMMARY_PARAMETERS = ['by', 'measure', 'variant'];
 
 const acceptedBy = (names: readonly string[]): AcceptedParameters => ({
   plain: new Set(names),
@@ -96,13 +102,13 @@ export const DRY_RUN = 'dryRun';
 export const ACCEPTED_BY_VIEWS = acceptedBy(VIEW_PARAMETERS);
 export const ACCEPTED_BY_WRITES = acceptedBy([...VIEW_PARAMETERS, DRY_RUN]);
 
-function acceptedByLists({ identifier, fields, relations }: RecordType): AcceptedParameters {
+function accepting({ identifier, fields, relations }: RecordType, parameters: readonly string[]): AcceptedParameters {
   const conditions = ['limit', 'orderBy', identifier.name, ...fields.keys(), ...relations.keys()];
   const spellings = [
     ...conditions.map((name) => [name, `_cnd[${name}]`] as const),
-    ...LIST_PARAMETERS.map((name) => [name, name] as const),
+    ...parameters.map((name) => [name, name] as const),
   ];
-  return { plain: new Set(LIST_PARAMETERS), conditions: true, spellings: new Map(spellings) };
+  return { plain: new Set(parameters), conditions: true, spellings: new Map(spellings) };
 }
 
 export function sortParameters(search: string, accepted: AcceptedParameters, faults: Fault[]): SortedParameters {

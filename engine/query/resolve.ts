@@ -1,7 +1,7 @@
 /** Parses query strings. All faults of a request are reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { ListQuery, QueryLimits, View, WriteQuery } from './list-query.ts';
+import type { ListQuery, QueryLimits, SummaryQuery, View, WriteQuery } from './list-query.ts';
 import { refuseManyRelations } from './paths.ts';
 import {
   ACCEPTED_BY_VIEWS,
@@ -16,12 +16,14 @@ import { resolveCursor } from './cursor.ts';
 import { complainAbout, quote } from './parameters.ts';
 import { resolveFilters } from './filters.ts';
 import { resolveOrder } from './order.ts';
+import { readSummary } from './summary.ts';
 import { resolveVariant, resolveView } from './resolve-view.ts';
 
 /** Parses the query strings of requests to one type. All throw a Problem, `invalid-query`. */
 export interface TypeQueries {
   /** `search` is the raw text after the `?`. */
   list(search: string): ListQuery;
+  summary(search: string): SummaryQuery;
   /** For GET of one record. */
   view(search: string): View;
   /** For requests that write one record. */
@@ -38,6 +40,7 @@ function queriesOf(type: RecordType, limits: QueryLimits): TypeQueries {
   const prepared = prepareType(type, limits);
   return {
     list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
+    summary: (search) => prepared.summaries.get(search) ?? keptSummary(prepared, search),
     view: (search) =>
       search === '' ? prepared.defaultVariant.view : (prepared.views.get(search) ?? readView(prepared, search)),
     write: (search) => (search === '' ? prepared.write : (prepared.writes.get(search) ?? readWrite(prepared, search))),
@@ -57,6 +60,12 @@ function readList(prepared: PreparedType, search: string): ListQuery {
   const cursor = resolveCursor(query, sorted.plain, faults);
   const wanted = Object.freeze(withoutFaults(cursor ? { ...query, cursor } : query, faults));
   prepared.queries.set(search, wanted);
+  return wanted;
+}
+
+function keptSummary(prepared: PreparedType, search: string): SummaryQuery {
+  const wanted = readSummary(prepared, search);
+  prepared.summaries.set(search, wanted);
   return wanted;
 }
 

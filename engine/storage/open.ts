@@ -84,11 +84,12 @@ export async function openStorage(
             },
           )
         : undefined;
-    const { get, page, stream } = replicas ?? reads;
+    const { get, page, stream, summary } = replicas ?? reads;
     const store: Store = {
       get,
       page,
       stream,
+      summary,
       count: reads.count,
       create: writes.create,
       createOnce: writes.createOnce,

@@ -16,7 +16,7 @@ import { isUnreachable } from './unavailable.ts';
 const PATIENCE_MS = 1000;
 const FIRST_PAUSE_MS = 20;
 
-interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream'> {
+interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> {
   close(): Promise<void>;
 }
 
@@ -134,6 +134,7 @@ export function createReplicaReads(
   return {
     get: (view, identifier, caller = PATIENT) => first(caller, (reads) => reads.get(view, identifier, caller)),
     page: (query, count, caller = PATIENT) => first(caller, (reads) => reads.page(query, count, caller)),
+    summary: (query, count, caller = PATIENT) => first(caller, (reads) => reads.summary(query, count, caller)),
     stream: (query, count, caller = PATIENT) => {
       const ask = (reads: Reads): Awaitable<Stream> => reads.stream(query, count, caller);
       // Not asked of two servers, since what is opened has to be closed.

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
-import type { ListQuery, View } from '../query/list-query.ts';
+import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
 import type { DatabaseUsage } from './usage.ts';
 
@@ -25,6 +25,14 @@ export interface Stream {
   readonly total: number | undefined;
   /** The records as JSON text, one or more at a time. Ending early, by return or by throw, frees the snapshot. */
   readonly records: AsyncIterable<readonly string[]>;
+}
+
+export interface Summary {
+  /** The groups as JSON text: `{"by":{…},"measures":{…}}`. */
+  readonly groups: readonly string[];
+  /** How many groups there are on all pages; undefined if it was not asked for. */
+  readonly total: number | undefined;
+  readonly hasNext: boolean;
 }
 
 /** Throws a Problem if the record, as GET with the same view returns it, is not what the client expects. */
@@ -117,6 +125,8 @@ export interface Store {
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
   /** The whole list from `query.offset` on: `query.limit` is not given. */
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
+  /** The groups of a summary. Problem: `too-many-groups`. */
+  summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: CreateRequest): Promise<Written>;

@@ -32,12 +32,14 @@ const offersOf = ({ method, id, path }: Call): readonly string[] =>
     ? [JSON_TYPE, NDJSON, CSV]
     : [JSON_TYPE];
 
-/** What a path addresses: the collection, one record, or nothing. */
-export function addressed({ type, id, path }: Call): 'collection' | 'item' | undefined {
+/** What a path addresses: the collection, its summary, one record, or nothing. */
+export function addressed({ type, id, path, summary }: Call): 'collection' | 'summary' | 'item' | undefined {
+  if (summary) return type.operations.has('list') ? 'summary' : undefined;
   if (path === undefined) return id === undefined ? 'collection' : 'item';
   const plain = path.split('?')[0] ?? '';
   if (plain.startsWith('{+') || plain === collectionPath(type)) return 'collection';
   const [, rest = ''] = plain.split(`${collectionPath(type)}/`);
+  if (rest.startsWith('$')) return undefined;
   return rest === '' || rest.includes('/') ? undefined : 'item';
 }
 
@@ -78,7 +80,7 @@ export function admit({ call, deployment }: CallSetting): void {
   if (pathOf(call).length > urlLimit) refuse('uri-too-long');
   const place = addressed(call);
   if (place === undefined) refuse('path-not-found');
-  const allowed = allowedMethods(type, place === 'item');
+  const allowed = allowedMethods(type, place);
   if (!allowed.includes(method)) refuse('method-not-allowed', { answered: { allow: allowed.join(', ') } });
   if (as === 'reader' && !READING.includes(method))
     refuse('forbidden', { answered: { 'www-authenticate': 'Bearer error="insufficient_scope"' } });
@@ -133,11 +135,15 @@ export function admitQuery({ call }: CallSetting): void {
   // Of two cursors, only the first is told.
   const told = known[0] === 'after' ? ['after'] : known;
   if (wrong.length > 0) refuse('invalid-query', known.length === wrong.length ? { parameters: told } : {});
-  if ((list.limit ?? 0) > type.maxLimit) refuse('invalid-query');
+  if (call.summary && wrong.length === 0 && 'include' in view) refuse('invalid-query', { parameters: ['include'] });
+  if ((list.limit ?? 0) > (call.summary ? MOST_GROUPS : type.maxLimit)) refuse('invalid-query');
   if (mediaType(call) === CSV && view.include?.length) refuse('invalid-query', { parameters: ['include'] });
   const key = header(call, 'idempotency-key');
   if (key !== undefined && !/^[!-~]{1,255}$/.test(key)) refuse('invalid-header', { headers: ['Idempotency-Key'] });
 }
+
+/** That an answer may have. */
+const MOST_GROUPS = 10_000;
 
 export const mediaType = (call: Call): string =>
   preferred(header(call, 'accept') ?? '*/*', offersOf(call)) ?? JSON_TYPE;

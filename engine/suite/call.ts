@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../model/model.ts';
 import { reference } from './template.ts';
 import type { Request, Sender } from './case.ts';
-import type { ConditionRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
+import type { ConditionRequest, ListRequest, OrderRequest, SummaryRequest, ViewRequest } from './reads.ts';
 import { type Id, idValue } from './world.ts';
 
 /** Parts of a query string: `key=value`, already encoded. */
@@ -19,6 +19,8 @@ export interface Call {
   readonly path?: string;
   readonly view?: ViewRequest;
   readonly list?: ListRequest;
+  /** Asks for a summary of the list, in place of its records. */
+  readonly summary?: SummaryRequest;
   /** How page and order of `list` are written, where it is not the usual way. */
   readonly form?: Query;
   /** Parts of the query string that are refused. */
@@ -60,6 +62,8 @@ export const search = (query: Query): string => (query.length === 0 ? '' : `?${q
 export const collectionPath = (type: RecordType, query: Query = []): string =>
   `/api/${encodeURIComponent(type.path)}${search(query)}`;
 
+const summaryPath = (type: RecordType, query: Query): string => `${collectionPath(type)}/$summary${search(query)}`;
+
 export const itemPath = (type: RecordType, id: Id, query: Query = []): string =>
   `${collectionPath(type)}/${idText(id)}${search(query)}`;
 
@@ -67,6 +71,11 @@ const viewQuery = ({ include, fields, variant }: ViewRequest): Query => [
   ...(include === undefined ? [] : [parameter('include', include.join(','))]),
   ...(fields === undefined ? [] : [parameter('fields', fields.join(','))]),
   ...(variant === undefined ? [] : [parameter('variant', variant)]),
+];
+
+const summaryQuery = ({ by, measure }: SummaryRequest): Query => [
+  ...(by.length === 0 ? [] : [parameter('by', by.join(','))]),
+  ...(measure.join() === 'count' ? [] : [parameter('measure', measure.join(','))]),
 ];
 
 /** `steps`: those of the key so far, without `_cnd`. */
@@ -104,10 +113,11 @@ const CHANGING: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE']);
 
 export const takesBody = ({ method }: Pick<Call, 'method'>): boolean => method.startsWith('P');
 
-export const pathOf = ({ type, id, path, view = {}, list = {}, form, wrong = [] }: Call): string => {
+export const pathOf = ({ type, id, path, view = {}, list = {}, summary, form, wrong = [] }: Call): string => {
   if (path !== undefined)
     return wrong.length === 0 ? path : `${path}${/^\{|\?/.test(path) ? '&' : '?'}${wrong.join('&')}`;
-  const query = [...listQuery(list, form), ...viewQuery(view), ...wrong];
+  const query = [...(summary ? summaryQuery(summary) : []), ...listQuery(list, form), ...viewQuery(view), ...wrong];
+  if (summary) return summaryPath(type, query);
   return id === undefined ? collectionPath(type, query) : itemPath(type, id, query);
 };
 
@@ -141,15 +151,20 @@ export const METHODS = {
 
 const COLLECTION: ReadonlySet<Operation> = new Set(['list', 'create']);
 
+/** What a request may be about. */
+type PlaceName = 'collection' | 'summary' | 'item';
+
 /** What a path of the type allows, OPTIONS included. */
-export function allowedMethods(type: RecordType, onItem: boolean): readonly string[] {
+export function allowedMethods(type: RecordType, place: PlaceName): readonly string[] {
+  if (place === 'summary') return [...METHODS.list, 'OPTIONS'];
+  const onItem = place === 'item';
   const operations = [...type.operations].filter((one) => COLLECTION.has(one) !== onItem);
   return [...operations.flatMap((one) => METHODS[one]), 'OPTIONS'];
 }
 
 /** One request for each operation and method, HEAD apart: it gets past the router, and finds no record. */
-export const endpoints = (type: RecordType): readonly Call[] =>
-  [...type.operations].flatMap((operation) =>
+export const endpoints = (type: RecordType): readonly Call[] => [
+  ...[...type.operations].flatMap((operation) =>
     METHODS[operation]
       .filter((method) => method !== 'HEAD')
       .map((method) => ({
@@ -158,4 +173,6 @@ export const endpoints = (type: RecordType): readonly Call[] =>
         ...(COLLECTION.has(operation) ? {} : { id: MISSING_ID }),
         ...(method.startsWith('P') ? { body: {} } : {}),
       })),
-  );
+  ),
+  ...(type.operations.has('list') ? [{ type, method: 'GET', summary: { by: [], measure: ['count'] } }] : []),
+];

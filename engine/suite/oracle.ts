@@ -23,7 +23,8 @@ import { reference, writeJson } from './template.ts';
 import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
-import { listed, representAll } from './reads.ts';
+import { listed, type ListRequest, representAll, type SummaryRequest } from './reads.ts';
+import { summarize } from './summaries.ts';
 import { newTime, stampChanged } from './stamps.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { changedTables, copyWorld, type Id, removeRow, replaceWorld, rowOf, rowsTouched, type World } from './world.ts';
@@ -126,7 +127,8 @@ function getRecord(setting: CallSetting, id: Id): Expectation {
 
 function getList(setting: CallSetting): Expectation {
   const { world, call } = setting;
-  const { type, list = {}, view = {}, links } = call;
+  const { type, list = {}, view = {}, summary, links } = call;
+  if (summary) return getSummary(setting, summary);
   const { rows, total } = listed(world, type, list);
   const body = representAll(world, type, rows, view);
   const preferredCount = COUNT_MODES.find((mode) => header(call, 'prefer') === `count=${mode}`);
@@ -134,10 +136,7 @@ function getList(setting: CallSetting): Expectation {
   // An estimate is told, whoever asked for it.
   const isTold = preferredCount !== undefined || count === 'estimated';
   const media = mediaType(call);
-  // What else is in the database is not known: only a list of named records has a known total.
-  const known =
-    world.alone ||
-    list.filters?.some((filter) => 'operator' in filter && filter.operator === 'in' && filter.ids !== undefined);
+  const known = isKnown(world, list);
   const totals = { exact: known ? String(total) : '{total}', estimated: '{*}', none: null };
   const headers = {
     'content-type': media === CSV ? `${CSV}; charset=utf-8; header=present` : media,
@@ -148,6 +147,37 @@ function getList(setting: CallSetting): Expectation {
   const page = list.limit === undefined ? {} : { links: links ?? { first: '*' } };
   if (list.limit === undefined) return { status: 200, headers, ...shown, ...(links ? { links } : {}) };
   return withTag(setting, tagged(call, body, count === 'exact' ? total : undefined), headers, { ...page, ...shown });
+}
+
+/** What else is in the database is not known: only a list of named records has a known total. */
+const isKnown = ({ alone }: World, { filters = [] }: ListRequest): boolean =>
+  alone || filters.some((filter) => 'operator' in filter && filter.operator === 'in' && filter.ids !== undefined);
+
+function getSummary(setting: CallSetting, summary: SummaryRequest): Expectation {
+  const { world, call } = setting;
+  const { type, list = {}, links } = call;
+  const { groups, total } = summarize(world, type, summary, list);
+  const media = mediaType(call);
+  const preferredCount = COUNT_MODES.find((mode) => header(call, 'prefer') === `count=${mode}`);
+  const isTold = preferredCount !== undefined && preferredCount !== 'estimated';
+  const known = isKnown(world, list);
+  const isCounted = (preferredCount ?? type.count) !== 'none';
+  const headers = {
+    'content-type': media === CSV ? `${CSV}; charset=utf-8; header=present` : media,
+    ...(isTold ? { 'preference-applied': `count=${preferredCount}` } : {}),
+    'x-total-count': isCounted ? (known ? String(total) : '{total}') : null,
+  };
+  const shown = known || list.limit === 0 ? { body: groupsAs(media, summary, groups) } : {};
+  const page = list.limit === undefined ? (links ? { links } : {}) : { links: links ?? { first: '*' } };
+  return withTag(setting, tagged(call, summary, groups, isCounted && total), headers, { ...page, ...shown });
+}
+
+function groupsAs(media: string, { by, measure }: SummaryRequest, groups: readonly JsonObject[]): JsonValue {
+  if (media === JSON_TYPE) return groups;
+  if (media === NDJSON) return groups[0] ?? '';
+  const cells = (group: JsonObject): readonly string[] =>
+    [group['by'], group['measures']].flatMap((part) => Object.values(part ?? {}).map(String));
+  return [[...by, ...measure], ...groups.map(cells)].map((line) => `${line.join(',')}\r\n`).join('');
 }
 
 function bodyAs(media: string, type: RecordType, records: readonly JsonObject[]): JsonValue {
@@ -202,7 +232,7 @@ function deleteRecord(setting: CallSetting, id: Id): Expectation {
 
 function options({ call }: CallSetting): Expectation {
   const { type, as } = call;
-  const all = allowedMethods(type, addressed(call) === 'item');
+  const all = allowedMethods(type, addressed(call) ?? 'collection');
   const allow = as === 'reader' ? all.filter((method) => READING.includes(method)) : all;
   const patches = allow.includes('PATCH') ? PATCHES.join(', ') : null;
   return { status: 204, headers: { allow: allow.join(', '), 'accept-patch': patches }, empty: true };

@@ -56,6 +56,13 @@ export interface ListRequest {
   readonly limit?: number;
 }
 
+/** The names that a summary is grouped by, and those of its measures; the order of its list names them too. */
+export interface SummaryRequest {
+  readonly by: readonly string[];
+  /** Not sent if it is `count` alone. */
+  readonly measure: readonly string[];
+}
+
 export interface Shown {
   readonly fields: readonly Field[];
   readonly openKeys: boolean;
@@ -157,9 +164,11 @@ export function representAll(
 }
 
 /** What a path leads to in one record. */
-type Found = { readonly field: Field; readonly value: JsonValue } | { readonly field: undefined; readonly id?: Id };
+export type Found =
+  | { readonly field: Field; readonly value: JsonValue }
+  | { readonly field: undefined; readonly id?: Id };
 
-function follow(
+export function follow(
   world: World,
   type: RecordType,
   row: RecordRow | undefined,
@@ -191,7 +200,7 @@ function compareOrNull(world: World, field: Field, a: JsonValue, b: JsonValue): 
 }
 
 /** Where both may be the same. */
-function certain({ order, isSure }: ValueOrder): number {
+export function certain({ order, isSure }: ValueOrder): number {
   if (!isSure) throw new Unreachable('only the service knows which time is later');
   return order;
 }
@@ -275,7 +284,7 @@ function compares(
   return comparesAs(operator, compare(operands[0] ?? null));
 }
 
-function compareFound(world: World, a: Found, b: Found): ValueOrder {
+export function compareFound(world: World, a: Found, b: Found): ValueOrder {
   if (a.field && b.field) return compareOrNull(world, a.field, a.value, b.value);
   const [first, second] = [a, b].map((one) => (one.field ? undefined : one.id));
   if (first === undefined || second === undefined)

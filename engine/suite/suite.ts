@@ -13,6 +13,7 @@ import { refusalRules } from './rules/refusals.ts';
 import { relationRules } from './rules/relations.ts';
 import { RATES, serviceRules, settingRules } from './rules/service.ts';
 import { stampRules } from './rules/stamps.ts';
+import { summaryRules } from './rules/summaries.ts';
 import { viewRules } from './rules/views.ts';
 import { writeRules } from './rules/writes.ts';
 import type { Context } from './scene.ts';
@@ -25,6 +26,7 @@ const RULES = [
   ...listRules,
   ...filterRules,
   ...conditionRules,
+  ...summaryRules,
   ...viewRules,
   ...relationRules,
   ...refusalRules,

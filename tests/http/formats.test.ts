@@ -2,7 +2,7 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { csvHead, csvLine } from '../../engine/http/formats.ts';
+import { csvHead, csvLine, membersAt } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/budget.ts';
 import { createSlowReaders } from '../../engine/http/slow-readers.ts';
 import { createEnvelopes } from '../../engine/http/send.ts';
@@ -35,7 +35,7 @@ describe('a line of CSV', () => {
     [{ a: [1, 'x'], b: { c: null } }, '"[1,""x""]","{""c"":null}"\r\n'],
     [{ c: 1 }, ',\r\n'],
   ])('of %j is %j', (record, line) => {
-    expect(csvLine(JSON.stringify(record), ['a', 'b'])).toBe(line);
+    expect(csvLine(membersAt(['a', 'b'])(JSON.stringify(record)))).toBe(line);
   });
 
   test('has names that may need quotes', () => expect(csvHead(['a', 'b,c'])).toBe('a,"b,c"\r\n'));
@@ -44,7 +44,7 @@ describe('a line of CSV', () => {
     const value = fc.option(fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()));
     fc.assert(
       fc.property(value, value, (a, b) => {
-        expect(readCsv(csvLine(JSON.stringify({ a, b }), ['a', 'b']))).toEqual([[a, b]]);
+        expect(readCsv(csvLine(membersAt(['a', 'b'])(JSON.stringify({ a, b }))))).toEqual([[a, b]]);
       }),
     );
   });

@@ -27,6 +27,7 @@ const both = [
   'query/counts',
   'query/like',
   'query/paging',
+  'query/summaries',
   'storage/checks',
   'storage/deleted-identifiers',
   'storage/idempotency-table',

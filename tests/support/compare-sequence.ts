@@ -7,7 +7,7 @@ import type { ReceivedAnswer, Client } from '../../engine/suite/client.ts';
 import { answer as oracle } from '../../engine/suite/oracle.ts';
 import { createWorld, type Id, rankByCreation, rowsOf, type World } from '../../engine/suite/world.ts';
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';
-import { drawList, drawView } from './random-queries.ts';
+import { drawList, drawSummary, drawView } from './random-queries.ts';
 import type { Bench } from './replaying.ts';
 
 interface Session {
@@ -82,7 +82,12 @@ async function perform(session: Session, model: Model, operation: Operation): Pr
   const type = types[operation.type % types.length];
   if (type === undefined) return;
   const draw = drawFrom(operation.choices);
-  if (operation.kind === 'list') return check(session, { type, method: 'GET', ...drawList(session.world, draw, type) });
+  if (operation.kind === 'list') {
+    // Served types without a list have no summary.
+    const isSummary = type.operations.has('list') && draw(3) === 2;
+    const drawn = isSummary ? drawSummary(draw, type) : drawList(session.world, draw, type);
+    return check(session, { type, method: 'GET', ...drawn });
+  }
   if (operation.kind === 'create') return write(session, type, operation, draw, undefined);
   const id = pick(session, type, draw);
   if (id === undefined) return;

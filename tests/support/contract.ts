@@ -36,7 +36,7 @@ export function documentedAnswers(document: JsonObject): readonly Promised[] {
   });
 }
 
-const templateOf = (path: string): string => (path.split('?')[0] ?? '').replace(/^(\/api\/[^/]+)\/[^/]+$/, '$1/{id}');
+const templateOf = (path: string): string => (path.split('?')[0] ?? '').replace(/^(\/api\/[^/]+)\/[^/$]+$/, '$1/{id}');
 
 /** What is no HTTP request asks for nothing. */
 const pathOf = ({ raw, path }: Step['request']): string => (raw === undefined ? templateOf(path) : '');

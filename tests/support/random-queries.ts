@@ -1,7 +1,7 @@
 /** Random views and lists of whatever type there is, drawn from a stream of numbers. */
 import type { JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
-import type { FilterRequest, ListRequest, ViewRequest } from '../../engine/suite/reads.ts';
+import type { FilterRequest, ListRequest, SummaryRequest, ViewRequest } from '../../engine/suite/reads.ts';
 import { rowsOf, type World } from '../../engine/suite/world.ts';
 import type { Draw } from './random-operations.ts';
 
@@ -28,11 +28,17 @@ export function drawView(draw: Draw, type: RecordType): ViewRequest {
 }
 
 /** A field of the type, or one behind a to-one relation. */
-function drawField(draw: Draw, type: RecordType): readonly [path: string, field: Field] | undefined {
+function drawField(
+  draw: Draw,
+  type: RecordType,
+  isWanted: (field: Field) => boolean = () => true,
+): readonly [path: string, field: Field] | undefined {
   const toOne = (relation: Relation): boolean => !relation.toMany;
   const relations = [...type.relations.values()].filter(toOne);
   const through = draw(3) === 2 ? relations[draw(Math.max(1, relations.length))] : undefined;
-  const fields = [...(through?.target ?? type).fields.values()].filter((field) => field.type.operators.length > 0);
+  const fields = [...(through?.target ?? type).fields.values()].filter(
+    (field) => field.type.operators.length > 0 && isWanted(field),
+  );
   const field = fields[draw(Math.max(1, fields.length))];
   return field && [through === undefined ? field.name : `${through.name}.${field.name}`, field];
 }
@@ -57,6 +63,37 @@ function drawFilter(draw: Draw, type: RecordType): FilterRequest[] {
       value: operator === 'like' ? `${[...String(operand)].slice(0, 1 + draw(5)).join('')}*` : operand,
     },
   ];
+}
+
+/** What the service fills in is only known to be there. */
+const isGiven = ({ generated, isNowByDefault }: Field): boolean => !generated && !isNowByDefault;
+
+/** Some keys and measures of a type, in any order. */
+export function drawSummary(
+  draw: Draw,
+  type: RecordType,
+): { readonly list: ListRequest; readonly summary: SummaryRequest } {
+  const toOne = [...type.relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);
+  const keys = Array.from({ length: draw(3) }, (): string[] => {
+    const [path, field] = drawField(draw, type, isGiven) ?? [];
+    if (draw(4) === 3) return toOne.slice(draw(Math.max(1, toOne.length))).slice(0, 1);
+    const period =
+      draw(2) === 1 && field?.type.columns.sqlite.periods ? (['day', 'month'] as const)[draw(2)] : undefined;
+    return path === undefined ? [] : [period === undefined ? path : `${period}(${path})`];
+  });
+  const measures = Array.from({ length: 1 + draw(3) }, (): string => {
+    const [path, field] = drawField(draw, type, isGiven) ?? [];
+    const words = ['count', ...(field?.type.operators.includes('lt') ? ['min', 'max'] : [])];
+    if (field?.type.columns.sqlite.aggregates?.sum) words.push('sum', 'sum');
+    return path === undefined || draw(4) === 3 ? 'count' : `${words[draw(words.length)] ?? 'count'}(${path})`;
+  });
+  const summary = { by: [...new Set(keys.flat())], measure: [...new Set(measures)] };
+  const names = [...summary.by, ...summary.measure];
+  const path = names[draw(names.length)];
+  const order = path === undefined || draw(2) === 1 ? {} : { order: [{ path, descending: draw(2) === 1 }] };
+  const filters = draw(2) === 1 ? drawFilter(draw, type) : [];
+  const page = draw(3) === 0 ? { offset: draw(3), limit: draw(4) } : {};
+  return { list: { filters, ...order, ...page }, summary };
 }
 
 export function drawList(

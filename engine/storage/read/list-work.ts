@@ -2,11 +2,11 @@
 import { numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
-import type { Filter, ListQuery, SetPath, View } from '../../query/list-query.ts';
+import type { Filter, ListQuery, SetPath, SummaryQuery, View } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import { memoized } from '../../memo.ts';
 import { columnType } from '../columns.ts';
-import type { Dialect, ListWork, SetWork, Statement, TextWork } from '../driver.ts';
+import type { Dialect, ListWork, SetWork, Statement, TextWork, Values } from '../driver.ts';
 import { filteredByIndex, servedByIndex } from './lists.ts';
 import type { BoundList } from './pages.ts';
 
@@ -17,6 +17,9 @@ const MAX_COUNTED = 20_001;
 
 /** Filters that take as long as looking for records of a set. */
 const SET_WEIGHT = 20;
+
+/** Filters that take as long as a key or a measure of a summary, at worst. */
+const COLUMN_WEIGHT = 20;
 
 /** How many filters the conditions count as. Sets of sets can lead to the same records again and again. */
 const weightOf = (conditions: readonly Filter[], isInSet = false): number =>
@@ -30,10 +33,11 @@ const weightOf = (conditions: readonly Filter[], isInSet = false): number =>
 /** The part that depends on the shape of the list only. */
 export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
 
-interface WorkOf {
+export interface WorkOf {
   /** `identifiers` selects the identifiers of the records that are answered. */
   shape(query: ListQuery, identifiers: Statement): ShapeWork;
   list(query: ListQuery, bound: BoundList, count: CountMode): ListWork;
+  summary(query: SummaryQuery, summary: { readonly page: Statement; readonly values: Values }): ListWork;
   /** The tables that a view joins, if it shows more than one level. */
   deep(view: View): readonly Statement[];
 }
@@ -120,6 +124,22 @@ export function createWorkOf(dialect: Dialect): WorkOf {
       sets: list.sets,
       deep: list.deep,
       counted: count === 'exact' ? { statement: list.count, values: filterValues } : undefined,
+    }),
+    // All records that it finds are read, whatever the limit.
+    summary: ({ type, filters, keys, measures, limit, offset }, { page, values }) => ({
+      newest: newestOf(type),
+      rows: page,
+      values: [...values, limit ?? unlimited, offset],
+      filters: 2 + weightOf(filters) + COLUMN_WEIGHT * (keys.length + measures.length),
+      texts: textsOf(filters),
+      offset: 0,
+      whole: true,
+      continued: true,
+      bytes: bytesOf(type),
+      isIndexed: false,
+      sets: [],
+      deep: searched(filters),
+      counted: undefined,
     }),
   };
 }

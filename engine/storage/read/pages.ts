@@ -49,7 +49,7 @@ export const isSingle = ({ cursor }: ListQuery, { limit, orderValuesIn }: Limite
   limit === undefined && orderValuesIn !== undefined && cursor?.direction !== 'before';
 
 /** The total of a list that begins on this page and ends on it. */
-function toldBy({ limit, offset }: PageRange, rows: number): number | undefined {
+export function toldBy({ limit, offset }: PageRange, rows: number): number | undefined {
   return offset === undefined || rows > limit || (rows === 0 && offset > 0) ? undefined : offset + rows;
 }
 

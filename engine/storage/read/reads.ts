@@ -13,8 +13,9 @@ import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWh
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
 import { createWorkOf } from './list-work.ts';
+import { createSummaries } from './summaries.ts';
 
-export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'count'> {
+export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
   readonly shown: FindViewRows;
@@ -72,6 +73,7 @@ export function createReads(driver: Driver): Reads {
   return {
     record,
     shown: createFindViewRows(dialect),
+    ...createSummaries(driver, workOf),
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
       if (limit) {

@@ -2,6 +2,7 @@
 import { statSync, utimesSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS } from '../../field-types/totals.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
 import { weighed } from '../lengths.ts';
 import { isLike, LIKE } from './like.ts';
@@ -28,9 +29,15 @@ export interface SqliteConnection extends Writer {
   close(): void;
 }
 
+/** Not in triggers and views of others. */
+const IN_STATEMENTS = { deterministic: true, directOnly: true };
+
 export function connect(file: string, readonly: boolean): SqliteConnection {
   const database = new Database(file, { readonly, timeout: 0 });
-  database.function(LIKE, { deterministic: true, directOnly: true }, isLike);
+  for (const [name, work] of [[LIKE, isLike], ...Object.entries(SQLITE_FUNCTIONS)] as const)
+    database.function(name, IN_STATEMENTS, work);
+  for (const [name, aggregate] of Object.entries(SQLITE_AGGREGATES))
+    database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
   const translated = translatedFor(file);
   const prepared: Readonly<Record<Answering, WeakMap<Statement, Prepared>>> = {
     row: new WeakMap(),

@@ -48,6 +48,14 @@ const NOT_GIVEN = [0, -1, 1.5, '1', true, [], {}, MAX_GIVEN_IDENTIFIER + 1, 1e30
 
 const itemEndpoints = (type: RecordType): readonly Call[] => endpoints(type).filter(({ id }) => id !== undefined);
 
+/** The paths of a type, each with what addresses it. */
+const places = (type: RecordType) =>
+  [
+    ['collection', {}],
+    ['item', { id: MISSING_ID }],
+    ...(type.operations.has('list') ? ([['summary', { summary: { by: [], measure: ['count'] } }]] as const) : []),
+  ] as const;
+
 const operationRules = table(
   'operations',
   life('the smallest record', smallest),
@@ -80,10 +88,12 @@ const operationRules = table(
   ),
   // Methods that a path lacks are refused before anything else is looked at; OPTIONS says which it has.
   single(always, (type) =>
-    [{}, { id: MISSING_ID }].flatMap((place) =>
-      ALL_METHODS.filter((one) => one === 'OPTIONS' || !allowedMethods(type, 'id' in place).includes(one)).map(
-        (method) => ({ ...place, method, ...(takesBody({ method }) ? { body: {} } : {}) }),
-      ),
+    places(type).flatMap(([place, call]) =>
+      ALL_METHODS.filter((one) => one === 'OPTIONS' || !allowedMethods(type, place).includes(one)).map((method) => ({
+        ...call,
+        method,
+        ...(takesBody({ method }) ? { body: {} } : {}),
+      })),
     ),
   ),
 );

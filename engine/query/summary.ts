@@ -1,0 +1,184 @@
+/** The query of a summary: `by=zone,day(date)&measure=count,sum(price)`, and the filters, order and limit of lists. */
+import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
+import { integer } from '../field-types/integer.ts';
+import type { Relation } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import { type Fault, faultyRequest } from '../problem.ts';
+import { resolveFilters } from './filters.ts';
+import type { GroupKey, Measure, Path, SummaryOrder, SummaryQuery, View } from './list-query.ts';
+import { MAX_ORDER_TERMS, orderTerms, type Term } from './order.ts';
+import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
+import { type PathNames, refuseManyRelations, resolvePath } from './paths.ts';
+import { type PreparedType, resolveLimit, sortParameters } from './prepared-type.ts';
+import { resolveVariant } from './resolve-view.ts';
+import { createView, type Included } from './view.ts';
+
+/** Groups that one answer may have. */
+export const MAX_GROUPS = 10_000;
+export const MAX_KEYS = 8;
+export const MAX_MEASURES = 20;
+
+const PERIODS: readonly PeriodName[] = ['day', 'month'];
+const AGGREGATES: readonly AggregateName[] = ['sum', 'min', 'max'];
+const COUNT = 'count';
+const MEASURE_FORMS = [COUNT, ...[COUNT, ...AGGREGATES].map((name) => `${name}(field)`)].join(', ');
+const KEY_FORMS = ['field', 'relation', ...PERIODS.map((name) => `${name}(field)`)].join(', ');
+
+const COUNTED: readonly Measure[] = [{ name: COUNT, aggregate: COUNT, path: undefined }];
+
+export function readSummary(prepared: PreparedType, search: string): SummaryQuery {
+  const faults: Fault[] = [];
+  const { plain, ...sorted } = sortParameters(search, prepared.acceptedBySummaries, faults);
+  const names = resolveVariant(prepared, plain.get('variant'), faults);
+  const keys = resolveKeys(plain.get('by'), names, faults);
+  const measures = resolveMeasures(plain.get('measure'), names, faults);
+  const filters = resolveFilters(sorted.filters, names, faults, prepared.limits);
+  const order = resolveSummaryOrder(sorted.orderBy, { keys, measures }, faults);
+  const { offset, limit } = resolveLimit(sorted.limit, MAX_GROUPS, faults);
+  const paths = [...keys, ...measures].flatMap(({ path }) => path ?? []);
+  refuseManyRelations(
+    filters,
+    paths.map((path) => ({ path, descending: false })),
+    faults,
+  );
+  if (faults.length > 0) throw faultyRequest('invalid-query', faults);
+  return Object.freeze({ type: prepared.type, filters, keys, measures, order, offset, limit });
+}
+
+/** `sum(price)` as `sum` and `price`; `price` without a word. */
+interface Item {
+  readonly name: string;
+  readonly word: string | undefined;
+  readonly path: string;
+}
+
+const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
+
+function itemsOf(text: string, most: number, complain: Complain): readonly Item[] {
+  const names = text.split(',');
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) complain('repeated', `${quote(twice)} is given twice`);
+  if (names.length > most) complain('too-many', `There can be at most ${most} items`);
+  return names.slice(0, most).map((name) => {
+    const { word, inner } = CALL.exec(name)?.groups ?? {};
+    return { name, word, path: inner ?? name };
+  });
+}
+
+function resolveKeys(text: string | undefined, names: PathNames, faults: Fault[]): readonly GroupKey[] {
+  if (text === undefined || text === '') return [];
+  const complain = complainAbout(faults, 'by');
+  return itemsOf(text, MAX_KEYS, complain).flatMap((item) => resolveKey(item, names, complain) ?? []);
+}
+
+function resolveKey({ name, word, path: text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
+  const period = PERIODS.find((known) => known === word);
+  if (word !== undefined && period === undefined)
+    return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => didYouMean(word, PERIODS));
+  const path = shownPath(text, names, complain, word === undefined ? PERIODS.map((known) => `${known}()`) : []);
+  if (path === undefined) return undefined;
+  const { type } = path.field ?? { type: integer };
+  if (type.operators.length === 0)
+    return complain(
+      'not-groupable',
+      `Records cannot be grouped by fields of type ${type.name}, such as "${path.name}"`,
+    );
+  if (period && type.columns.sqlite.periods === undefined)
+    return complain('not-groupable', `"${path.name}" is of type ${type.name}; ${period}() takes a date or a timestamp`);
+  const last = path.relations.at(-1);
+  const isRecord = last !== undefined && !period && text !== path.name;
+  return { name, path, period, shown: isRecord ? viewOf(names, path.relations) : undefined };
+}
+
+/** A path to a value that a list could show as well. */
+function shownPath(
+  text: string,
+  names: PathNames,
+  complain: Complain,
+  others: readonly string[] = [],
+): Path | undefined {
+  const path = resolvePath(names, text, complain, others);
+  const last = path?.relations.at(-1);
+  if (path?.field === undefined || last === undefined || last.fields.includes(path.field)) return path;
+  return complain('not-shown', `The relation "${last.name}" does not show the field "${path.field.name}"`);
+}
+
+/** What lists show of the record that these relations lead to. */
+function viewOf({ type, variant }: PathNames, relations: readonly Relation[]): View {
+  const included = relations.reduceRight<Included>((inner, relation) => ({ relations: new Map([[relation, inner]]) }), {
+    relations: new Map(),
+  });
+  const view = createView(type, variant, included, undefined);
+  return relations.reduce((found) => found.relations[0]?.view ?? found, view);
+}
+
+function resolveMeasures(text: string | undefined, names: PathNames, faults: Fault[]): readonly Measure[] {
+  if (text === undefined) return COUNTED;
+  const complain = complainAbout(faults, 'measure');
+  return itemsOf(text, MAX_MEASURES, complain).flatMap((item) => resolveMeasure(item, names, complain) ?? []);
+}
+
+function resolveMeasure({ name, word, path: text }: Item, names: PathNames, complain: Complain): Measure | undefined {
+  if (name === COUNT) return { name, aggregate: COUNT, path: undefined };
+  const aggregate = word === COUNT ? COUNT : AGGREGATES.find((known) => known === word);
+  if (aggregate === undefined)
+    return complain('unknown-measure', `${quote(name)} is not one of ${MEASURE_FORMS}`, () =>
+      didYouMean(word ?? name, [COUNT, ...AGGREGATES]),
+    );
+  const path = shownPath(text, names, complain);
+  if (path === undefined) return undefined;
+  const { type } = path.field ?? { type: integer };
+  if (aggregate === 'sum' && type.columns.sqlite.aggregates?.sum === undefined)
+    return complain(
+      'not-summable',
+      `"${path.name}" is of type ${type.name}; only integers and decimals have exact sums`,
+    );
+  if (aggregate !== COUNT && aggregate !== 'sum' && !type.operators.includes('lt'))
+    return complain('not-orderable', `"${path.name}" is of type ${type.name}, which has no order`);
+  return { name, aggregate, path };
+}
+
+type Columns = Pick<SummaryQuery, 'keys' | 'measures'>;
+
+/** Ends with the keys that it does not name, which make each group unique, in the direction of the last term. */
+function resolveSummaryOrder(
+  parameters: readonly Parameter[],
+  columns: Columns,
+  faults: Fault[],
+): readonly SummaryOrder[] {
+  const terms = orderTerms(parameters, faults);
+  const order: SummaryOrder[] = [];
+  for (const term of terms.slice(0, MAX_ORDER_TERMS)) {
+    const found = resolveTerm(term, order, columns, complainAbout(faults, term.field.key));
+    if (found) order.push(found);
+  }
+  const beyond = terms[MAX_ORDER_TERMS];
+  if (beyond) complainAbout(faults, beyond.field.key)('too-many', `An order can have at most ${MAX_ORDER_TERMS} terms`);
+  const descending = order.at(-1)?.descending ?? false;
+  const rest = columns.keys.map((_, index): SummaryOrder => ({ by: 'keys', index, descending }));
+  return [...order, ...rest.filter((key) => !order.some((one) => isSame(one, key)))];
+}
+
+const isSame = (a: SummaryOrder, b: SummaryOrder): boolean => a.by === b.by && a.index === b.index;
+
+function resolveTerm(
+  { field: { value }, descending }: Term,
+  before: readonly SummaryOrder[],
+  { keys, measures }: Columns,
+  complain: Complain,
+): SummaryOrder | undefined {
+  const known = [...keys, ...measures].map(({ name }) => name);
+  const place = known.indexOf(value);
+  if (place < 0)
+    return complain(
+      'unknown-field',
+      `${quote(value)} is neither in by nor in measure; groups are ordered by ${known.map(quote).join(', ')}`,
+      () => didYouMean(value, known),
+    );
+  const term: SummaryOrder =
+    place < keys.length
+      ? { by: 'keys', index: place, descending }
+      : { by: 'measures', index: place - keys.length, descending };
+  if (before.some((other) => isSame(other, term))) return complain('repeated', `${quote(value)} is in the order twice`);
+  return term;
+}

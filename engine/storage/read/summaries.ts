@@ -1,0 +1,222 @@
+/** SummaryQuery -> statements, and the groups that they answer. */
+import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
+import { type Caller, PATIENT } from '../../caller.ts';
+import type { CountMode } from '../../descriptor/descriptor.ts';
+import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
+import { integer } from '../../field-types/integer.ts';
+import { createShapeCache, memoized } from '../../memo.ts';
+import { faultyRequest, isPageTooLong } from '../../problem.ts';
+import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
+import { MAX_GROUPS } from '../../query/summary.ts';
+import { columnType } from '../columns.ts';
+import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
+import type { Store, Summary } from '../store.ts';
+import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
+import type { WorkOf } from './list-work.ts';
+import { toldBy } from './pages.ts';
+import { createJoinedTables, type JoinedTables, recordJson } from './views.ts';
+
+interface CompiledSummary {
+  /** The groups as JSON texts. Bound: the values of the filters, limit, offset. */
+  readonly page: Statement;
+  /** How many groups there are. Bound: the values of the filters. */
+  readonly count: Statement;
+}
+
+/** A column of the inner SELECT, one of the groups, and how the others read it. */
+interface GroupColumn {
+  /** SQL that the inner SELECT computes, each with its alias. */
+  readonly computed: readonly string[];
+  /** SQL of its JSON text, and of what it is ordered by. */
+  readonly json: string;
+  readonly ordered: string;
+}
+
+/** Queries of the same shape have the same statements. */
+function shapeOf({ type, filters, keys, measures, order }: SummaryQuery): string {
+  const names = keys.map(({ name, shown }) => `${name} ${shown?.key ?? ''}`);
+  const terms = order.map(({ by, index, descending }) => `${by}${index}${descending ? '-' : '+'}`);
+  const columns = [names, measures.map(({ name }) => name), terms].map((all) => all.join());
+  return `${type.statementKey}|${shapeOfConditions(filters)}|${columns.join('|')}`;
+}
+
+const typeOf = ({ field }: Path, { name }: Dialect): ColumnType =>
+  field ? columnType(field, name) : integer.columns[name];
+
+/** Groups are equal by what is compared; of equal values that are written differently, one is shown. */
+function keyColumn(
+  { path, period, shown }: GroupKey,
+  index: number,
+  source: JoinedTables,
+  dialect: Dialect,
+): GroupColumn {
+  const [group, text] = [`k${index}`, `s${index}`];
+  const { stored, comparable } = source.path(path);
+  const type = typeOf(path, dialect);
+  const periodOf = period && type.periods?.[period];
+  if (periodOf)
+    return {
+      computed: [`${periodOf(stored)} as ${group}`],
+      json: dialect.nullable(`'"' || ${group} || '"'`),
+      ordered: group,
+    };
+  if (type.spelling)
+    return {
+      computed: [`${comparable} as ${group}`, `${type.spelling(stored)} as ${text}`],
+      json: dialect.nullable(type.json(text)),
+      ordered: group,
+    };
+  const json = shown
+    ? dialect.optional(
+        recordJson(shown, 'r', dialect),
+        `${dialect.quote(shown.type.table)} as r where r.${dialect.quote(shown.type.identifier.column)} = ${group}`,
+      )
+    : dialect.nullable(type.json(group));
+  return { computed: [`${stored} as ${group}`], json, ordered: type.comparable(group) };
+}
+
+function measureColumn(
+  { aggregate, path }: Measure,
+  index: number,
+  source: JoinedTables,
+  dialect: Dialect,
+): GroupColumn {
+  const alias = `m${index}`;
+  const whole = integer.columns[dialect.name];
+  if (!path) return { computed: [`count(*) as ${alias}`], json: whole.json(alias), ordered: alias };
+  const { stored } = source.path(path);
+  if (aggregate === 'count')
+    return { computed: [`count(${stored}) as ${alias}`], json: whole.json(alias), ordered: alias };
+  const type = typeOf(path, dialect);
+  const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
+  const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
+  return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };
+}
+
+/** Whether a computed column is a group, not an aggregate. */
+const isGroup = (sql: string): boolean => / as k\d+$/.test(sql);
+
+function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
+  const { type, filters, keys, measures, order } = query;
+  const source = createJoinedTables(type, dialect);
+  const all = {
+    keys: keys.map((key, index) => keyColumn(key, index, source, dialect)),
+    measures: measures.map((measure, index) => measureColumn(measure, index, source, dialect)),
+  };
+  const where = sqlOf(filters, source, dialect);
+  const computed = [...all.keys, ...all.measures].flatMap((column) => column.computed);
+  const places = computed.flatMap((sql, index) => (isGroup(sql) ? index + 1 : []));
+  const grouped = (columns: readonly string[], groups: readonly number[]): string => {
+    const found = where.sql === '' ? '' : ` where ${where.sql}`;
+    const grouping = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
+    return `select ${columns.join(', ')} from ${source.from} ${source.joins()}${found}${grouping}`;
+  };
+  const terms = order.map(({ by, index, descending }) =>
+    dialect.orderBy(all[by][index]?.ordered ?? '', descending, false),
+  );
+  const orderBy = terms.length === 0 ? '' : ` order by ${terms.join(', ')}`;
+  const objectOf = (items: readonly { readonly name: string }[], columns: readonly GroupColumn[]): string =>
+    dialect.object(
+      items.map(({ name }, index) => [name, columns[index]?.json ?? '']),
+      undefined,
+    );
+  const json = dialect.object(
+    [
+      ['by', objectOf(keys, all.keys)],
+      ['measures', objectOf(measures, all.measures)],
+    ],
+    undefined,
+  );
+  // Only what is answered is put together.
+  const page = `select * from (${grouped(computed, places)}) as all_groups${orderBy} ${dialect.limit}`;
+  const groups = keys.length === 0 ? ['count(*)'] : computed.filter(isGroup);
+  return {
+    page: { sql: `select ${json} from (${page}) as page${orderBy}` },
+    count: {
+      sql: `select count(*) from (${grouped(
+        groups,
+        keys.map((_, index) => index + 1),
+      )}) as all_groups`,
+    },
+  };
+}
+
+interface Bound extends CompiledSummary {
+  readonly values: readonly SqlValue[];
+}
+
+export function createSummaries(driver: Driver, workOf: WorkOf): Pick<Store, 'summary'> {
+  const { dialect } = driver;
+  const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
+  const boundOf = memoized((query: SummaryQuery): Bound => {
+    return { ...statements(shapeOf(query), query), values: valuesOf(query.filters, dialect) };
+  });
+  /** Summaries for which one statement was not enough, and those whose page was too long to be read at once. */
+  const inSnapshot = new WeakSet<SummaryQuery>();
+  const long = new WeakSet<SummaryQuery>();
+
+  function summary(query: SummaryQuery, count: CountMode, caller: Caller = PATIENT): Awaitable<Summary> {
+    const bound = boundOf(query);
+    const single = !inSnapshot.has(query);
+    const read = (reader: Reader, most: number): Awaitable<Summary> =>
+      readSummary(reader, query, bound, { count, caller, most });
+    const scan = (): Awaitable<Summary> => driver.scan((reader) => read(reader, caller.most), caller, single);
+    if (long.has(query) || driver.isHeavy(workOf.summary(query, bound))) return scan();
+    const most = Math.min(caller.most, driver.pageAtOnce);
+    return orElse(
+      () => driver.read((reader) => read(reader, most), caller, single),
+      (error) => {
+        if (!isPageTooLong(error) || most === caller.most) throw error;
+        long.add(query);
+        return scan();
+      },
+    );
+  }
+
+  return {
+    summary: (query, count, caller) =>
+      orElse(
+        () => summary(query, count, caller),
+        (error) => {
+          if (!(error instanceof NeedsSnapshot)) throw error;
+          inSnapshot.add(query);
+          return summary(query, count, caller);
+        },
+      ),
+  };
+}
+
+interface Wanted {
+  readonly count: CountMode;
+  readonly caller: Caller;
+  /** Bytes that it may have. */
+  readonly most: number;
+}
+
+function readSummary(
+  reader: Reader,
+  query: SummaryQuery,
+  { page, count: total, values }: Bound,
+  { count, caller, most }: Wanted,
+): Awaitable<Summary> {
+  const { limit = MAX_GROUPS, offset } = query;
+  const range = { limit, offset };
+  const counted = count === 'none' ? undefined : { statement: total, values, range };
+  // One group more than asked for tells whether there is a next page.
+  const read = reader.page(
+    { statement: page, values: [...values, limit + 1, offset], most, isShort: false, count: counted },
+    caller,
+  );
+  return andThen(read, ({ texts, counted: found }) => {
+    const hasNext = texts.length > limit;
+    if (hasNext && query.limit === undefined) throw tooManyGroups();
+    const groups = hasNext ? texts.slice(0, limit) : texts;
+    const known = counted ? (toldBy(range, texts.length) ?? found ?? reader.count(total, values)) : undefined;
+    return andThen(known, (all) => ({ groups, total: all, hasNext }));
+  });
+}
+
+function tooManyGroups(): Error {
+  const message = `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`;
+  return faultyRequest('too-many-groups', [{ parameter: 'by', code: 'too-many', message }]);
+}

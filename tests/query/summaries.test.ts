@@ -1,0 +1,467 @@
+/** Summaries, compared with what they mean in plain JavaScript, and what is refused. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { connectTo, fileOf } from '../support/databases.ts';
+import { ask } from '../support/ask.ts';
+import { exchange } from '../support/exchange.ts';
+import fc from '../support/fast-check.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+type Value = string | number | boolean | null;
+interface Row {
+  readonly [name: string]: Value | Row;
+}
+
+const VALUES: Readonly<Record<string, readonly Value[]>> = {
+  price: ['1.5', null, '1.50', '-0.000000001', '999999.999999999', '1.500', '-999999', '0.0'],
+  amount: ['9999999999999.99', null, '-9999999999999.99', '0.01', '10', '10.0'],
+  units: [9007199254740991, null, -9007199254740991, 0, 3],
+  rate: [0.1, null, 1e21, -5, 1.5e-10, 1.5],
+  title: ['', null, 'a', 'B', 'é', '\u{1F600}', '\uFFFD'],
+  open: [true, null, false],
+  sold_on: ['2024-02-29', null, '2024-02-01', '0001-01-01', '9999-12-31'],
+  sold_at: [
+    '2024-02-29T23:30:00-01:00',
+    null,
+    '2024-03-01T00:30:00Z',
+    '2024-03-01T00:30:00.000Z',
+    '2024-03-01T00:30:00.001Z',
+    '2024-01-01T00:00:00+14:00',
+    '0000-01-01T00:30:00+01:00',
+  ],
+};
+const TOWNS = ['x', null, 'y'] as const;
+const FIELDS = Object.keys(VALUES);
+
+const sales: Row[] = [];
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/summaries' });
+  const shops: Row[] = [];
+  for (const [index, town] of TOWNS.entries()) {
+    const { status } = await ask(server.url, 'POST /api/shops', { name: `shop ${index}`, town, rent: '1.00' });
+    expect(status).toBe(201);
+    shops.push({ shop_id: index + 1, name: `shop ${index}`, town });
+  }
+  for (let index = 0; index < 60; index += 1) {
+    // Of each field another stride, so that most combinations occur.
+    const values = FIELDS.map((name, place) => [
+      name,
+      VALUES[name]?.[Math.floor(index / (place + 1)) % VALUES[name].length] ?? null,
+    ]);
+    const shop = shops[(index * 7) % 4] ?? null;
+    const body = { ...Object.fromEntries(values), shop };
+    const { status, body: made } = await ask(server.url, 'POST /api/sales', {
+      ...body,
+      shop: shop && { shop_id: shop['shop_id'] },
+    });
+    expect({ status, made: status === 201 ? body : made }).toEqual({ status: 201, made: body });
+    sales.push({ id: index + 1, ...body });
+  }
+  await fill(`insert into ticks (number, name, price) select value, substr('0123456789', 1 + value % 10, 1), `);
+});
+afterAll(() => server.close());
+
+/** More records than one request may read on SQLite's own thread, and more groups than an answer may have. */
+const TICKS = 25_000;
+
+async function fill(insert: string): Promise<void> {
+  if (server.database.kind === 'sqlite') {
+    const database = new Database(fileOf(server.database));
+    const series = `with recursive series(value) as (select 1 union all select value + 1 from series where value < ${TICKS})`;
+    database.exec(`${series} ${insert} '0.10' from series`);
+    database.close();
+  } else {
+    const client = await connectTo(server.database.url);
+    await client.query(`${insert} '0.10' from generate_series(1, ${TICKS}) as value`);
+    await client.end();
+  }
+}
+
+// What values are to each other.
+
+const DECIMALS = new Set(['price', 'amount']);
+const fieldOf = (path: string): string => path.split('.').at(-1) ?? path;
+/** Decimals and large integers as integers of the same unit. */
+const units = (value: Value): bigint => {
+  const [whole = '', fraction = ''] = String(value).split('.');
+  return BigInt(whole.replace(/^-/, '') + fraction.padEnd(9, '0')) * (String(value).startsWith('-') ? -1n : 1n);
+};
+const fractionOf = (value: Value): number => String(value).split('.')[1]?.length ?? 0;
+function textOf(sum: bigint, fraction: number): string {
+  const digits = String(sum < 0n ? -sum : sum).padStart(10, '0');
+  const [whole, rest] = [digits.slice(0, -9), digits.slice(-9).slice(0, fraction)];
+  return `${sum < 0n ? '-' : ''}${whole}${fraction === 0 ? '' : `.${rest}`}`;
+}
+/** Equal values have the same; it sorts as they do. */
+function rank(path: string, value: Value): bigint | number | string {
+  const field = fieldOf(path);
+  if (DECIMALS.has(field)) return units(value);
+  if (field === 'sold_at') return Date.parse(String(value));
+  return typeof value === 'boolean' ? Number(value) : (value ?? '');
+}
+function compare(path: string, a: Value, b: Value): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  const [left, right] = [rank(path, a), rank(path, b)];
+  if (typeof left === 'string' && typeof right === 'string')
+    return Buffer.compare(Buffer.from(left), Buffer.from(right));
+  return left < right ? -1 : Number(left > right);
+}
+
+// Keys and measures: what they are of a row, or of the rows of a group.
+
+interface Key {
+  readonly name: string;
+  readonly path: string;
+  readonly of: (row: Row) => Value;
+  /** What is shown of the rows of one group. */
+  readonly shown: (rows: readonly Row[]) => Value | Row;
+}
+
+const at =
+  (path: string) =>
+  (row: Row): Value => {
+    const found = path
+      .split('.')
+      .reduce<Value | Row>(
+        (value, name) => (typeof value === 'object' && value !== null ? (value[name] ?? null) : value),
+        row,
+      );
+    return typeof found === 'object' ? null : found;
+  };
+const values = (path: string, rows: readonly Row[]): readonly Value[] =>
+  rows.map(at(path)).filter((value) => value !== null);
+const firstOf = (all: readonly Value[]): Value => all.toSorted((a, b) => (String(a) < String(b) ? -1 : 1))[0] ?? null;
+
+function keyOf(path: string): Key {
+  const shown = (rows: readonly Row[]): Value => {
+    const all = values(path, rows);
+    // Of a decimal, the one with most digits.
+    return DECIMALS.has(fieldOf(path))
+      ? (all.toSorted((a, b) => fractionOf(b) - fractionOf(a))[0] ?? null)
+      : firstOf(all);
+  };
+  return { name: path, path, of: at(path), shown };
+}
+function periodOf(word: 'day' | 'month', path: string): Key {
+  const of = (row: Row): Value => {
+    const value = at(path)(row);
+    if (value === null) return null;
+    const day = path === 'sold_on' ? String(value) : new Date(Date.parse(String(value))).toISOString().slice(0, -14);
+    return word === 'day' ? day : day.slice(0, -3);
+  };
+  return { name: `${word}(${path})`, path: 'title', of, shown: ([row]) => (row ? of(row) : null) };
+}
+const SHOP: Key = {
+  name: 'shop',
+  path: 'units',
+  of: at('shop.shop_id'),
+  shown: ([row]) => row?.['shop'] ?? null,
+};
+const KEYS: readonly Key[] = [
+  SHOP,
+  ...['id', ...FIELDS, 'shop.shop_id', 'shop.town'].map(keyOf),
+  ...(['day', 'month'] as const).flatMap((word) => [periodOf(word, 'sold_on'), periodOf(word, 'sold_at')]),
+];
+
+interface Figure {
+  readonly name: string;
+  readonly path: string;
+  readonly of: (rows: readonly Row[]) => Value | bigint;
+}
+const extreme = (name: 'min' | 'max', path: string): Figure => ({
+  name: `${name}(${path})`,
+  path,
+  of: (rows) => {
+    const sign = name === 'min' ? 1 : -1;
+    const sorted = values(path, rows).toSorted(
+      (a, b) => sign * (compare(path, a, b) || (String(a) < String(b) ? -1 : 1)),
+    );
+    const [found = null] = sorted;
+    if (found === null || !DECIMALS.has(path)) return found;
+    return textOf(units(found), Math.max(...sorted.map(fractionOf)));
+  },
+});
+const sum = (path: string): Figure => ({
+  name: `sum(${path})`,
+  path: 'price',
+  of: (rows) => {
+    const all = values(path, rows);
+    if (all.length === 0) return null;
+    const total = all.reduce<bigint>((so, value) => so + units(value), 0n);
+    return path === 'units' ? total / 10n ** 9n : textOf(total, Math.max(...all.map(fractionOf)));
+  },
+});
+const FIGURES: readonly Figure[] = [
+  { name: 'count', path: 'units', of: (rows) => rows.length },
+  ...FIELDS.map((path): Figure => ({ name: `count(${path})`, path: 'units', of: (rows) => values(path, rows).length })),
+  ...FIELDS.flatMap((path) => (path === 'open' ? [] : [extreme('min', path), extreme('max', path)])),
+  ...['price', 'amount', 'units'].map(sum),
+  extreme('max', 'shop.name'),
+];
+
+interface Asked {
+  readonly keys: readonly Key[];
+  readonly figures: readonly Figure[];
+  readonly order: readonly { readonly place: number; readonly descending: boolean }[];
+  readonly open: boolean | undefined;
+  readonly range: readonly [offset: number, limit: number] | undefined;
+}
+
+/** As the service writes it: integers of any size in full. */
+const written = (value: Value | Row | bigint): string =>
+  typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+const object = (members: readonly (readonly [string, Value | Row | bigint])[]): string =>
+  `{${members.map(([name, value]) => `${JSON.stringify(name)}:${written(value)}`).join(',')}}`;
+
+const numeric = (value: Value | bigint | Row): bigint | undefined =>
+  typeof value === 'bigint' ? value * 10n ** 9n : typeof value === 'string' ? units(value) : undefined;
+
+function expected({ keys, figures, order, open, range }: Asked): {
+  readonly texts: readonly string[];
+  readonly total: number;
+} {
+  const found = sales.filter((row) => open === undefined || row['open'] === open);
+  const groups = Map.groupBy(found, (row) =>
+    keys.map(({ of, path }) => (of(row) === null ? 'null' : `=${String(rank(path, of(row)))}`)).join('\n'),
+  );
+  const all = keys.length === 0 ? [found] : [...groups.values()];
+  const compareKey = (key: Key | undefined, a: readonly Row[], b: readonly Row[]): number =>
+    key && a[0] && b[0] ? compare(key.path, key.of(a[0]), key.of(b[0])) : 0;
+  const compareFigure = (figure: Figure | undefined, a: readonly Row[], b: readonly Row[]): number => {
+    const [left = null, right = null] = [figure?.of(a), figure?.of(b)];
+    if (figure?.name.startsWith('sum') && left !== null && right !== null) {
+      const [x = 0n, y = 0n] = [numeric(left), numeric(right)];
+      return x < y ? -1 : Number(x > y);
+    }
+    return compare(figure?.path ?? '', left as Value, right as Value);
+  };
+  const terms = [
+    ...order,
+    ...keys
+      .map((_, place) => ({ place, descending: order.at(-1)?.descending ?? false }))
+      .filter(({ place }) => !order.some((term) => term.place === place)),
+  ];
+  const sorted = all.toSorted((a, b) => {
+    for (const { place, descending } of terms) {
+      const key = keys[place];
+      const compared = key ? compareKey(key, a, b) : compareFigure(figures[place - keys.length], a, b);
+      if (compared !== 0) return descending ? -compared : compared;
+    }
+    return 0;
+  });
+  const [offset, limit] = range ?? [0, Infinity];
+  const texts = sorted
+    .slice(offset, offset + limit)
+    .map(
+      (rows) =>
+        `{"by":${object(keys.map(({ name, shown }) => [name, shown(rows)]))},"measures":${object(figures.map(({ name, of }) => [name, of(rows)]))}}`,
+    );
+  return { texts, total: all.length };
+}
+
+function searchOf({ keys, figures, order, open, range }: Asked): string {
+  const names = [...keys, ...figures].map(({ name }) => name);
+  const parts = [
+    ...(keys.length === 0 ? [] : [`by=${keys.map(({ name }) => name).join(',')}`]),
+    `measure=${figures.map(({ name }) => name).join(',')}`,
+    ...(open === undefined ? [] : [`_cnd[open]=${open}`]),
+    ...order.flatMap(({ place, descending }) => [
+      `_cnd[orderBy]=${names[place]}`,
+      `_cnd[orderBy]=${descending ? 'desc' : 'asc'}`,
+    ]),
+    ...(range ?? []).map((value) => `_cnd[limit]=${value}`),
+  ];
+  return parts.join('&');
+}
+
+const asked: fc.Arbitrary<Asked> = fc
+  .record({
+    keys: fc.uniqueArray(fc.constantFrom(...KEYS), { maxLength: 3 }),
+    figures: fc.uniqueArray(fc.constantFrom(...FIGURES), { minLength: 1, maxLength: 5 }),
+    picks: fc.uniqueArray(fc.nat(7), { maxLength: 2 }),
+    directions: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
+    open: fc.constantFrom(undefined, undefined, true, false),
+    range: fc.option(fc.tuple(fc.nat(10), fc.nat(10)), { nil: undefined }),
+  })
+  .map(({ picks, directions, ...rest }) => ({
+    ...rest,
+    order: picks
+      .filter((place) => place < rest.keys.length + rest.figures.length)
+      .map((place, index) => ({ place, descending: directions[index] ?? false })),
+  }));
+
+const runs = Number(process.env['RUNS'] ?? 300);
+
+it('random summaries are what they mean, to the byte', async () => {
+  await fc.assert(
+    fc.asyncProperty(asked, async (one) => {
+      const search = searchOf(one);
+      const { texts, total } = expected(one);
+      const { status, text, headers } = await exchange(server.url, `GET /api/sales/$summary?${search}`);
+      expect({ search, status, text }).toEqual({ search, status: 200, text: `[${texts.join(',')}]` });
+      expect(headers['x-total-count']).toBe(String(total));
+    }),
+    { numRuns: runs },
+  );
+}, 600_000);
+
+const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+  exchange(server.url, `GET /api/${path}`, { headers });
+
+describe('a summary of many records', () => {
+  it.each([
+    ['', [['', '25000']]],
+    [
+      '?by=name&measure=count,sum(price),min(number)&_cnd[limit]=0&_cnd[limit]=2',
+      [
+        ['0', '2500,"250.00",10'],
+        ['1', '2500,"250.00",1'],
+      ],
+    ],
+    ['?_cnd[number][lte]=3&measure=count,sum(price)', [['', '3,"0.30"']]],
+  ])('%s', async (search, groups) => {
+    const { status, text } = await get(`ticks/$summary${search}`);
+    expect({ status, text }).toMatchObject({ status: 200 });
+    const found = (JSON.parse(text) as { by: object; measures: object }[]).map(({ by, measures }) => [
+      Object.values(by).join(),
+      Object.values(measures)
+        .map((value) => JSON.stringify(value))
+        .join(),
+    ]);
+    expect(found).toEqual(groups);
+  });
+
+  it('has 10,000 groups at most', async () => {
+    const { status, text } = await get('ticks/$summary?by=number');
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      type: 'urn:problem:too-many-groups',
+      errors: [{ parameter: 'by', code: 'too-many', message: expect.stringMatching('10000 groups.*_cnd\\[limit\\]') }],
+    });
+    const { headers, text: page } = await get('ticks/$summary?by=number&_cnd[limit]=9999&_cnd[limit]=10000');
+    expect(JSON.parse(page)).toHaveLength(10_000);
+    expect(headers['x-total-count']).toBe('25000');
+    const { headers: uncounted } = await get('ticks/$summary?by=number&_cnd[limit]=0&_cnd[limit]=1', {
+      prefer: 'count=none',
+    });
+    expect(uncounted['x-total-count']).toBeUndefined();
+    expect(uncounted['preference-applied']).toBe('count=none');
+  });
+});
+
+describe('a page of groups', () => {
+  const linksOf = (text: unknown): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      [...String(text).matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, path = '', name = '']) => [name, path]),
+    );
+
+  it('leads to the others', async () => {
+    const texts: string[] = [];
+    let path = '/api/ticks/$summary?by=name&_cnd[orderBy]=name&_cnd[orderBy]=desc&_cnd[limit]=0&_cnd[limit]=4';
+    for (let pages = 0; path !== ''; pages += 1) {
+      const { status, headers, text } = await exchange(server.url, `GET ${path}`);
+      expect({ status, total: headers['x-total-count'] }).toEqual({ status: 200, total: '10' });
+      texts.push(...(JSON.parse(text) as { by: { name: string } }[]).map(({ by }) => by.name));
+      const { first, prev, next = '' } = linksOf(headers.link);
+      expect(first).toContain('%5D=0&');
+      expect(prev === undefined).toBe(pages === 0);
+      path = next;
+    }
+    expect(texts.join('')).toBe('9876543210');
+  });
+
+  it('is tagged, for HEAD too', async () => {
+    const path = 'ticks/$summary?by=name&_cnd[limit]=0&_cnd[limit]=4';
+    const { headers } = await get(path);
+    const head = await exchange(server.url, `HEAD /api/${path}`);
+    expect({ status: head.status, text: head.text, etag: head.headers.etag }).toEqual({
+      status: 200,
+      text: '',
+      etag: headers.etag,
+    });
+    expect(await get(path, { 'if-none-match': String(headers.etag) })).toMatchObject({ status: 304, text: '' });
+    await ask(server.url, 'POST /api/ticks', { name: 'x' });
+    // The page is the same, the number of groups is not.
+    expect((await get(path, { 'if-none-match': String(headers.etag) })).status).toBe(200);
+  });
+});
+
+describe('in other formats', () => {
+  it.each([
+    [
+      'text/csv',
+      'by=name&measure=count,max(price)&_cnd[name][lt]=2',
+      'name,count,max(price)\r\n0,2500,0.10\r\n1,2500,0.10\r\n',
+    ],
+    ['text/csv', '_cnd[number]=1', 'count\r\n1\r\n'],
+    [
+      'application/x-ndjson',
+      'by=name&measure=count&_cnd[number][lt]=3',
+      '{"by":{"name":"1"},"measures":{"count":1}}\n{"by":{"name":"2"},"measures":{"count":1}}\n',
+    ],
+  ])('%s of %s', async (accept, search, text) => {
+    expect(await get(`ticks/$summary?${search}`, { accept })).toMatchObject({ status: 200, text });
+  });
+
+  it('has no records in a table', async () => {
+    const { status, text } = await get('sales/$summary?by=shop', { accept: 'text/csv' });
+    expect({ status, errors: JSON.parse(text).errors }).toMatchObject({
+      status: 400,
+      errors: [{ parameter: 'by', code: 'relation-in-table' }],
+    });
+  });
+});
+
+it.each([
+  ['by=titel', ['by unknown-field did you mean "title"']],
+  ['by=shop.rent', ['by not-shown']],
+  ['by=shop.owner.name,shop.nam', ['by unknown-field did you mean "name"']],
+  ['by=extra', ['by not-groupable']],
+  ['by=dai(sold_at)', ['by unknown-key did you mean "day"']],
+  ['by=day(title)', ['by not-groupable']],
+  ['by=day(sold_at', ['by unknown-field']],
+  ['by=title,', ['by unknown-field did you mean "id"']],
+  ['by=title,title', ['by repeated']],
+  ['by=id,title,open,units,rate,price,amount,sold_on,sold_at', ['by too-many']],
+  ['by=title&by=open', ['by repeated']],
+  ['measure=', ['measure unknown-measure']],
+  ['measure=avg(price)', ['measure unknown-measure']],
+  ['measure=cuont', ['measure unknown-measure did you mean "count"']],
+  ['measure=summ(price)', ['measure unknown-measure did you mean "sum"']],
+  ['measure=sum(title),sum(rate)', ['measure not-summable', 'measure not-summable']],
+  ['measure=min(open),max(extra)', ['measure not-orderable', 'measure not-orderable']],
+  ['measure=sum(shop.rent)', ['measure not-shown']],
+  ['measure=count,count', ['measure repeated']],
+  ['_cnd[orderBy]=title', ['_cnd[orderBy] unknown-field']],
+  ['by=title&_cnd[orderBy]=titel', ['_cnd[orderBy] unknown-field did you mean "title"']],
+  ['by=title&_cnd[orderBy]=title&_cnd[orderBy]=title', ['_cnd[orderBy] repeated']],
+  ['by=title&_cnd[limit]=0&_cnd[limit]=10001', ['_cnd[limit] limit-too-large']],
+  ['by=title&after=x', ['after unknown-parameter']],
+  ['fields=title', ['fields unknown-parameter']],
+  ['measures=count', ['measures unknown-parameter did you mean "measure"']],
+  ['_cnd[titel]=x', ['_cnd[titel] unknown-field did you mean "title"']],
+])('GET /api/sales/$summary?%s is refused', async (search, faults) => {
+  const { status, text } = await get(`sales/$summary?${search}`);
+  const { errors } = JSON.parse(text) as { errors: { parameter: string; code: string; message: string }[] };
+  const found = errors.map(({ parameter, code, message }) => {
+    const hint = /did you mean "[^"]*"/.exec(message)?.[0];
+    return [parameter, code, ...(hint === undefined ? [] : [hint])].join(' ');
+  });
+  expect({ status, found }).toEqual({ status: 400, found: faults });
+});
+
+it.each([
+  ['GET /api/ticks/$summary?variant=short&measure=sum(price)', 400, 'not-in-variant'],
+  ['GET /api/ticks/$summary?variant=short&by=number&_cnd[number]=1', 200, ''],
+  ['GET /api/sales/%24summary', 200, ''],
+  ['GET /api/sales/$sumary', 404, 'did you mean \\"/api/sales/$summary\\"'],
+  ['GET /api/alarms/$summary', 404, 'path-not-found'],
+  ['POST /api/sales/$summary', 405, 'GET, HEAD, OPTIONS'],
+  ['OPTIONS /api/sales/$summary', 204, ''],
+])('%s: %i %s', async (request, status, part) => {
+  const answer = await exchange(server.url, request);
+  expect(answer.status).toBe(status);
+  expect(answer.text).toContain(part);
+});
