@@ -41,7 +41,8 @@ export interface PreparedVariant extends PathNames {
 const MAX_KEPT = 64;
 const MAX_TEXT = 500;
 
-export function prepareType(type: RecordType, limits: QueryLimits): PreparedType {
+/** `lists`: how many queries of lists are remembered. */
+export function prepareType(type: RecordType, limits: QueryLimits, lists = MAX_KEPT): PreparedType {
   const prepared = (variant: Variant): PreparedVariant => prepareVariant(type, variant, limits);
   const variants = new Map([...type.variants].map(([name, variant]) => [name, prepared(variant)]));
   const defaultVariant = variants.get(type.defaultVariant.name) ?? prepared(type.defaultVariant);
@@ -53,7 +54,7 @@ export function prepareType(type: RecordType, limits: QueryLimits): PreparedType
     ...WHOLE,
     cursor: undefined,
   });
-  const queries = createBoundedCache<ListQuery>(MAX_KEPT, MAX_TEXT);
+  const queries = createBoundedCache<ListQuery>(Math.max(lists, MAX_KEPT), MAX_TEXT);
   const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
   const writes = createBoundedCache<WriteQuery>(MAX_KEPT, MAX_TEXT);
   const write = Object.freeze({ view: defaultVariant.view, dryRun: false });

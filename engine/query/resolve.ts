@@ -30,14 +30,18 @@ export interface TypeQueries {
   write(search: string): WriteQuery;
 }
 
+/** Queries of lists that are remembered, of all types together: filters differ from one request to the next. */
+const MAX_KEPT = 4096;
+
 /** Returns the parser for each type of the model. */
 export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => TypeQueries {
-  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits)]));
+  const kept = Math.floor(MAX_KEPT / model.types.size);
+  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, kept)]));
   return (type) => all.get(type) ?? queriesOf(type, limits);
 }
 
-function queriesOf(type: RecordType, limits: QueryLimits): TypeQueries {
-  const prepared = prepareType(type, limits);
+function queriesOf(type: RecordType, limits: QueryLimits, kept?: number): TypeQueries {
+  const prepared = prepareType(type, limits, kept);
   return {
     list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
     summary: (search) => prepared.summaries.get(search) ?? keptSummary(prepared, search),

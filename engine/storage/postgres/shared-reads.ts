@@ -23,8 +23,9 @@ const SIDE_BY_SIDE = 2;
 interface SharedStatement {
   readonly statement: Statement;
   waiting: SharedRead[];
-  /** Connections that run it now. */
+  /** Connections that run it now, and how many reads that is. */
   running: number;
+  reading: number;
   /** About how many milliseconds it takes; undefined before the first time. */
   pace: number | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -47,7 +48,14 @@ export function shareReads(
   function sharedOf(statement: Statement): SharedStatement {
     const found = known.get(statement);
     if (found) return found;
-    const fresh: SharedStatement = { statement, waiting: [], running: 0, pace: undefined, timer: undefined };
+    const fresh: SharedStatement = {
+      statement,
+      waiting: [],
+      running: 0,
+      reading: 0,
+      pace: undefined,
+      timer: undefined,
+    };
     known.set(statement, fresh);
     return fresh;
   }
@@ -60,6 +68,7 @@ export function shareReads(
     const began = now();
     running += 1;
     shared.running += 1;
+    shared.reading += count;
     const beside = running;
     try {
       return await work();
@@ -67,6 +76,7 @@ export function shareReads(
       shared.pace = paceAfter(shared.pace, now() - began, count, Math.max(beside, running));
       running -= 1;
       shared.running -= 1;
+      shared.reading -= count;
       if (shared.waiting.length > 0) send(shared);
     }
   }
@@ -77,10 +87,14 @@ export function shareReads(
     for (const shared of all) send(shared);
   }
 
+  /** The second connection is for as many as the first one reads: else one read would go alone again and again. */
+  const mayGo = ({ waiting, running: busy, reading }: SharedStatement): boolean =>
+    waiting.length > 0 && busy < SIDE_BY_SIDE && waiting.length >= reading;
+
   /** `enough`: so many do not wait for more. */
   function send(shared: SharedStatement, enough = sizeOf(shared)): void {
     const { waiting } = shared;
-    while (waiting.length > 0 && (waiting.length >= enough || shared.running < SIDE_BY_SIDE)) {
+    while (waiting.length >= enough || mayGo(shared)) {
       const asked = waiting.splice(0, sizeOf(shared));
       void measured(shared, asked.length, () => read(shared.statement, asked));
     }
@@ -128,9 +142,9 @@ function stop(shared: SharedStatement): void {
 /** What runs beside others is taken to have had this many processors at most. */
 const PROCESSORS = 4;
 /** Milliseconds after which a statement counts as slow at once; otherwise it takes several times. */
-const SLOW = 10 * TOGETHER;
+const SLOW = 15 * TOGETHER;
 /** How much slower a statement is taken to be, at most, after each time, and how much faster. */
-const SLOWER = 1.25;
+const SLOWER = 1.1;
 const FASTER = 0.9;
 
 /** `beside`: how many ran at the same time. Each took between its share of the time and all of it. */
