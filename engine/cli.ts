@@ -4,6 +4,7 @@
 import './node-version.ts';
 import { type Command, runProcess } from './commands/command.ts';
 import { didYouMean } from './names.ts';
+import { VERSION } from './package.ts';
 import { print, printError } from './terminal.ts';
 
 interface CommandEntry {
@@ -15,6 +16,10 @@ interface CommandEntry {
 
 /** In the order of `--help`. The README lists them; a test compares both. */
 export const commands = {
+  init: {
+    description: 'Set up a project here: a first record type, a test, scripts. Changes no file that is there.',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
   start: {
     description: 'Serve the records; --no-migrate changes no tables.',
     load: async () => (await import('./commands/start.ts')).start,
@@ -82,23 +87,49 @@ const table: ReadonlyMap<string, CommandEntry> = new Map(Object.entries(commands
 async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
   const entry = table.get(name);
   if (entry !== undefined) return runCommand(await entry.load(), options);
-  const asked = HELP.has(name);
-  if (asked) print(help());
-  else printError(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
-  return asked ? 0 : 2;
-}
-
-const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h']);
-
-async function runCommand(command: Command, options: readonly string[]): Promise<number> {
-  if (!options.some((option) => option === '--help' || option === '-h')) return command.run(options);
-  print(`Usage: ${command.usage}`);
+  if (VERSIONS.has(name)) print(VERSION);
+  else if (HELP.has(name)) return helpOn(options[0]);
+  else return unknown(name);
   return 0;
 }
 
+const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h']);
+const VERSIONS: ReadonlySet<string> = new Set(['--version', '-v', 'version']);
+
+async function helpOn(name: string | undefined): Promise<number> {
+  if (name === undefined || name.startsWith('-') || name === 'help') print(help());
+  else {
+    const entry = table.get(name);
+    if (entry === undefined) return unknown(name);
+    printUsage(await entry.load());
+  }
+  return 0;
+}
+
+function unknown(name: string): number {
+  printError(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
+  return 2;
+}
+
+async function runCommand(command: Command, options: readonly string[]): Promise<number> {
+  if (!options.some((option) => HELP_OPTIONS.has(option))) return command.run(options);
+  printUsage(command);
+  return 0;
+}
+
+const HELP_OPTIONS: ReadonlySet<string> = new Set(['--help', '-h']);
+
+const printUsage = ({ usage }: Command): void => print(`Usage: ${usage}`);
+
 function help(): string {
   const lines = [...table].map(([name, { description }]) => `  ${name.padEnd(10)}${description}`);
-  return ['Usage: records <command>', '', ...lines, '', 'records <command> --help shows its options.'].join('\n');
+  return [
+    'Usage: records <command>',
+    '',
+    ...lines,
+    '',
+    'records help <command> shows its options, records --version the version.',
+  ].join('\n');
 }
 
 if (require.main === module) runProcess(() => main(process.argv.slice(2)));

@@ -46,6 +46,8 @@ export interface Engine {
   readonly model: Model;
   /** The model as the client of the request may see it; without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
+  /** Those that a client without restrictions has. */
+  routes(): Routes;
   /** Doubts about the descriptors, though they are valid. */
   readonly warnings: readonly Diagnostic[];
   /** undefined if the settings turn them off. */
@@ -82,8 +84,9 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const onStatement = statementObserver(settings, log, metrics);
   let { model } = schema;
   let openedBy: OpenedBy | undefined;
+  let everything: TokenRoutes | undefined;
   const onServed = (served: Model): void => {
-    [model, openedBy] = [served, undefined];
+    [model, openedBy, everything] = [served, undefined, undefined];
   };
   const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait };
   const { store, prepared, foreign } = await openStorage(
@@ -117,8 +120,11 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     });
     return { model: seen, routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)) };
   };
-  const opened: OpenedBy = (request) => (openedBy ??= tokenRoutesOf(model, access, makeRoutes))(request);
-  openedBy = tokenRoutesOf(model, access, makeRoutes);
+  const all = (): TokenRoutes => (everything ??= makeRoutes(unrestricted(model)));
+  const routesByToken = (): OpenedBy => (access ? createTokenRoutes(model, access, makeRoutes) : all);
+  const opened: OpenedBy = (request) => (openedBy ??= routesByToken())(request);
+  openedBy = routesByToken();
+  if (access === undefined) all();
   const rateLimit = await rateLimitOf(settings, access);
   let draining = false;
   const routesOf = (request: IncomingMessage): Routes => opened(request).routes;
@@ -139,6 +145,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       return model;
     },
     modelFor: (request) => (access === undefined ? model : seenBy(request, opened)),
+    routes: () => all().routes,
     metrics,
     budget,
     awaitReader,
@@ -201,16 +208,12 @@ function reportForeign(log: Log, names: string | undefined): void {
   );
 }
 
-/** Without tokens, every client has all routes. */
-function tokenRoutesOf(
-  model: Model,
-  access: Access | undefined,
-  make: (seen: Restricted, token?: TokenScope) => TokenRoutes,
-): OpenedBy {
-  if (access) return createTokenRoutes(model, access, make);
-  const everything = make({ model, withheld: new Map(), readOnly: new Set(), barred: new Set() });
-  return () => everything;
-}
+const unrestricted = (model: Model): Restricted => ({
+  model,
+  withheld: new Map(),
+  readOnly: new Set(),
+  barred: new Set(),
+});
 
 function seenBy(request: IncomingMessage, openedBy: OpenedBy): Model {
   try {

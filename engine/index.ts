@@ -1,11 +1,53 @@
-/** The public API: serves records in any Node server. */
-import { type Engine, type EngineSettings, startEngine } from './engine.ts';
-import { readSettings } from './settings.ts';
+/** The public API: serves records in any Node server, and offers them in process. */
+import { settingsOf } from './embed/options.ts';
+import { recordsOf } from './embed/records.ts';
+import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
+import { startEngine } from './engine.ts';
 
-export type { Engine, EngineSettings } from './engine.ts';
-export type { Handler } from './http/handler.ts';
+export type { Diagnostic } from './diagnostic.ts';
+export type {
+  CreateOptions,
+  EngineOptions,
+  FilterValue,
+  ListOptions,
+  MountableHandler,
+  Order,
+  RecordEngine,
+  RecordPage,
+  RecordCollection,
+  ViewOptions,
+  Where,
+  UpdateOptions,
+} from './embed/types.ts';
+export type { JsonObject, JsonValue } from './json.ts';
+export { Problem } from './problem.ts';
+export type { Fault, ProblemCode } from './problem.ts';
 export { StartError } from './start-error.ts';
 
-/** Settings that are not given have their defaults; the environment is not read. */
-export const createEngine = (settings: Partial<EngineSettings> = {}): Promise<Engine> =>
-  startEngine({ ...readSettings({}), ...settings });
+/**
+ * Reads and checks the descriptors, changes the database to match them where nothing can be lost, and serves the records.
+ * Rejects with a StartError if a setting, a descriptor or the database prevents that; its message names every fault. The
+ * environment is not read.
+ */
+export async function createEngine(options: EngineOptions = {}): Promise<RecordEngine> {
+  const settings = settingsOf(options);
+  const engine = await startEngine(settings);
+  // The pages bring Express, which a host that only needs the records does not have to load.
+  const lazily = (which: 'pages' | 'documents'): MountableHandler => {
+    let loading: Promise<MountableHandler> | undefined;
+    return (request, response, next) => {
+      loading ??= import('./server/app.ts').then(({ createMounted }) => createMounted(engine, settings, which));
+      void loading.then((mounted) => mounted(request, response, next));
+    };
+  };
+  return {
+    handler: engine.handler,
+    pages: lazily('pages'),
+    document: lazily('documents'),
+    warnings: engine.warnings,
+    records: (type) => recordsOf(engine, type),
+    ready: async () => void (await engine.ready()),
+    drain: () => engine.drain(),
+    close: () => engine.close(),
+  };
+}

@@ -1,4 +1,4 @@
-/** The package's folder, above the sources and above the compiled code, and its version. */
+/** The package's folder, above the sources and above the compiled code, its name and its version. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -9,4 +9,6 @@ function folderOfPackage(directory: string): string {
 
 export const PACKAGE_FOLDER = folderOfPackage(__dirname);
 
-export const VERSION: string = String(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')).version);
+const manifest: unknown = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8'));
+
+export const { name: PACKAGE_NAME, version: VERSION } = manifest as { readonly name: string; readonly version: string };

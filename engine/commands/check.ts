@@ -15,7 +15,9 @@ export const check: Command = {
     const { schema, diagnostics } = checkSchema(schemaDirectory);
     if (json) print(JSON.stringify(diagnostics, null, 2));
     else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
-    else print(`${schema?.model.types.size ?? 0} record types in ${schemaDirectory}, no faults`);
+    else print(`${counted(schema?.model.types.size ?? 0)} in ${schemaDirectory}, no faults`);
     return schema ? 0 : 1;
   },
 };
+
+const counted = (types: number): string => `${types} record type${types === 1 ? '' : 's'}`;

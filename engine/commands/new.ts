@@ -22,16 +22,16 @@ export const create: Command = {
     const [type] = readOptions(args, {}, 1, USAGE).positionals;
     if (type === undefined) throw new StartError(USAGE);
     const { schemaDirectory } = readSettings(process.env);
-    const file = write(type, schemaDirectory);
+    const file = writeDescriptor(type, schemaDirectory);
     const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
     if (faults.length > 0) printError(formatDiagnostics(faults));
-    print(`Wrote ${file}. Edit it, then run "npm run check" and "npm start" (or "npm run dev").`);
+    print(`Wrote ${file}. Edit it, then run "records check" and "records start" (or "records dev").`);
     return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
   },
 };
 
 /** Returns the path of the new file, for messages. */
-function write(type: string, directory: string): string {
+export function writeDescriptor(type: string, directory: string): string {
   const fault = nameFault(type);
   if (fault) throw new StartError(fault.message);
   const known = existsSync(directory)

@@ -1,6 +1,7 @@
 /** Model -> its entity-relationship diagram in DOT, the language of Graphviz: the start page draws it, `describe` prints it. */
 import { Worker } from 'node:worker_threads';
 import type { Field, Model, RecordType, Reference } from '../model/model.ts';
+import { assetFile } from './assets.ts';
 import { escaped } from './layout.ts';
 
 /** Colours are classes of the page's style sheet, so that the picture follows light and dark. */
@@ -81,7 +82,7 @@ require(workerData.library)
 
 /** The picture as an SVG element. */
 export function draw(diagram: string): Promise<string> {
-  const workerData = { library: require.resolve('@viz-js/viz'), diagram };
+  const workerData = { library: assetFile('viz.cjs'), diagram };
   const worker = new Worker(SOURCE, { eval: true, workerData });
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);

@@ -1,15 +1,17 @@
 /** What people read: start page, reference, guide, and the OpenAPI document. Each text is made when it is first asked for. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Request, type RequestHandler, Router } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
 import { codedTag, entityTag } from '../http/conditions.ts';
 import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
-import { memoized } from '../memo.ts';
+import type { JsonObject } from '../json.ts';
+import { type BoundedCache, createBoundedCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { createDocument, secured } from '../openapi/document.ts';
+import { assetFile } from './assets.ts';
 import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
 import { STYLE } from './layout.ts';
@@ -30,17 +32,33 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasGuide'> {
   readonly schemaDirectory: string;
 }
 
-/** `modelFor` answers the model as the client may see it. */
-export function createPages(options: PagesOptions, modelFor: (request: IncomingMessage) => Model): Router {
+interface PageRoutes {
+  /** All of them. */
+  readonly pages: Router;
+  /** The OpenAPI document only. */
+  readonly documents: Router;
+}
+
+/** `modelFor` answers the model as the client may see it. `first` runs before each page. */
+export function createPages(
+  options: PagesOptions,
+  modelFor: (request: IncomingMessage) => Model,
+  ...first: readonly RequestHandler[]
+): PageRoutes {
   const { title, schemaDirectory, guarded } = options;
   const guide = join(schemaDirectory, GUIDE);
   // It speaks of every type, and not every client may know of all of them.
   const about = { ...options, hasGuide: !guarded && existsSync(guide) };
   const documentOf = memoized((model: Model) => secured(createDocument(model, about), guarded));
-  const router = Router({ caseSensitive: true, strict: true });
+  const [pages, documents] = [Router(EXACT), Router(EXACT)];
 
-  const serve = (path: string, mediaType: string, textFor: (request: Request) => Promise<KeptText>): void => {
-    readOnly(router, path, sendText(mediaType, guarded, textFor));
+  const serve = (
+    path: string,
+    mediaType: string,
+    textFor: (request: Request) => Promise<KeptText>,
+    router = pages,
+  ): void => {
+    readOnly(router, path, ...first, sendText(mediaType, guarded, textFor));
     // The links of pages are relative: behind a slash they would lead elsewhere.
     if (path !== '/') router.all(`${path}/`, removeSlash);
   };
@@ -51,25 +69,50 @@ export function createPages(options: PagesOptions, modelFor: (request: IncomingM
     const textOf = memoized((model: Model) => kept(() => make(model)));
     serve(path, mediaType, (request) => textOf(modelFor(request))());
   };
+  /** The document names the path that a host application has mounted it under. */
+  const perMount = (path: string, mediaType: string, make: (document: JsonObject) => string): void => {
+    const textsOf = memoized((model: Model): TextsByMount => ({
+      document: documentOf(model),
+      texts: createBoundedCache(MAX_MOUNTS),
+    }));
+    const textFor = (request: Request): Promise<KeptText> => {
+      const { document, texts } = textsOf(modelFor(request));
+      const { baseUrl } = request;
+      const textOf = texts.get(baseUrl) ?? kept(() => make(mountedAt(baseUrl, document)));
+      texts.set(baseUrl, textOf);
+      return textOf();
+    };
+    serve(path, mediaType, textFor, documents);
+  };
 
   perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
-  perModel('/openapi.json', 'application/json', (model) => JSON.stringify(documentOf(model)));
+  perMount('/openapi.json', 'application/json', (document) => JSON.stringify(document));
   // Each value is written out where it stands: anchors would save little, and few readers know them.
-  perModel('/openapi.yaml', 'application/yaml', (model) =>
-    stringify(documentOf(model), { aliasDuplicateObjects: false }),
-  );
+  perMount('/openapi.yaml', 'application/yaml', (document) => stringify(document, { aliasDuplicateObjects: false }));
   fixed('/docs', HTML, () => docsPage(title, guarded));
   if (about.hasGuide) fixed('/docs/clients', HTML, async () => guidePage(title, await readFile(guide, 'utf8')));
   fixed('/docs/style.css', CSS, () => STYLE);
   fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
   fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
   if (guarded) fixed('/docs/token.js', SCRIPT, () => TOKEN_SCRIPT);
-  fixed('/docs/swagger-ui.css', CSS, () => readFile(swaggerFile('swagger-ui.css'), 'utf8'));
-  fixed('/docs/swagger-ui-bundle.js', SCRIPT, () => readFile(swaggerFile('swagger-ui-bundle.js'), 'utf8'));
-  return router;
+  fixed('/docs/swagger-ui.css', CSS, () => readFile(assetFile('swagger-ui.css'), 'utf8'));
+  fixed('/docs/swagger-ui-bundle.js', SCRIPT, () => readFile(assetFile('swagger-ui-bundle.js'), 'utf8'));
+  pages.use(documents);
+  return { pages, documents };
 }
 
-const swaggerFile = (name: string): string => join(dirname(require.resolve('swagger-ui-dist/package.json')), name);
+const EXACT = { caseSensitive: true, strict: true };
+
+interface TextsByMount {
+  readonly document: JsonObject;
+  readonly texts: BoundedCache<() => Promise<KeptText>>;
+}
+
+/** Paths with parameters are as many as clients like. */
+const MAX_MOUNTS = 50;
+
+const mountedAt = (base: string, document: JsonObject): JsonObject =>
+  base === '' ? document : { ...document, servers: [{ url: base, description: 'Where this document comes from' }] };
 
 const picture = async (model: Model): Promise<string | undefined> =>
   model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));

@@ -5,8 +5,11 @@ import { Problem } from '../problem.ts';
 const METHODS = 'GET, HEAD';
 
 /** Serves GET, from which Express makes HEAD, and refuses every other method. */
-export function readOnly(router: IRouter, path: string, serve: RequestHandler): void {
-  router.route(path).get(serve).all(refuseMethod);
+export function readOnly(router: IRouter, path: string, ...serve: RequestHandler[]): void {
+  router
+    .route(path)
+    .get(...serve)
+    .all(refuseMethod);
 }
 
 const refuseMethod: RequestHandler = ({ method }) => {

@@ -5,30 +5,70 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
+import type { Handler } from '../http/handler.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
 import { readOnly } from '../pages/routes.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
-export function createApp(engine: Engine, settings: Settings): Express {
+type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile'>;
+
+export function createApp(engine: Engine, settings: AppSettings): Express {
   const { host, modelFor } = engine;
-  const { title, schemaDirectory } = settings;
-  const about = { title, schemaDirectory, version: VERSION, guarded: isGuarded(settings) };
-  const app = express();
-  app.enable('case sensitive routing').enable('strict routing');
-  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  const app = newApp();
   app.use(prepare(engine));
   // Before the limit: probes may come as often as they like.
   readOnly(app, '/health/live', live);
   readOnly(app, '/health/ready', readiness(engine));
   app.use(host.limit);
   readOnly(app, '/metrics', metrics(engine));
-  app.use(createPages(about, modelFor));
+  app.use(createPages(aboutService(settings), modelFor).pages);
   app.use((request, response) => host.notFound(request, response));
   app.use(answerErrors(engine));
   return app;
 }
+
+/** For a host application: the pages, or the OpenAPI document only. Other paths are left to the host. */
+export function createMounted(engine: Engine, settings: AppSettings, which: 'pages' | 'documents'): Handler {
+  const app = newApp();
+  const routes = createPages(aboutService(settings), engine.modelFor, prepare(engine));
+  if (which === 'pages') app.get('/', addSlash);
+  app.use(routes[which]);
+  app.use(answerErrors(engine));
+  // Its types have the third argument for requests of Express only.
+  const handle: Handler = app as unknown as Handler;
+  return (request, response, next) => {
+    const prototypes = [request, response].map((one) => [one, Object.getPrototypeOf(one) as object] as const);
+    handle(request, response, () => {
+      // Express gives them those of the app that they pass through.
+      for (const [one, prototype] of prototypes) Object.setPrototypeOf(one, prototype);
+      if (next) next();
+      else engine.host.notFound(request, response);
+    });
+  };
+}
+
+/** The links of the start page are relative: without the slash they would lead beside the mount path. */
+const addSlash: RequestHandler = ({ baseUrl, originalUrl }, response, next) => {
+  const [path = '', ...query] = originalUrl.split('?');
+  if (baseUrl === '' || path.endsWith('/')) next();
+  else response.redirect(308, [`${baseUrl.split('/').at(-1)}/`, ...query].join('?'));
+};
+
+function newApp(): Express {
+  const app = express();
+  app.enable('case sensitive routing').enable('strict routing');
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  return app;
+}
+
+const aboutService = (settings: AppSettings) => ({
+  title: settings.title,
+  schemaDirectory: settings.schemaDirectory,
+  version: VERSION,
+  guarded: isGuarded(settings),
+});
 
 /** Headers of every answer: nothing comes from elsewhere, nothing inline runs, no other site frames it. */
 const SECURITY_HEADERS = {

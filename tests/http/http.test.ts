@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import supertest from 'supertest';
-import { createEngine, type Engine } from '../../engine/index.ts';
+import { createEngine, type RecordEngine } from '../../engine/index.ts';
 import { LARGE, type Row, ROWS } from './requests.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -188,7 +188,7 @@ describe('pages', () => {
 });
 
 describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
-  let engine: Engine;
+  let engine: RecordEngine;
   let app: express.Express;
   beforeAll(async () => {
     const directory = await mkdtemp(join(tmpdir(), 'records-'));

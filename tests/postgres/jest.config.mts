@@ -10,6 +10,7 @@ const both = [
   'commands/import',
   'commands/transfer.slow',
   'http/dry-run',
+  'embed/records',
   'http/entity-tags',
   'http/formats',
   'http/http',

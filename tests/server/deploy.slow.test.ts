@@ -2,9 +2,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { readSettings, settingsTable } from '../../engine/settings.ts';
+import { install, pack } from '../package/packed.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 
 const dockerfile = readFileSync('deploy/Dockerfile', 'utf8');
@@ -13,11 +14,8 @@ const [, building = '', running = ''] = dockerfile.split(/^FROM .*$/m);
 const instructions = (stage: string, name: string): readonly string[] =>
   [...stage.matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(([, text = '']) => text);
 
-/** What the second stage takes from the first: from and to, below /app. */
-const copies = instructions(running, 'COPY').map((text) => {
-  const [, from = '', to = ''] = /^--from=build \/app\/(\S+) \.\/?(\S*)$/.exec(text) ?? [];
-  return { from, to: to === '' || to.endsWith('/') ? join(to, from.split('/').at(-1) ?? '') : to };
-});
+/** What the second stage takes from the first. */
+const copies = instructions(running, 'COPY').map((text) => text.split(' ').slice(1));
 
 const command = (name: string): readonly string[] =>
   JSON.parse(/\[.*\]/.exec(instructions(running, name)[0] ?? '')?.[0] ?? '[]') as string[];
@@ -26,34 +24,45 @@ const environment: Readonly<Record<string, string>> = Object.fromEntries(
   instructions(running, 'ENV').flatMap((text) => text.split(' ').map((pair) => pair.split('=', 2))),
 );
 
+let folder: string;
 let app: string;
+let path: string;
 const compiled = useCompiled();
-beforeAll(async () => {
-  app = mkdtempSync(join(tmpdir(), 'image-'));
-  for (const { from, to } of copies) {
-    const source = from === 'dist' ? compiled.directory : resolve(from);
-    mkdirSync(dirname(join(app, to)), { recursive: true });
-    if (from === 'node_modules') symlinkSync(source, join(app, to));
-    else
-      cpSync(source, join(app, to), {
-        recursive: true,
-        filter: (file) => !relative(source, file).includes('node_modules'),
-      });
-  }
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'image-'));
+  const [source, engine, bin] = ['source', 'record-engine', 'bin'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  app = join(folder, 'app');
+  path = `${bin}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+  install(source, pack(source, compiled), engine, join(engine, 'node_modules'));
+  cpSync('schema', join(app, 'schema'), { recursive: true });
+  mkdirSync(bin);
+  symlinkSync(join(engine, 'dist/engine/cli.js'), join(bin, 'records'));
 });
-afterAll(async () => {
-  rmSync(app, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
-test('the image is built of files that are there, by scripts that are there', () => {
-  expect(copies.length).toBeGreaterThan(3);
-  const made = new Set(['dist', 'node_modules']);
-  expect(copies.filter(({ from }) => !made.has(from) && !existsSync(from))).toEqual([]);
-  const { scripts }: { scripts: Record<string, string> } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const named = [...building.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name);
-  expect(named.map((name) => scripts[name] === undefined)).toEqual([false]);
+test('the image is the package, with the command on its path, and the descriptors', () => {
+  expect(copies).toEqual([
+    ['/build/package', '/opt/record-engine'],
+    ['/build/schema', './schema'],
+  ]);
+  expect(building).toMatch(/npm pack && tar -xzf record-engine-\*\.tgz .*\n.*npm ci --prefix package --omit=dev /);
+  expect(running).toContain('ln -s /opt/record-engine/dist/engine/cli.js /usr/local/bin/records');
   for (const file of (instructions(building, 'COPY')[0] ?? '').split(' ').slice(0, -1))
     expect(existsSync(file)).toBe(true);
+});
+
+test('it makes tokens', () => {
+  const env = { PATH: path, ...environment };
+  const { status, stdout } = spawnSync('records', ['token', 'shop', '--write', '*'], {
+    cwd: app,
+    env,
+    encoding: 'utf8',
+  });
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/ shop write=\* sha256=[0-9a-f]{64}\n$/)]);
 });
 
 test('it stops before "docker stop" kills, after 10 s', () => {
@@ -72,7 +81,7 @@ test('its command serves, its health check agrees, and the signal that stops it 
   const token = createToken();
   const tokens = tokenLine({ name: 'all', read: 'all', write: 'all' }, token);
   const env = {
-    PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    PATH: path,
     ...environment,
     TOKENS: tokens,
     PORT: '0',

@@ -1,0 +1,147 @@
+/** `init`: sets up a project in the working directory. Files that are there stay as they are. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { findDescriptors } from '../descriptor/load.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { PACKAGE_NAME } from '../package.ts';
+import { readSettings } from '../settings.ts';
+import { reasonOf, StartError } from '../start-error.ts';
+import { print } from '../terminal.ts';
+import { type Command, readOptions } from './command.ts';
+import { writeDescriptor } from './new.ts';
+
+const USAGE =
+  'records init: writes a first descriptor and its test, a .gitignore and npm scripts; what is there stays as it is';
+
+const MANIFEST = 'package.json';
+const TEST_FILE = 'test/records.test.mjs';
+const TYPE = 'Item';
+
+const SCRIPTS: Readonly<Record<string, string>> = {
+  start: 'records start',
+  dev: 'records dev',
+  check: 'records check',
+  plan: 'records plan',
+  apply: 'records apply',
+  test: 'node --test',
+};
+
+/** What `npm init` writes where no test script is given. */
+const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
+
+const IGNORED = ['node_modules/', 'data/'];
+
+export const init: Command = {
+  usage: USAGE,
+  run: async (options) => {
+    readOptions(options, {}, 0, USAGE);
+    const { schemaDirectory } = readSettings(process.env);
+    const manifest = readManifest();
+    const hasDescriptors = existsSync(schemaDirectory) && findDescriptors(schemaDirectory).length > 0;
+    const said = [
+      ...(hasDescriptors
+        ? [`Kept ${schemaDirectory}, which has descriptors`]
+        : [`Wrote ${writeDescriptor(TYPE, schemaDirectory)}`, writeNew(TEST_FILE, testOf(schemaDirectory))]),
+      writeIgnored(),
+      ...addScripts(manifest),
+    ];
+    print([...said, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));
+    return 0;
+  },
+};
+
+function readManifest(): Manifest {
+  if (!existsSync(MANIFEST))
+    throw new StartError(
+      `There is no ${MANIFEST} here. Run "npm init -y" first, or change to the folder of your project`,
+    );
+  const text = readFileSync(MANIFEST, 'utf8');
+  const value = parsed(text);
+  const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
+  if (isObject(value) && isObject(scripts)) return { text, value, scripts };
+  throw new StartError(`${MANIFEST} is not a JSON object with an object of "scripts"`);
+}
+
+interface Manifest {
+  readonly text: string;
+  readonly value: JsonObject;
+  readonly scripts: JsonObject;
+}
+
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as JsonValue;
+  } catch (error) {
+    throw new StartError(`${MANIFEST} is not JSON: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Returns what to say of it. */
+function addScripts({ text, value, scripts }: Manifest): readonly string[] {
+  const isFree = (name: string): boolean => scripts[name] === undefined || PLACEHOLDER.test(String(scripts[name]));
+  const added = Object.entries(SCRIPTS).filter(([name]) => isFree(name));
+  const kept = Object.keys(SCRIPTS).filter((name) => !isFree(name));
+  const saidKept = kept.map((name) => `Kept the npm script "${name}"`);
+  if (added.length === 0) return saidKept;
+  const next = { ...value, scripts: { ...scripts, ...Object.fromEntries(added) } };
+  const indent = /^([ \t]+)"/m.exec(text)?.[1] ?? '  ';
+  writeFileSync(MANIFEST, `${JSON.stringify(next, null, indent)}\n`);
+  return [`Added npm scripts: ${added.map(([name]) => name).join(', ')}`, ...saidKept];
+}
+
+function writeIgnored(): string {
+  const file = '.gitignore';
+  if (!existsSync(file)) return writeNew(file, `${IGNORED.join('\n')}\n`);
+  const bare = (line: string): string => line.trim().replaceAll(/^\/|\/$/g, '');
+  const lines = new Set(readFileSync(file, 'utf8').split('\n').map(bare));
+  const missing = IGNORED.filter((line) => !lines.has(bare(line)));
+  return missing.length === 0 ? `Kept ${file}` : `Kept ${file}; add ${missing.join(' and ')} to it`;
+}
+
+function writeNew(file: string, text: string): string {
+  if (existsSync(file)) return `Kept ${file}`;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text, { flag: 'wx' });
+  return `Wrote ${file}`;
+}
+
+const testOf = (schemaDirectory: string): string => `// Runs the engine on a new database, without a server: npm test
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createEngine } from '${PACKAGE_NAME}';
+
+let folder;
+let engine;
+let records;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'records-'));
+  engine = await createEngine({
+    schemaDirectory: ${JSON.stringify(schemaDirectory)},
+    databaseUrl: \`sqlite:\${join(folder, 'records.db')}\`,
+  });
+  records = engine.records('${TYPE}');
+});
+
+after(async () => {
+  await engine.close();
+  await rm(folder, { recursive: true });
+});
+
+test('a record is created, changed, found and deleted', async () => {
+  const { id } = await records.create({ name: 'First' });
+  await records.update(id, { name: 'Second' });
+  assert.deepEqual(await records.get(id), { id, name: 'Second' });
+  const { records: found } = await records.list({ where: { name: { like: 'sec*' } }, order: ['name', 'desc'], limit: 10 });
+  assert.deepEqual(found, [{ id, name: 'Second' }]);
+  await records.delete(id);
+  await assert.rejects(records.get(id), { code: 'record-not-found' });
+});
+
+test('a record without a name is refused', async () => {
+  await assert.rejects(records.create({}), { code: 'invalid-body' });
+});
+`;

@@ -1,0 +1,99 @@
+/** The options of a call in process as the query string that says the same over HTTP. */
+import { didYouMean } from '../names.ts';
+import { Problem } from '../problem.ts';
+import type { FilterValue, ListOptions, Order, ViewOptions, Where } from './types.ts';
+
+/** The options of each operation, besides those that its headers take. */
+const VIEW = ['fields', 'include', 'variant', 'signal'] as const;
+const OPTIONS = {
+  list: [...VIEW, 'where', 'order', 'limit', 'offset', 'after', 'before', 'count'],
+  get: VIEW,
+  create: [...VIEW, 'idempotencyKey'],
+  update: [...VIEW, 'ifMatch'],
+  delete: [...VIEW, 'ifMatch'],
+} as const satisfies Record<string, readonly string[]>;
+
+/** Throws a Problem if an option is unknown, or cannot be said in a query. */
+export function searchOf(options: ViewOptions & ListOptions, operation: keyof typeof OPTIONS): string {
+  refuseUnknown(options, OPTIONS[operation]);
+  const { where = {}, order, limit, offset, after, before, fields, include, variant } = options;
+  const pairs: QueryPairs = [
+    ...whereOf(where),
+    ...(order === undefined ? [] : orderOf(order)),
+    ...(limit === undefined ? [] : pair('_cnd[limit][1]', limit)),
+    ...(offset === undefined ? [] : pair('_cnd[limit][0]', offset)),
+    ...(after === undefined ? [] : pair('after', after)),
+    ...(before === undefined ? [] : pair('before', before)),
+    ...(fields === undefined ? [] : pair('fields', fields)),
+    ...(include === undefined ? [] : pair('include', include)),
+    ...(variant === undefined ? [] : pair('variant', variant)),
+  ];
+  return pairs.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
+}
+
+type QueryPairs = readonly (readonly [name: string, value: string])[];
+
+const pair = (name: string, value: string | number | readonly string[]): QueryPairs => [[name, String(value)]];
+
+function encoded(text: string): string {
+  if (text.isWellFormed()) return encodeURIComponent(text);
+  throw refusal('where', 'A text has half of a surrogate pair; expected well-formed Unicode');
+}
+
+function refuseUnknown(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const hint = didYouMean(unknown, known) || `; the options are ${known.join(', ')}`;
+  throw refusal(unknown, `Unknown option "${unknown}"${hint}`);
+}
+
+const refusal = (parameter: string, message: string): Problem =>
+  new Problem('invalid-query', message, { errors: [{ parameter, code: 'invalid-option', message }] });
+
+const orderOf = (order: Order): QueryPairs =>
+  (typeof order === 'string' ? [order] : order.flat()).map((word) => ['_cnd[orderBy]', word] as const);
+
+const PAGING = new Set(['limit', 'orderBy']);
+
+function whereOf(where: Where): QueryPairs {
+  return entriesOf('where', where).flatMap(([name, value]) => {
+    if (!PAGING.has(name)) return filtersOf(`_cnd[${name}]`, value, `where.${name}`);
+    throw refusal(
+      'where',
+      `where.${name} is not a filter; ${name === 'limit' ? 'limit' : 'order'} is an option of its own`,
+    );
+  });
+}
+
+/** `place` is what messages call it. */
+function filtersOf(name: string, value: FilterValue | undefined, place: string): QueryPairs {
+  if (value === undefined)
+    throw refusal('where', `${place} is undefined, which would filter nothing; use null, or leave it out`);
+  if (value === null) return [[`${name}[null]`, 'true']];
+  if (value instanceof Date) return [[name, value.toISOString()]];
+  if (Array.isArray(value)) return listOf(name, value, place);
+  if (typeof value !== 'object') return [[name, String(value)]];
+  return entriesOf(place, value as Where).flatMap(([key, inner]) =>
+    filtersOf(`${name}[${key}]`, inner, `${place}.${key}`),
+  );
+}
+
+/** Values that are compared with, or the items of a group. */
+function listOf(name: string, values: readonly FilterValue[], place: string): QueryPairs {
+  if (values.length === 0) throw refusal('where', `${place} is an empty list, which cannot be asked for`);
+  if (values.every((value) => typeof value === 'object' && value !== null && !(value instanceof Date)))
+    return values.flatMap((value, index) => filtersOf(`${name}[${index}]`, value, `${place}[${index}]`));
+  const among = name.endsWith('[in]') ? name : `${name}[in]`;
+  return values.flatMap((value, index) => {
+    if (value !== null && (typeof value !== 'object' || value instanceof Date))
+      return filtersOf(among, value, `${place}[${index}]`);
+    throw refusal('where', `${place}[${index}] is not a value to compare with`);
+  });
+}
+
+function entriesOf(place: string, where: Where): readonly [string, FilterValue | undefined][] {
+  const entries = Object.entries(where);
+  if (entries.length === 0 && place !== 'where')
+    throw refusal('where', `${place} is empty, which would filter nothing`);
+  return entries;
+}

@@ -1,0 +1,169 @@
+/** The types of the public API. They depend on nothing else, so that a program that uses them needs no other types. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Diagnostic } from '../diagnostic.ts';
+import type { JsonObject } from '../json.ts';
+
+/** A setting that is left out, or undefined, has its default. */
+export interface EngineOptions {
+  /**
+   * `sqlite:FILE`, which is created if missing, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Relative paths start at
+   * the working directory. Default: `sqlite:data/records.db`.
+   */
+  readonly databaseUrl?: string | undefined;
+  /** Replicas of a PostgreSQL database that answer reads. Default: none. */
+  readonly readUrl?: string | undefined;
+  /** Folder of the descriptors, relative to the working directory. Default: `schema`. */
+  readonly schemaDirectory?: string | undefined;
+  /** false: change no tables, and fail if they do not suit the descriptors. Default: true. */
+  readonly migrate?: boolean | undefined;
+  /** Name of the service on its pages and in its OpenAPI document, at most 100 characters. Default: `Records`. */
+  readonly title?: string | undefined;
+  /** Access tokens over HTTP: lines printed by `records token`. Records in process need none. Default: none. */
+  readonly tokens?: string | readonly string[] | undefined;
+  /** File of such lines; changes take effect within two seconds. */
+  readonly tokensFile?: string | undefined;
+  /** Origins whose web pages may call the service, like `https://shop.example.com`; `*` for all. Default: none. */
+  readonly corsOrigins?: string | readonly string[] | undefined;
+  /** Requests per minute for each token or address. Default: `off`, since limits are the host's. */
+  readonly rateLimit?: number | 'off' | undefined;
+  /** Bytes of a request body, and of a record in process. Default: 1048576. */
+  readonly bodyLimit?: number | undefined;
+  /** Keys in a body, at all levels. Default: 20000. */
+  readonly bodyKeys?: number | undefined;
+  /** Depth of nested objects and arrays in a body. Default: 64. */
+  readonly bodyDepth?: number | undefined;
+  /** Items in an array of a body. Default: 10000. */
+  readonly bodyItems?: number | undefined;
+  /** Rows that one write may touch, including those it deletes or unlinks. Default: 10000. */
+  readonly writeRows?: number | undefined;
+  /** Characters of a URL. Default: 8000. */
+  readonly urlLimit?: number | undefined;
+  /** Filters in one list. Default: 50. */
+  readonly maxFilters?: number | undefined;
+  /** Relations that one request may show, at all levels. Default: 100. */
+  readonly maxIncludes?: number | undefined;
+  /** Whole lists that are read at the same time. Default: `auto`, 64 on SQLite and `pool` on PostgreSQL. */
+  readonly maxStreams?: number | 'auto' | undefined;
+  /** Seconds that one database statement may take. Default: 30. */
+  readonly statementTimeout?: number | undefined;
+  /** Seconds that a client may leave a response unread. Default: 30. */
+  readonly slowReaderTimeout?: number | undefined;
+  /** Hours to keep the result of a create with an idempotency key. Default: 24. */
+  readonly idempotencyHours?: number | undefined;
+  /** Bytes for bodies, pages and unsent responses together. Default: `auto`, from the heap and the machine. */
+  readonly memoryLimit?: number | 'auto' | undefined;
+  /** Lowest level to log, as JSON lines on standard error. Default: `info`. */
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent' | undefined;
+  /** Log each finished HTTP request. Default: false. */
+  readonly accessLog?: boolean | undefined;
+  /** Log database statements that take at least this many milliseconds. Default: `off`. */
+  readonly slowStatement?: number | 'off' | undefined;
+  /** Collect metrics. Default: false. */
+  readonly metrics?: boolean | undefined;
+}
+
+/**
+ * What Express calls middleware, and `http.createServer` a listener. Paths that it does not serve go to `next`, or get 404
+ * where there is none.
+ */
+export type MountableHandler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
+
+/** A running engine: a database that suits the descriptors, and everything that serves them. */
+export interface RecordEngine {
+  /** Serves the records below `/api/`. */
+  readonly handler: MountableHandler;
+  /** Serves the start page at `/`, the reference at `/docs`, and the OpenAPI document. */
+  readonly pages: MountableHandler;
+  /** Serves `/openapi.json` and `/openapi.yaml` only. */
+  readonly document: MountableHandler;
+  /** Doubts about the descriptors, though they are valid. */
+  readonly warnings: readonly Diagnostic[];
+  /** The records of a type, in process. R is the shape of a record as the default view shows it. */
+  records<R extends object = JsonObject>(type: string): RecordCollection<R>;
+  /** Rejects with a Problem if the database does not answer. */
+  ready(): Promise<void>;
+  /** From now on each answer closes its connection: call it before the server closes. */
+  drain(): void;
+  /** Closes the database. Requests and calls must have ended. */
+  close(): Promise<void>;
+}
+
+/**
+ * The records of one type. Every method rejects with a `Problem`, whose `code`, `status`, `message` and `errors` are those
+ * of the response over HTTP. Values are those of JSON: decimals are strings, and so are dates.
+ */
+export interface RecordCollection<R extends object> {
+  /** All records that match, or a page of them if there is a limit. */
+  list(options?: ListOptions): Promise<RecordPage<R>>;
+  get(identifier: number, options?: ViewOptions): Promise<R>;
+  /** Creates a record, and whatever is nested in it, in one transaction. Resolves with what is stored. */
+  create(record: object, options?: CreateOptions): Promise<R>;
+  /** Keys that are left out keep their values. Resolves with what is stored. */
+  update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
+  /** Resolves with the record as it was. */
+  delete(identifier: number, options?: UpdateOptions): Promise<R>;
+  /**
+   * The entity tag of a record that `get`, `create` or `update` has returned, for `ifMatch`. A write with other
+   * `fields` or `include` than the read has another tag.
+   */
+  tagOf(record: R): string | undefined;
+}
+
+export interface ViewOptions {
+  /** The fields to show; `zone.name` for those of a related record. */
+  readonly fields?: string | readonly string[];
+  /** The relations to show. */
+  readonly include?: string | readonly string[];
+  readonly variant?: string;
+  /** Stops the work; the call rejects with the signal's reason. A write that has begun may still be done. */
+  readonly signal?: AbortSignal;
+}
+
+export interface UpdateOptions extends ViewOptions {
+  /** Writes only if the record still has this tag, else rejects with `precondition-failed`. */
+  readonly ifMatch?: string;
+}
+
+export interface CreateOptions extends ViewOptions {
+  /** A second create with the same key and record returns the result of the first. */
+  readonly idempotencyKey?: string;
+}
+
+export interface ListOptions extends ViewOptions {
+  readonly where?: Where;
+  readonly order?: Order;
+  /** Records in the page. */
+  readonly limit?: number;
+  /** Records to skip before it. */
+  readonly offset?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+  /** `previous` of the page after. */
+  readonly before?: string;
+  /** How `total` is found. */
+  readonly count?: 'exact' | 'estimated' | 'none';
+}
+
+/** A page, or everything. */
+export interface RecordPage<R> {
+  readonly records: readonly R[];
+  /** All records that match, whatever the limit; undefined with `count: 'none'`. */
+  readonly total: number | undefined;
+  /** The option `after` of the next page; undefined if this is the last one. */
+  readonly next: string | undefined;
+  /** The option `before` of the page before; undefined if this is the first one. */
+  readonly previous: string | undefined;
+}
+
+/** `'name'`, `['name', 'desc']`, or several: `[['position', 'desc'], 'name']`. */
+export type Order = string | readonly (string | readonly string[])[];
+
+/**
+ * Filters that must all match, written as in the URL: `{ position: 10 }`, `{ position: { gte: 10, lt: 20 } }`,
+ * `{ 'zone.name': { like: 'E*' } }`, `{ $any: [{ position: 10 }, { note: null }] }`. A list of values means `in`.
+ */
+export interface Where {
+  readonly [name: string]: FilterValue | undefined;
+}
+
+export type FilterValue = null | boolean | number | bigint | string | Date | readonly FilterValue[] | Where;

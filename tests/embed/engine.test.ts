@@ -1,0 +1,172 @@
+/** `createEngine`: its settings, and what a host application mounts. */
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import express from 'express';
+import supertest from 'supertest';
+import { settingsOf } from '../../engine/embed/options.ts';
+import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
+import { readSettings, type Settings } from '../../engine/settings.ts';
+
+type OfServer =
+  | 'host'
+  | 'port'
+  | 'workers'
+  | 'headerLimit'
+  | 'requestTimeout'
+  | 'allowedHosts'
+  | 'drainDelay'
+  | 'shutdownTimeout';
+
+/** Every option, with a value that is not its default. Neither side may lack one of the other: that would not compile. */
+const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOptions]: EngineOptions[K] }> &
+  Record<Exclude<keyof Settings, OfServer> | keyof EngineOptions, unknown> = {
+  databaseUrl: 'sqlite:other.db',
+  readUrl: 'postgres://replica/records',
+  schemaDirectory: 'other',
+  migrate: false,
+  title: 'Other',
+  tokens: ['a b', 'c d'],
+  tokensFile: 'tokens',
+  corsOrigins: ['https://a.example', 'https://b.example'],
+  rateLimit: 10,
+  bodyLimit: 1000,
+  bodyKeys: 10,
+  bodyDepth: 5,
+  bodyItems: 6,
+  writeRows: 7,
+  urlLimit: 800,
+  maxFilters: 9,
+  maxIncludes: 8,
+  maxStreams: 3,
+  statementTimeout: 0.5,
+  slowReaderTimeout: 2,
+  idempotencyHours: 3,
+  memoryLimit: 2 ** 25,
+  logLevel: 'silent',
+  accessLog: true,
+  slowStatement: 5,
+  metrics: true,
+};
+
+describe('settings', () => {
+  test('those that are left out, or undefined, have their defaults', () => {
+    const nothing = Object.fromEntries(Object.keys(OTHER).map((name) => [name, undefined]));
+    expect(settingsOf({})).toEqual(readSettings({}));
+    expect(settingsOf(nothing)).toEqual(readSettings({}));
+  });
+
+  test('each has its own kind of value; seconds and hours as the README has them', () => {
+    expect(settingsOf(OTHER)).toMatchObject({
+      ...OTHER,
+      tokens: 'a b;c d',
+      statementTimeout: 500,
+      slowReaderTimeout: 2000,
+    });
+    const words = { rateLimit: 'off', slowStatement: 'off', maxStreams: 'auto', memoryLimit: 'auto', corsOrigins: '*' };
+    expect(settingsOf(words)).toMatchObject({ rateLimit: Infinity, slowStatement: Infinity, corsOrigins: ['*'] });
+    expect(settingsOf({ corsOrigins: [], tokens: [] })).toMatchObject({ corsOrigins: [], tokens: '' });
+  });
+
+  test.each<readonly [object, string]>([
+    [{ databaseURL: 'sqlite:x' }, 'There is no setting "databaseURL"; did you mean "databaseUrl"?'],
+    [{ DATABASE_URL: 'sqlite:x' }, '"DATABASE_URL" is the name of an environment variable; here it is "databaseUrl"'],
+    [{ schema: 'x', titel: 'y' }, 'There is no setting "titel"; did you mean "title"?'],
+    [{ constructor: 1 }, 'There is no setting "constructor"; the settings are databaseUrl, '],
+    [{ port: 3000 }, 'port is a setting of "records start"; here the server that you mount the engine in decides it'],
+    [{ databaseUrl: 'mysql://u:pw@h/d' }, 'databaseUrl is "mysql://…@h/d"; expected sqlite: and the path of a file'],
+    [{ databaseUrl: '' }, 'databaseUrl is ""; expected sqlite:'],
+    [{ schemaDirectory: null }, 'schemaDirectory is null; expected the path of a folder'],
+    [{ migrate: 'on' }, 'migrate is "on"; expected true or false'],
+    [{ bodyLimit: '1000' }, 'bodyLimit is "1000"; expected an integer from 1 to 268435456'],
+    [{ bodyLimit: 0.5 }, 'bodyLimit is 0.5; expected an integer from 1'],
+    [{ statementTimeout: Number.NaN }, 'statementTimeout is NaN; expected seconds from 0.1 to 86400'],
+    [{ statementTimeout: '5s' }, 'statementTimeout is "5s"; expected seconds'],
+    [{ logLevel: 'verbose' }, 'logLevel is "verbose"; expected one of debug, info, warn, error, silent'],
+    [{ title: true }, 'title is true; expected a name'],
+    [{ corsOrigins: ['shop.example.com'] }, 'corsOrigins is an array; expected none, *, or origins like https://'],
+    [{ tokens: 5 }, 'tokens is not valid; expected lines'],
+    [[], 'createEngine takes an object of settings, not an array'],
+  ])('%j is refused', (options, message) => {
+    expect(() => settingsOf(options)).toThrow(StartError);
+    expect(() => settingsOf(options)).toThrow(message);
+  });
+
+  test('all faults are told at once', async () => {
+    const faulty = createEngine({ bodyLimit: 0, title: 'x'.repeat(101) });
+    await expect(faulty).rejects.toThrow(/^bodyLimit is 0; .+\ntitle is "x+"; .+$/);
+  });
+
+  test('descriptors and databases that prevent the start are told by a StartError', async () => {
+    await expect(createEngine({ schemaDirectory: 'tests/fixtures/faulty' })).rejects.toThrow(StartError);
+    await expect(createEngine({ schemaDirectory: 'nowhere' })).rejects.toThrow(StartError);
+    expect(existsSync('nowhere')).toBe(false);
+  });
+});
+
+describe('mounted in Express', () => {
+  let directory: string;
+  let engine: RecordEngine;
+  let app: express.Express;
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'records-'));
+    const databaseUrl = `sqlite:${join(directory, 'records.db')}`;
+    engine = await createEngine({ schemaDirectory: 'tests/fixtures/http', databaseUrl, title: 'Gadgets' });
+    app = express();
+    app.use('/all', engine.pages, engine.handler);
+    app.use('/some', engine.document);
+    app.use((request, response) => void response.status(418).send(`${request.app === app} ${request.originalUrl}`));
+  });
+  afterAll(async () => {
+    await engine.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test('the pages are there, with the headers that keep them safe', async () => {
+    const { text, headers } = await supertest(app).get('/all/').expect(200);
+    expect(text).toContain('<h1>Gadgets</h1>');
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    await supertest(app).get('/all/docs').expect(200);
+    await supertest(app).get('/all/docs/swagger-ui-bundle.js').expect(200);
+    await supertest(app)
+      .get('/all/api/fixed')
+      .expect(200, [{ id: 1, name: 'one' }]);
+  });
+
+  test('the start page without its slash leads to the one with it', async () => {
+    await supertest(app).get('/all?a=b').expect(308).expect('location', 'all/?a=b');
+  });
+
+  test('the document names the path that it is mounted under', async () => {
+    const { body } = await supertest(app).get('/all/openapi.json').expect(200);
+    expect(body.servers).toEqual([{ url: '/all', description: 'Where this document comes from' }]);
+    const { text } = await supertest(app).get('/some/openapi.yaml').expect(200);
+    expect(text).toContain('url: /some\n');
+  });
+
+  test.each(['/all/other', '/all/docs/none', '/some', '/some/', '/some/docs', '/'])(
+    '%s is left to the host',
+    async (path) => {
+      const { text, headers } = await supertest(app).get(path).expect(418);
+      expect(text).toBe(`true ${path}`);
+      expect(headers['content-security-policy']).toBeUndefined();
+    },
+  );
+
+  test('another method is refused with a problem', async () => {
+    await supertest(app).post('/some/openapi.json').expect(405).expect('content-type', 'application/problem+json');
+  });
+
+  test('without Express, what is not there is 404', async () => {
+    const server = createServer(engine.pages).listen(0);
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    expect((await fetch(`${url}/`)).status).toBe(200);
+    expect((await fetch(`${url}/other`)).status).toBe(404);
+    server.closeAllConnections();
+    server.close();
+  });
+});

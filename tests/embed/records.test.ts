@@ -1,0 +1,212 @@
+/** Records in process: the same records, checks, transactions and problems as over HTTP, on the same engine. */
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { createEngine, type ListOptions, Problem, type RecordEngine } from '../../engine/index.ts';
+import { createDatabase, type TestDatabase } from '../support/databases.ts';
+
+const SCHEMA = 'tests/fixtures/nested';
+
+interface Owner {
+  readonly id: number;
+  readonly name: string | null;
+  readonly rank: number;
+  readonly things: readonly { readonly id: number; readonly name: string }[];
+  readonly data: unknown;
+}
+
+let database: TestDatabase;
+let engine: RecordEngine;
+let server: Server;
+let url: string;
+beforeAll(async () => {
+  database = await createDatabase();
+  engine = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: database.url, logLevel: 'silent' });
+  server = createServer(engine.handler).listen(0);
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  server.close();
+  server.closeAllConnections();
+  await engine.close();
+  await database.remove();
+});
+
+const owners = () => engine.records<Owner>('Owner');
+
+async function problemOf(call: Promise<unknown>): Promise<Problem> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Problem) return error;
+  throw new Error('there was no problem', { cause: error });
+}
+
+/** What HTTP answers, without what only HTTP has. */
+async function overHttp(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const init = { method, headers: { 'content-type': 'application/json' } };
+  const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+test('what is created is what HTTP shows, nested records included', async () => {
+  const created = await owners().create({ rank: 1, name: 'one', things: [{ name: 'a' }, { name: 'b' }] });
+  expect(created.things.map(({ name }) => name)).toEqual(['a', 'b']);
+  expect(await overHttp('GET', `/api/owners/${created.id}`)).toEqual(created);
+  expect(await owners().get(created.id)).toEqual(created);
+  expect(await owners().get(created.id, { fields: ['name', 'things.name'], include: 'things' })).toEqual(
+    await overHttp('GET', `/api/owners/${created.id}?fields=name,things.name&include=things`),
+  );
+});
+
+test('an update changes what it names, and a delete returns the record as it was', async () => {
+  const { id } = await owners().create({ rank: 2, name: 'two', data: { a: 1, b: 2 } });
+  const updated = await owners().update(id, { data: { b: 3 } });
+  expect([updated.name, updated.data]).toEqual(['two', { b: 3 }]);
+  expect(await owners().delete(id)).toEqual(updated);
+  expect((await problemOf(owners().get(id))).code).toBe('record-not-found');
+});
+
+describe('lists', () => {
+  beforeAll(async () => {
+    for (let rank = 101; rank <= 105; rank += 1)
+      await owners().create({ rank, name: rank % 2 === 0 ? 'even & fine' : 'odd + 1', things: [{ name: `t${rank}` }] });
+  });
+  const ranksOf = async (options: Parameters<ReturnType<typeof owners>['list']>[0]): Promise<readonly number[]> =>
+    (await owners().list({ order: 'rank', ...options })).records.map(({ rank }) => rank);
+  const some = { rank: { gte: 101, lte: 105 } };
+
+  test.each([
+    ['a value', { ...some, name: 'odd + 1' }, [101, 103, 105]],
+    ['a value with characters that URLs escape', { ...some, name: 'even & fine' }, [102, 104]],
+    ['operators', { rank: { gt: 102, lt: 105 } }, [103, 104]],
+    ['a list of values', { rank: [101, 105, 999] }, [101, 105]],
+    ['the operator in', { rank: { in: [102] } }, [102]],
+    ['null', { ...some, name: null }, []],
+    ['a pattern', { ...some, name: { like: 'EVEN*' } }, [102, 104]],
+    ['a group', { $any: [{ rank: 101 }, { rank: 103, name: 'odd + 1' }] }, [101, 103]],
+    ['related records', { things: { $some: [{ name: 't104' }] } }, [104]],
+    ['a path', { 'things.name': 't102' }, [102]],
+  ])('where: %s', async (_, where, ranks) => {
+    expect(await ranksOf({ where })).toEqual(ranks);
+  });
+
+  test('pages by offset and by cursor, with their total', async () => {
+    expect(await ranksOf({ where: some, limit: 2, offset: 1 })).toEqual([102, 103]);
+    const first = await owners().list({ where: some, order: ['rank', 'desc'], limit: 2 });
+    expect([first.records.map(({ rank }) => rank), first.total, first.previous]).toEqual([[105, 104], 5, undefined]);
+    const second = await owners().list({ where: some, order: [['rank', 'desc']], limit: 2, after: first.next ?? '' });
+    expect(second.records.map(({ rank }) => rank)).toEqual([103, 102]);
+    const back = await owners().list({
+      where: some,
+      order: [['rank', 'desc']],
+      limit: 2,
+      before: second.previous ?? '',
+    });
+    expect(back.records).toEqual(first.records);
+    const uncounted = await owners().list({ where: some, limit: 2, count: 'none' });
+    expect(uncounted.total).toBeUndefined();
+  });
+
+  test('a whole list is as long as it is', async () => {
+    const body = 'x'.repeat(2000);
+    for (let rank = 201; rank <= 260; rank += 1) await owners().create({ rank, data: body });
+    const { records, total } = await owners().list({ where: { rank: { gte: 201, lte: 260 } } });
+    expect([records.length, total, records[59]?.data]).toEqual([60, 60, body]);
+  });
+
+  test.each([
+    ['an option that there is not', { were: {} }, 'Unknown option "were"; did you mean "where"?'],
+    ['a filter that would filter nothing', { where: { rank: undefined } }, 'where.rank is undefined'],
+    ['an empty list', { where: { rank: [] } }, 'where.rank is an empty list'],
+    ['an empty group', { where: { $any: [{}] } }, 'where.$any[0] is empty'],
+    ['paging among filters', { where: { limit: 1 } }, 'limit is an option of its own'],
+    ['half a surrogate pair', { where: { name: '\ud800' } }, 'well-formed'],
+  ])('refuses %s', async (_, options, message) => {
+    const problem = await problemOf(owners().list(options as ListOptions));
+    expect([problem.code, problem.status]).toEqual(['invalid-query', 400]);
+    expect(problem.message).toContain(message);
+  });
+});
+
+// Each problem is the one that HTTP answers.
+
+test.each([
+  ['GET', '/api/owners/999999', () => owners().get(999_999), undefined],
+  ['GET', '/api/owners/0', () => owners().get(0), undefined],
+  ['GET', '/api/owners/1.5', () => owners().get(1.5), undefined],
+  ['GET', '/api/owners?_cnd[rnk]=1', () => owners().list({ where: { rnk: 1 } }), undefined],
+  ['GET', '/api/owners?_cnd[limit][1]=-1', () => owners().list({ limit: -1 }), undefined],
+  ['GET', '/api/owners?_cnd[orderBy]=rnk', () => owners().list({ order: 'rnk' }), undefined],
+  ['GET', '/api/owners?fields=nme', () => owners().list({ fields: 'nme' }), undefined],
+  ['POST', '/api/owners', () => owners().create({ nme: 1 }), { nme: 1 }],
+  ['POST', '/api/owners', () => owners().create([1]), [1]],
+  [
+    'POST',
+    '/api/owners',
+    () => owners().create({ rank: 900, things: [{ id: 99_999 }] }),
+    { rank: 900, things: [{ id: 99_999 }] },
+  ],
+  ['PUT', '/api/owners/999999', () => owners().update(999_999, { name: 'x' }), { name: 'x' }],
+  ['DELETE', '/api/owners/999999', () => owners().delete(999_999), undefined],
+])('%s %s has the same problem in process', async (method, path, call, body) => {
+  const { code, status, message, errors } = await problemOf(call());
+  const answer = await overHttp(method, path, body);
+  expect({ type: `urn:problem:${code}`, status, message, errors }).toEqual({
+    type: answer['type'],
+    status: answer['status'],
+    message: answer['message'],
+    errors: answer['errors'] ?? [],
+  });
+});
+
+test('a create that conflicts leaves nothing behind', async () => {
+  await owners().create({ rank: 700 });
+  const before = (await engine.records('Thing').list()).total;
+  const problem = await problemOf(owners().create({ rank: 700, things: [{ name: 'left behind' }] }));
+  expect([problem.code, problem.status]).toEqual(['unique-conflict', 409]);
+  expect((await engine.records('Thing').list()).total).toBe(before);
+});
+
+test('ifMatch refuses a write that comes too late', async () => {
+  const { id } = await owners().create({ rank: 710, name: 'first' });
+  const read = await owners().get(id);
+  const ifMatch = owners().tagOf(read) ?? '';
+  expect(`${(await fetch(`${url}/api/owners/${id}`)).headers.get('etag')}`).toBe(ifMatch);
+  const second = await owners().update(id, { name: 'second' }, { ifMatch });
+  expect((await problemOf(owners().update(id, { name: 'third' }, { ifMatch }))).code).toBe('precondition-failed');
+  expect((await problemOf(owners().delete(id, { ifMatch }))).code).toBe('precondition-failed');
+  await owners().delete(id, { ifMatch: owners().tagOf(second) ?? '' });
+});
+
+test('a create with an idempotency key is done once', async () => {
+  const create = () => owners().create({ rank: 720 }, { idempotencyKey: 'once' });
+  expect(await create()).toEqual(await create());
+});
+
+test('a signal stops a call', async () => {
+  const reason = new Error('enough');
+  await expect(owners().list({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test('an unknown type is refused with the nearest one', async () => {
+  const problem = await problemOf(engine.records('Onwer').list());
+  expect(problem.message).toBe('There is no type "Onwer"; did you mean "Owner"?');
+});
+
+test('with tokens over HTTP, none is needed in process', async () => {
+  const own = await createDatabase();
+  const tokens = [tokenLine({ name: 'reader', read: new Set(['Owner']), write: new Set() }, createToken())];
+  const guarded = await createEngine({
+    schemaDirectory: SCHEMA,
+    databaseUrl: own.url,
+    tokens,
+    logLevel: 'silent',
+  });
+  expect((await guarded.records('Owner').create({ rank: 1 }))['rank']).toBe(1);
+  await guarded.close();
+  await own.remove();
+});

@@ -1,0 +1,66 @@
+/** What `npm pack` packs: which files, and that a project needs nothing else than the dependencies that it names. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { useCompiled } from '../support/compiled.ts';
+import { install, pack, productionPackages } from './packed.ts';
+import { expectWorks, type Stranger, strangerIn } from './stranger.ts';
+
+const compiled = useCompiled();
+let folder: string;
+let packed: readonly string[];
+let stranger: Stranger;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'package-'));
+  const [source, project] = [join(folder, 'source'), join(folder, 'project')];
+  packed = pack(source, compiled);
+  install(source, packed, join(project, 'node_modules/record-engine'), join(project, 'node_modules'));
+  mkdirSync(join(project, 'node_modules/.bin'));
+  symlinkSync('../record-engine/dist/engine/cli.js', join(project, 'node_modules/.bin/records'));
+  writeFileSync(join(project, 'package.json'), '{\n  "name": "project",\n  "version": "1.0.0"\n}\n');
+  stranger = strangerIn(project, dirname(process.execPath));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('it has the program, its types and its documents, and neither sources nor tests', () => {
+  const outside = packed.filter((file) => !file.startsWith('dist/engine/'));
+  expect(outside.toSorted()).toEqual(
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'deploy/README.md',
+      'dist/LICENSES.txt',
+      'dist/server.js',
+      'engine/descriptor/descriptor.schema.json',
+      'package.json',
+      'schema/CLIENTS.md',
+      'schema/README.md',
+    ].toSorted(),
+  );
+  const kinds = new Set(packed.map((file) => /(?:\.d)?\.\w+$/.exec(file)?.[0] ?? ''));
+  expect(kinds).toEqual(new Set(['', '.cjs', '.css', '.d.mts', '.d.ts', '.js', '.json', '.md', '.mjs', '.txt']));
+});
+
+test('what package.json names is in it', () => {
+  const { bin, main, types, exports } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const named = JSON.stringify([bin, main, types, exports]).match(/(?<=")(?:\.\/)?(?:dist|engine)\/[^"]+/g) ?? [];
+  expect(named.length).toBeGreaterThan(6);
+  expect(named.filter((file) => !packed.includes(file.replace('./', '')))).toEqual([]);
+});
+
+test('what is copied into it has its licence', () => {
+  const text = readFileSync(resolve(folder, 'source/dist/LICENSES.txt'), 'utf8');
+  for (const name of ['knex', 'marked', 'swagger-ui-dist', '@viz-js/viz', 'lodash'])
+    expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
+});
+
+test('it brings at most 120 packages', () => {
+  // One is the package itself.
+  expect(productionPackages().length).toBeGreaterThan(50);
+  expect(productionPackages().length).toBeLessThan(120);
+});
+
+describe('in a project', () => expectWorks(() => stranger));
