@@ -21,7 +21,7 @@ import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { shareReads } from './shared-reads.ts';
 import { shareWrites } from './shared-writes.ts';
-import { openSnapshot } from './snapshot.ts';
+import { createSnapshots } from './snapshot.ts';
 import { alone, readIn, shared, writeAlone, writeIn } from './transaction.ts';
 import { findDrift } from './drift.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
@@ -103,6 +103,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
   };
   // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
   const { prepared } = place;
+  const snapshots = createSnapshots(shares.stream);
   const share = shareReads(shares.read);
   const together = shareWrites(shares.write());
   const driver: Driver = {
@@ -141,7 +142,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     foreign: () => undefined,
     existing: () => alone(connections).column(EXISTING, []),
     ping: async () => void (await alone(connections).value(PING, [])),
-    snapshot: (caller = PATIENT) => openSnapshot(shares.stream, caller),
+    snapshot: (caller = PATIENT) => snapshots(caller),
     exclusively: (work) => unlimited(() => exclusively(streams, work)),
     maxStreams,
     usage: () => shares.usage(),

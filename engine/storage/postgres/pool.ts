@@ -112,7 +112,8 @@ export function createConnections(
     if (!prepared || told.get(client) === wanted) return;
     const ignore = (): void => undefined;
     if (!told.has(client)) client.query(look(false)).catch(ignore);
-    client.query(`${settingsOf(wanted, 'session')}; ${ISOLATION}`).catch(ignore);
+    const workers = wanted === NO_LIMITS ? 'reset max_parallel_workers' : PARALLEL;
+    client.query(`${settingsOf(wanted, 'session')}; ${ISOLATION}; ${workers}`).catch(ignore);
     told.set(client, wanted);
   }
 
@@ -157,6 +158,12 @@ const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'l
 
 /** Of statements without a transaction around them, whatever the server's default is. */
 const ISOLATION = 'set session characteristics as transaction isolation level read committed';
+
+/**
+ * All searches together get as many parallel workers as the server would give to each: with three processes for each of
+ * them, a read of one record had to wait too long for a processor.
+ */
+const PARALLEL = `select set_config('max_parallel_workers', least(current_setting('max_parallel_workers')::int, current_setting('max_parallel_workers_per_gather')::int)::text, false)`;
 
 /** A caller that leaves while it waits is rejected at once; its connection goes back to the pool. */
 function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<PoolClient> {
