@@ -1,6 +1,7 @@
 /**
  * Which work may have a connection. Writes wait for rows, and searches take long: together they leave some connections to
- * single reads, each leaves some to the other, and writes of one record leave some to writes of others.
+ * single reads, writes leave one to searches, and writes of one record leave some to writes of others. How many searches
+ * there may be is decided before they come here.
  */
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import type { DatabaseUsage, OnWait, Purpose } from '../usage.ts';
@@ -94,14 +95,14 @@ const WRITES_OF_ROW = 2;
 /** `connections`: all that there are. */
 function createLanes(connections: number, patience: ShareOptions['patience']): Lanes {
   const places = Math.max(1, connections - Math.max(1, Math.floor(connections / 5)));
-  const most = { write: Math.max(1, places - 1), scan: Math.max(1, Math.floor(connections / 2)) };
+  const mostWrites = Math.max(1, places - 1);
   const busy = { write: 0, scan: 0 };
   const rows = new Map<string, number>();
   const queue: QueuedWork[] = [];
 
   const isFree = (kind: LongWork, row: string | undefined): boolean =>
     busy.write + busy.scan < places &&
-    busy[kind] < most[kind] &&
+    (kind === 'scan' || busy.write < mostWrites) &&
     (row === undefined || (rows.get(row) ?? 0) < WRITES_OF_ROW);
 
   function entered(kind: LongWork, row: string | undefined): () => void {
