@@ -1,6 +1,6 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DatabaseUsage, OnWait } from './storage/usage.ts';
+import type { OnWait, ServerUsage } from './storage/usage.ts';
 import type { Label, Observed } from './http/request.ts';
 import { workerNumber } from './worker.ts';
 
@@ -10,7 +10,7 @@ export interface Metrics {
   /** How long work has waited for a connection to the database. */
   readonly wait: OnWait;
   /** Where connections are counted whenever metrics are read. */
-  watch(usage: () => DatabaseUsage | undefined): void;
+  watch(usage: () => readonly ServerUsage[]): void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -65,26 +65,28 @@ export function createMetrics(): Metrics {
 }
 
 /** Connections are counted whenever metrics are read. */
-function watchConnections(register: Registry, usage: () => DatabaseUsage | undefined): void {
-  if (usage() === undefined) return;
+function watchConnections(register: Registry, usage: () => readonly ServerUsage[]): void {
+  if (usage().length === 0) return;
   const registers = [register];
   const connections = new Gauge({
     name: 'records_database_connections',
-    help: 'Connections to PostgreSQL by pool and state; "most" is how many there may be',
-    labelNames: ['pool', 'state'] as const,
+    help: 'Connections to each PostgreSQL server by pool and state; "most" is how many there may be',
+    labelNames: ['server', 'pool', 'state'] as const,
     registers,
     collect: () => {
-      for (const [pool, states] of Object.entries(usage()?.pools ?? {}))
-        for (const [state, count] of Object.entries(states)) connections.set({ pool, state }, count);
+      for (const { server, pools } of usage())
+        for (const [pool, states] of Object.entries(pools))
+          for (const [state, count] of Object.entries(states)) connections.set({ server, pool, state }, count);
     },
   });
   const waiting = new Gauge({
     name: 'records_database_waiting',
-    help: 'Requests that wait for a connection to PostgreSQL, by what they want to do',
-    labelNames: ['work'] as const,
+    help: 'Requests that wait for a connection to each PostgreSQL server, by what they want to do',
+    labelNames: ['server', 'work'] as const,
     registers,
     collect: () => {
-      for (const [work, count] of Object.entries(usage()?.waiting ?? {})) waiting.set({ work }, count);
+      for (const { server, waiting: works } of usage())
+        for (const [work, count] of Object.entries(works)) waiting.set({ server, work }, count);
     },
   });
 }

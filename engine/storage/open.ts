@@ -4,7 +4,7 @@ import { PATIENT } from '../caller.ts';
 import { databaseAt } from './database.ts';
 import { linksOf } from './define.ts';
 import type { Driver, DriverOptions } from './driver.ts';
-import type { OnWait } from './usage.ts';
+import { type OnWait, usageOf } from './usage.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
@@ -78,7 +78,7 @@ export async function openStorage(
         ? createReplicaReads(
             { reads, silence: driver.silence },
             {
-              replicas: await databaseAt(readUrl).replicas(options),
+              replicas: await databaseAt(readUrl).replicas({ ...options, onWait }),
               held,
               observed,
             },
@@ -100,7 +100,7 @@ export async function openStorage(
         await driver.requireFit();
         return { database: await currentNumber(driver), serves };
       },
-      usage: () => driver.usage?.(),
+      usage: () => [...usageOf('primary', driver), ...(replicas?.usage() ?? [])],
       close: async () => void (await Promise.all([driver.close(), replicas?.close()])),
     };
     const { maxStreams = Infinity } = options ?? {};

@@ -11,12 +11,14 @@ import { type FittingDriver, fittingDriver } from './fitting.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import type { Stream } from './store.ts';
 import { isUnreachable } from './unavailable.ts';
+import { type ServerUsage, usageOf } from './usage.ts';
 
 /** Milliseconds that a read waits for a replica where the primary cannot be reached, and between two looks at them. */
 const PATIENCE_MS = 1000;
 const FIRST_PAUSE_MS = 20;
 
 interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> {
+  usage(): readonly ServerUsage[];
   close(): Promise<void>;
 }
 
@@ -140,6 +142,7 @@ export function createReplicaReads(
       // Not asked of two servers, since what is opened has to be closed.
       return read(caller, ask, () => unlessUnreachable(caller, ask));
     },
+    usage: () => all.flatMap(({ driver }, index) => usageOf(`replica-${index + 1}`, driver)),
     close: async () => void (await Promise.all(all.map(({ driver }) => driver.close()))),
   };
 }

@@ -7,7 +7,7 @@ import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';
-import type { DatabaseUsage } from './usage.ts';
+import type { ServerUsage } from './usage.ts';
 
 export interface Page {
   /** The records as JSON text. */
@@ -146,7 +146,7 @@ export interface Store {
   }): Promise<Written>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
-  /** How connections to the server are used; undefined if there is no server. */
-  usage(): DatabaseUsage | undefined;
+  /** How connections to each server are used; empty if there is no server. */
+  usage(): readonly ServerUsage[];
   close(): Promise<void>;
 }

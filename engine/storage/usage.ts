@@ -14,3 +14,14 @@ export interface DatabaseUsage {
   /** Requests that wait for a connection. */
   readonly waiting: Readonly<Record<Purpose, number>>;
 }
+
+export interface ServerUsage extends DatabaseUsage {
+  /** `primary`, or `replica-1` and so on, in the order of READ_URL. */
+  readonly server: string;
+}
+
+/** Empty for a driver without a server. */
+export function usageOf(server: string, driver: { readonly usage?: () => DatabaseUsage }): readonly ServerUsage[] {
+  const usage = driver.usage?.();
+  return usage ? [{ server, ...usage }] : [];
+}

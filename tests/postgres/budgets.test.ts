@@ -46,7 +46,7 @@ onServer('an instance whose rows are held', () => {
     let waiting: readonly Promise<Answer>[] = [];
     await holding(`id = ${id(first)}`, async () => {
       waiting = together(40, (index) => send(`PUT ${first}`, { value: String(index) }));
-      await until(async () => (await metric('records_database_waiting{work="write"}')) === 38);
+      await until(async () => (await metric('records_database_waiting{server="primary",work="write"}')) === 38);
       expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
       expect(
         await statuses(
@@ -58,8 +58,8 @@ onServer('an instance whose rows are held', () => {
       expect((await send(`PUT ${second}`, { value: '1' })).status).toBe(200);
     });
     expect(await statuses(waiting)).toEqual(new Set([200]));
-    expect(await metric('records_database_waiting{work="write"}')).toBe(0);
-    expect(await metric('records_database_connections{pool="requests",state="most"}')).toBe(10);
+    expect(await metric('records_database_waiting{server="primary",work="write"}')).toBe(0);
+    expect(await metric('records_database_connections{server="primary",pool="requests",state="most"}')).toBe(10);
     expect(await metric('records_database_wait_seconds_count{work="write"}')).toBeGreaterThan(ROWS);
   });
 
@@ -70,7 +70,7 @@ onServer('an instance whose rows are held', () => {
     let waiting: readonly Promise<Answer>[] = [];
     await holding('true', async () => {
       waiting = paths.map((path) => send(`PUT ${path}`, { value: 'later' }));
-      await until(async () => (await metric('records_database_waiting{work="write"}')) === 5);
+      await until(async () => (await metric('records_database_waiting{server="primary",work="write"}')) === 5);
       expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
       expect(
         await statuses(
@@ -123,7 +123,7 @@ onServer('whole lists', () => {
       const url = withParameters(database.url, { pool: '4' });
       const instance = await startInstance(url, { ...settings, metrics: true });
       const text = await (await fetch(`${instance.url}/metrics`)).text();
-      expect(text).toContain(`records_database_connections{pool="streams",state="most"} ${most}`);
+      expect(text).toContain(`records_database_connections{server="primary",pool="streams",state="most"} ${most}`);
       await instance.close();
     });
   });
