@@ -62,6 +62,7 @@ function describeField(field: Field): JsonObject {
     sensitive: field.sensitive,
     unique: isComparable ? field.unique : undefined,
     index: isComparable ? field.index : undefined,
+    caseless: field.type.isFoldable ? field.caseless : undefined,
     ...Object.fromEntries(defaults),
     ...field.constraints,
     examples: field.examples,

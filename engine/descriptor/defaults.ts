@@ -49,6 +49,9 @@ export function deletionOf(
   return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? 'restrict');
 }
 
+/** The column beside a field that ignores case. No field or relation can have such a name. */
+export const foldedColumn = (field: string): string => generatedName(`${field}$folded`);
+
 /** The column of a belongsTo. */
 export const ownColumn = (relation: string): string => `${relation}_id`;
 

@@ -26,6 +26,7 @@ export interface FieldDescriptor {
   readonly sensitive?: boolean;
   readonly unique?: boolean;
   readonly index?: boolean;
+  readonly caseless?: boolean;
   readonly renamedFrom?: string;
   readonly examples?: readonly JsonValue[];
   readonly [keyword: string]: JsonValue | undefined;
@@ -98,6 +99,7 @@ export const FIELD_WORDS = [
   'sensitive',
   'unique',
   'index',
+  'caseless',
   'renamedFrom',
   'examples',
 ] as const;

@@ -117,6 +117,14 @@ const generated = (words: readonly Generated[]): JsonObject => ({
   },
 });
 
+/** The keys of fields whose values are texts in which case can be ignored. */
+const foldable: JsonObject = {
+  caseless: flag(
+    false,
+    'Whether values that differ only in case, or in how accents are encoded, are equal: in unique, in filters, in order and in checks. Responses show each value as it was written.',
+  ),
+};
+
 const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntries(
   types.map((type) => [
     type.name,
@@ -124,6 +132,7 @@ const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntrie
       ...commonFieldWords,
       ...(type.operators.length > 0 ? comparable : {}),
       ...(type.generates ? generated(type.generates) : {}),
+      ...(type.isFoldable ? foldable : {}),
       ...type.keywords,
     },
   ]),
@@ -136,6 +145,7 @@ export const fieldWords = owners(wordsOfFieldType);
 const untyped = {
   ...Object.fromEntries([...fieldWords.keys()].map((word) => [word, true])),
   ...comparable,
+  ...foldable,
   ...commonFieldWords,
 };
 

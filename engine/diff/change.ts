@@ -33,6 +33,8 @@ export const changeKinds = {
   'required-field-added': { breaking: true },
   'field-removed': { breaking: true },
   'field-renamed': { breaking: true },
+  'case-ignored': { breaking: true },
+  'case-regarded': { breaking: true },
   'field-type-changed': { breaking: true },
   'field-narrowed': { breaking: true },
   'field-widened': { breaking: false },

@@ -214,6 +214,10 @@ function compareField(before: Field, after: Field, report: Report): void {
   if (before.name !== name) report('field-renamed', name, `was "${before.name}"`);
   if (before.type !== after.type) report('field-type-changed', name, `was ${before.type.name}, is ${after.type.name}`);
   else compareShape(before, after, report);
+  if (!before.caseless && after.caseless)
+    report('case-ignored', name, 'values that differ only in case are now equal, and ordered alike');
+  if (before.caseless && !after.caseless)
+    report('case-regarded', name, 'values that differ only in case are no longer equal, nor ordered alike');
   if (!before.required && after.required) report('field-required', name, 'create now needs a value');
   if (before.required && !after.required) report('field-optional', name, 'create no longer needs a value');
   if (before.nullable && !after.nullable) report('null-refused', name, 'null is now rejected');

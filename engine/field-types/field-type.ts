@@ -90,6 +90,8 @@ export interface FieldType {
   /** The constraint keywords a descriptor may set, each with the JSON Schema of its value. */
   readonly keywords: Readonly<Record<string, JsonObject>>;
   readonly operators: readonly OperatorName[];
+  /** Descriptors can let case be ignored where values are compared. */
+  readonly isFoldable?: true;
   /** The column stores the JSON text that was sent, which is never parsed into a value. */
   readonly keepsText?: true;
   /** Maximum characters in the JSON text of a value; Infinity if only the limits of request bodies bound it. */

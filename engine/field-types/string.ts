@@ -66,6 +66,7 @@ export const string: FieldType = {
     },
   },
   operators: [...COMPARING, 'like'],
+  isFoldable: true,
   longest: (shape) => 2 + ESCAPED * numeric(shape, 'maxLength', Infinity),
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
   expected: (shape) => {

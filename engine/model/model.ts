@@ -23,6 +23,10 @@ export interface Field extends Shape {
   readonly sensitive: boolean;
   readonly unique: boolean;
   readonly index: boolean;
+  /** Whether filters and orders compare its values by their folded texts. */
+  readonly caseless: boolean;
+  /** The column of the folded texts: unique indexes, checks and other instances may need it, whatever this model compares by. */
+  readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
   readonly column: string;
 }

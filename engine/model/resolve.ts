@@ -1,5 +1,6 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
 import {
+  foldedColumn,
   identifierName,
   isNowByDefault,
   isNullable,
@@ -95,6 +96,8 @@ function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues)
     sensitive: descriptor.sensitive ?? false,
     unique: descriptor.unique ?? false,
     index: descriptor.index ?? false,
+    caseless: descriptor.caseless ?? false,
+    folded: descriptor.caseless ? foldedColumn(name) : undefined,
     renamedFrom: descriptor.renamedFrom,
     column: name,
   };
@@ -121,7 +124,11 @@ function resolveVariants(descriptor: Descriptor, fields: ReadonlyMap<string, Fie
 /** Unique and ordinary indexes of the descriptor, and one that serves the default order. */
 function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
   const index = (unique: boolean, names: readonly string[]): Index => ({
-    name: generatedName(type.table, ...names, unique ? 'unique' : 'index'),
+    name: generatedName(
+      type.table,
+      ...names.map((name) => type.fields.get(name)?.folded ?? name),
+      unique ? 'unique' : 'index',
+    ),
     unique,
     members: names.map((name) => must(type.fields.get(name) ?? type.relations.get(name), name)),
   });

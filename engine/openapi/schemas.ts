@@ -123,12 +123,13 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** A value of the field, in requests and responses. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { readOnly, generated, sensitive, examples } = field;
+  const { readOnly, generated, sensitive, caseless, examples } = field;
   return {
     ...valueSchema(field, describedValue),
     description: fieldDescription(field, type),
     ...(readOnly || generated !== undefined ? { readOnly: true } : {}),
     ...(generated === undefined ? {} : { 'x-generated': generated }),
+    ...(caseless ? { 'x-caseless': true } : {}),
     ...(sensitive ? { 'x-sensitive': true } : {}),
     ...(examples.length === 0 ? {} : { examples }),
   };
@@ -142,12 +143,13 @@ const describedValue = (schema: JsonObject, { nullable, description, examples }:
 });
 
 function fieldDescription(field: Field, type: RecordType): string {
-  const { description, name, unique, readOnly, generated, isNowByDefault, sensitive } = field;
+  const { description, name, unique, readOnly, generated, isNowByDefault, sensitive, caseless } = field;
   const expected = field.type.expected(field);
   const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
     description === '' ? `${capitalized(name)}: ${expected}` : description,
-    ...(unique ? ['Unique'] : []),
+    ...(unique ? [caseless ? 'Unique, whatever its case' : 'Unique'] : []),
+    ...(caseless ? ['Filters and order ignore case'] : []),
     ...(readOnly ? ['Read-only: a body may repeat the value, but not change it'] : []),
     ...(generated === undefined
       ? []

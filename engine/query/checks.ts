@@ -1,4 +1,5 @@
 /** Whether records meet the checks of their type. Decided here rather than by a database, so that all answer alike. */
+import { foldedValue } from '../field-types/case-folding.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
 import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
@@ -33,10 +34,14 @@ function tester(
 ): (valueOf: ValueOf) => boolean {
   if (operator === 'null') return (valueOf) => (valueOf(field) === null) === operand;
   const { compare } = field.type;
-  const test = operators[operator].tester(operand);
+  // As the tables have it: other instances hold what they write to the same.
+  const isFolded = field.folded !== undefined || other?.folded !== undefined;
+  const plain = (value: JsonValue): JsonValue => (isFolded ? foldedValue(value) : value);
+  const given = plain(operand);
+  const test = operators[operator].tester(given);
   return (valueOf) => {
-    const value = valueOf(field);
-    const compared = other ? valueOf(other) : operand;
+    const value = plain(valueOf(field));
+    const compared = other ? plain(valueOf(other)) : given;
     return value === null || compared === null ? withNull(value, compared) : test(value, compared, compare);
   };
 }

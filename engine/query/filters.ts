@@ -2,6 +2,7 @@
  * The filters of a list: `_cnd[field]=value`, `_cnd[field][operator]=value`, the groups `_cnd[$any][0][field]=value`, and
  * conditions on sets, `_cnd[relation][$some][0][field]=value`.
  */
+import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName, Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
@@ -177,7 +178,9 @@ function comparedWith(
   const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain);
   const excess = value !== undefined && operator.excess(value);
   if (excess) return complain('too-many', excess);
-  return value === undefined ? undefined : { operator: operator.name, value };
+  // Once for the request: what compares it takes it as it is.
+  const operand = value !== undefined && path.field?.caseless ? foldedValue(value) : value;
+  return operand === undefined ? undefined : { operator: operator.name, value: operand };
 }
 
 function resolveOperator({ name, field }: Path, text: string, complain: Complain): Operator | undefined {

@@ -1,15 +1,24 @@
-/** The columns of a type's table, in their one order: identifier, fields, references, open keys. */
+/** The columns of a type's table, in their one order: identifier, fields, folded texts, references, open keys. */
+import { folded } from '../field-types/case-folding.ts';
 import type { ColumnType, DialectName, SqlValue } from '../field-types/field-type.ts';
-import { type Field, OPEN_COLUMN, type RecordType, type Reference } from '../model/model.ts';
+import { type Field, OPEN_COLUMN, type RecordType, type Reference, type Relation } from '../model/model.ts';
 
 export interface Column {
   readonly name: string;
   readonly field: Field | undefined;
   readonly reference: Reference | undefined;
+  /** The field whose text it holds folded. */
+  readonly folds: Field | undefined;
   readonly nullable: boolean;
   /** The value of a record that does not give one; null if there is no default. */
   readonly default: SqlValue;
 }
+
+/** The column of a member of an index. */
+export const columnOf = (member: Field | Relation): string => {
+  if (!('link' in member)) return member.column;
+  return member.link.at === 'source' ? member.link.reference.column : '';
+};
 
 /** How a field is stored in this database. */
 export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
@@ -20,17 +29,30 @@ export function checkOf({ name, field }: Column, dialect: DialectName, quote: (n
   return limits === undefined ? '' : `check (${limits})`;
 }
 
-/** Every column but the identifier's, which stands first in the table. */
-export function columnsOf(type: RecordType, dialect: DialectName): readonly Column[] {
-  const plain = { field: undefined, reference: undefined };
+/**
+ * Every column but the identifier's, which stands first in the table. `foldedOf`: the column of a field's folded text, if
+ * that is not the one that the type knows.
+ */
+export function columnsOf(
+  type: RecordType,
+  dialect: DialectName,
+  foldedOf: (field: Field) => string | undefined = (field) => field.folded,
+): readonly Column[] {
+  const plain = { field: undefined, reference: undefined, folds: undefined };
+  const fields = [...type.fields.values(), ...type.hidden];
   return [
-    ...[...type.fields.values(), ...type.hidden].map((field) => ({
+    ...fields.map((field) => ({
       ...plain,
       name: field.column,
       field,
       nullable: field.nullable,
       default: encodedDefault(field, dialect),
     })),
+    ...fields.flatMap((field) => {
+      const name = foldedOf(field);
+      const beside = { folds: field, nullable: true, default: foldedText(encodedDefault(field, dialect)) };
+      return name === undefined ? [] : { ...plain, name, ...beside };
+    }),
     ...type.references.map((reference) => ({
       ...plain,
       name: reference.column,
@@ -41,6 +63,24 @@ export function columnsOf(type: RecordType, dialect: DialectName): readonly Colu
     ...(type.open ? [{ ...plain, name: OPEN_COLUMN, nullable: false, default: '{}' }] : []),
   ];
 }
+
+/** SQL: the column by which a field is compared; `beside`: that of its folded text, where case is ignored. */
+export const comparedColumn = (
+  field: Field,
+  named: (column: string) => string,
+  dialect: DialectName,
+  beside: string | undefined,
+): string => (beside === undefined ? columnType(field, dialect).comparable(named(field.column)) : named(beside));
+
+/** What a stored value is bound as, where it is looked for in an index of the field. */
+export function heldOperand(field: Field, dialect: DialectName, value: Exclude<SqlValue, null>): SqlValue {
+  const { operand, decode } = columnType(field, dialect);
+  const plain = operand(decode(value));
+  return field.folded === undefined ? plain : foldedText(plain);
+}
+
+/** What the column of folded texts holds beside a value. */
+export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
 
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../model/model.ts';
 import { generatedName } from '../names.ts';
-import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
+import { checkOf, type Column, columnsOf, columnType, comparedColumn } from './columns.ts';
 import type { Dialect } from './driver.ts';
 import { statementsOf } from './knex.ts';
 
@@ -114,9 +114,9 @@ export function columnWords(column: Column, dialect: Dialect): string {
 }
 
 /** The column's type in DDL. */
-export function columnSql({ field, reference }: Column, dialect: Dialect): string {
+export function columnSql({ field, reference, folds = field }: Column, dialect: Dialect): string {
   if (reference) return dialect.integer;
-  return field ? columnType(field, dialect.name).sqlType : dialect.openKeys;
+  return folds ? columnType(folds, dialect.name).sqlType : dialect.openKeys;
 }
 
 /** The statement that adds the foreign key of a column. */
@@ -150,7 +150,7 @@ function ownIndex(type: RecordType, { name, unique, members }: Index, dialect: D
 
 /** The expression that lists order and compare by, so that the index serves them. */
 export function indexed(member: Field | Relation, dialect: Dialect): string {
-  if (!('link' in member)) return columnType(member, dialect.name).comparable(dialect.quote(member.column));
+  if (!('link' in member)) return comparedColumn(member, dialect.quote, dialect.name, member.folded);
   if (member.link.at !== 'source') throw new Error(`"${member.name}" has no column to index`);
   return dialect.quote(member.link.reference.column);
 }

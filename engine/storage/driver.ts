@@ -257,6 +257,14 @@ export interface Dialect {
   readonly keyJson: (column: string, key: string) => string;
   /** SQL: whether a JSON object has no key. */
   readonly isEmpty: (json: string) => string;
+  /** SQL: the folded text of a text. */
+  readonly folded: (text: string) => string;
+  /** SQL: a folded text with its text behind it, in one that orders by the former first; and either of them from that. */
+  readonly spelled: {
+    readonly joined: (folded: string, text: string) => string;
+    readonly text: (joined: string) => string;
+    readonly folded: (joined: string) => string;
+  };
   /** The literal that `extracted` of a column type takes. */
   readonly keyPath: (key: string) => string;
   /** JSON text of a value that may be null. */
@@ -304,10 +312,7 @@ export interface Dialect {
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
   readonly sequence: Sequence;
-  /**
-   * SQL: the rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if one statement for each
-   * row is as fast.
-   */
+  /** SQL: the rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
   readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
   /**
    * SQL inside a transaction that inserts many rows: between `begin` and `end`, rows of these tables may refer to rows that

@@ -20,6 +20,7 @@ import {
   ConstraintError,
   type Driver,
   NeedsSnapshot,
+  Overtaken,
   type Reader,
   Rehearsed,
   type Row,
@@ -64,7 +65,7 @@ interface HeldModel {
   tables: AppliedModel | undefined;
 }
 
-const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot, Rehearsed];
+const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot, Overtaken, Rehearsed];
 /** Milliseconds between two looks where not every snapshot tells. */
 export const LOOK_MS = 1000;
 
@@ -189,10 +190,15 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
 
   async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T> {
     const overtaken = async (writer: Writer): Promise<T> => {
-      const before = fit;
+      // Where each snapshot tells, nothing changes before the write ends.
+      if (inEachSnapshot) await check(writer);
+      const before = { fit, served: held?.served };
       const result = await work(usable(writer, gatedWriter));
+      if (inEachSnapshot) return result;
       await check(writer);
-      if (fit !== before && fit.unfit.length > 0) throw unavailable('changed');
+      if (fit !== before.fit && fit.unfit.length > 0) throw unavailable('changed');
+      // What the tables want beside the texts must not be missing.
+      if (held?.served !== before.served) throw new Overtaken();
       return result;
     };
     try {

@@ -51,20 +51,20 @@ export async function openStorage(
     );
   const opened = await database.open(options && { ...options, onWait, positions: readUrl !== '' });
   const observed = (one: Driver): Driver => (onStatement ? timedDriver(one, onStatement) : one);
-  let { joinTables } = model;
+  let current = model;
   const onServed = (served: Model): void => {
-    joinTables = served.joinTables;
+    current = served;
     observer.onServed?.(served);
   };
   const driver = fittingDriver(observed(opened), { ...observer, onServed });
   try {
     const reads = createReads(driver);
     const { writeRows, clock } = options ?? {};
-    const writes = createWrites(driver, reads, { joinTables: () => joinTables, writeRows, clock });
+    const writes = createWrites(driver, reads, { served: () => current, writeRows, clock });
     const prepared = await driver.exclusively(async () => {
       const done = await prepare(model, driver, options);
       if (done.standing.state !== 'current') return done;
-      joinTables = done.model.joinTables;
+      current = done.model;
       if (options?.migrate !== false) await driver.expectSmallSets(linksOf(done.model));
       await seed(done.model, driver, writes);
       return done;

@@ -2,12 +2,12 @@
 import { type JsonObject, type JsonValue, pointer } from '../json.ts';
 import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
 import type { RecordMention } from './mentions.ts';
-import { comparesAs, isLike } from './reads.ts';
+import { comparesAs, isLikeIn } from './reads.ts';
 import { Unreachable } from './refusal.ts';
 import { isTime, SOME_TIME } from './stamps.ts';
 import { referenceName, writeJson } from './template.ts';
 import { defaultOf, isUnchanged } from './values.ts';
-import type { RecordRow } from './world.ts';
+import { asCompared, type RecordRow } from './world.ts';
 
 type HeldValues = (field: Field) => JsonValue;
 
@@ -19,10 +19,11 @@ function isTrue({ field, operator, operand, other }: CheckCondition, values: Hel
   if (operator === 'null') return (value === null) === operand;
   const compared = other ? values(other) : operand;
   if (value === null || compared === null) return withNull || (operator === 'ne' && value !== compared);
-  if (operator === 'like') return isLike(String(value), String(compared));
+  const how = { caseless: field.caseless || other?.caseless === true };
+  if (operator === 'like') return isLikeIn(how, value, compared);
   const all: readonly JsonValue[] = [compared].flat();
   if (isTime(value) || all.some(isTime)) throw new Unreachable(`only the service knows what "${field.name}" holds`);
-  return all.some((one) => comparesAs(operator, field.type.compare(value, one)));
+  return all.some((one) => comparesAs(operator, field.type.compare(asCompared(how, value), asCompared(how, one))));
 }
 
 /** Null breaks no demand, and is found by no case. */

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../model/model.ts';
 import { refuse, Unreachable } from './refusal.ts';
 import { type ValueOrder, compareValues } from './stamps.ts';
-import { adoptedValue, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
+import { adoptedValue, asCompared, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
 /** The view parameters of a request, each as the list of names that it holds. */
 export interface ViewRequest {
@@ -184,12 +184,16 @@ export function follow(
 const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** `*` stands for any run; ASCII letters are alike in both cases. */
-export function isLike(text: string, pattern: string): boolean {
+function isLike(text: string, pattern: string): boolean {
   const parts = lower(pattern)
     .split('*')
     .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join('.*')}$`, 'su').test(lower(text));
 }
+
+/** The same of a field, which may ignore the case of all letters. */
+export const isLikeIn = (field: Pick<Field, 'caseless'>, text: JsonValue, pattern: JsonValue): boolean =>
+  isLike(String(asCompared(field, text)), String(asCompared(field, pattern)));
 
 const sure = (order: number): ValueOrder => ({ order, isSure: true });
 
@@ -279,7 +283,7 @@ function compares(
       ? certain(compareOrNull(world, found.field, found.value, operand))
       : compareIds(world, found.id ?? 0, operand as Id);
   const operands: readonly (JsonValue | Id)[] = found.field ? [value].flat() : ids;
-  if (operator === 'like') return found.field !== undefined && isLike(String(found.value), String(value));
+  if (operator === 'like') return found.field !== undefined && isLikeIn(found.field, found.value, value);
   if (operator === 'in') return operands.some((operand) => comparesAs('eq', compare(operand)));
   return comparesAs(operator, compare(operands[0] ?? null));
 }

@@ -4,7 +4,7 @@ import type { Field, RecordType } from '../model/model.ts';
 import { Unreachable } from './refusal.ts';
 import { reference, referenceName, timeNumber } from './template.ts';
 import { defaultOf } from './values.ts';
-import { isUnknown, putRow, type RecordRow, rowOf, sameRow, type World } from './world.ts';
+import { asCompared, isUnknown, putRow, type RecordRow, rowOf, sameRow, type World } from './world.ts';
 
 /** Bodies can set it, to another value than the service would. */
 export const isSettable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
@@ -100,7 +100,7 @@ export function compareValues(world: World, field: Field, a: JsonValue, b: JsonV
   if (second !== undefined) return { order: sideOf(field, a), isSure: true };
   const names = [referenceName(a), referenceName(b)];
   if (names.includes('author') && names[0] !== names[1]) throw unknown(field);
-  return { order: field.type.compare(a, b), isSure: true };
+  return { order: field.type.compare(asCompared(field, a), asCompared(field, b)), isSure: true };
 }
 
 /** Before any time at which the suite is replayed, or after it. */

@@ -13,7 +13,7 @@ import {
   type SummaryRequest,
 } from './reads.ts';
 import { raw } from './template.ts';
-import { idValue, type RecordRow, related, type World } from './world.ts';
+import { asCompared, idValue, type RecordRow, related, type World } from './world.ts';
 
 interface Summarizing {
   readonly world: World;
@@ -190,7 +190,8 @@ export function summarize(
     if (one === null || other === null) return Number(one !== null) - Number(other !== null);
     if (named.word === 'sum' || named.word === 'count' || named.word === '') return compareNumbers(one, other);
     const sample = a.rows.map((row) => follow(world, type, row, named.steps)).find((found) => !isNull(found));
-    return sample?.field ? sample.field.type.compare(one, other) : compareNumbers(one, other);
+    if (!sample?.field) return compareNumbers(one, other);
+    return sample.field.type.compare(asCompared(sample.field, one), asCompared(sample.field, other));
   };
   const sorted = groups.toSorted((a, b) => {
     for (const { place, descending } of terms) {

@@ -35,6 +35,7 @@ relations:
   tags: { kind: manyToMany, type: Tag, inverse: things }
 `,
   'shelf.yaml': 'type: Shelf\nopen: true\nfields: { name: { type: string } }\n',
+  'label.yaml': 'type: Label\nfields: { name: { type: string, unique: true, caseless: true, default: Maß } }\n',
   'tag.yaml': 'type: Tag\nrelations: { things: { kind: manyToMany, type: Thing, inverse: tags } }\n',
 };
 
@@ -173,6 +174,33 @@ describe.each(databaseKinds)('into %s', (kind) => {
     ]);
     expect(err.split('\n')).toHaveLength(5);
     expect(await things()).toEqual([]);
+  });
+
+  it('texts that ignore case are found, and are told where they are in the file twice', async () => {
+    const label = (identifier: number, fields: string): string =>
+      `{"type":"Label","identifier":${identifier},"fields":{${fields}},"references":{}}`;
+    writeLines([label(1, '"name":"Straße"'), label(2, ''), label(3, '"name":"STRASSE"'), label(4, '"name":"mass"')]);
+    const { code, err } = await run();
+    expect([code, err.split('\n').slice(0, 2).toSorted()]).toEqual([
+      1,
+      [
+        'Line 4 /fields/name: Label 1 has this value of "name" already',
+        'Line 5 /fields/name: Label 2 has this value of "name" already',
+      ],
+    ]);
+    writeLines([label(1, '"name":"Straße"'), label(2, ''), label(3, '"name":"x"')]);
+    expect((await run()).err).toBe('');
+    await project.serving(async (url) => {
+      for (const [name, id] of [
+        ['STRASSE', 1],
+        ['MASS', 2],
+      ] as const)
+        expect((await ask(url, `GET /api/labels?_cnd[name]=${name}`)).body).toMatchObject([{ id }]);
+    });
+    expect(await project.run('export', at(`labels-${kind}`))).toMatchObject({ code: 0 });
+    expect(readFileSync(at(`labels-${kind}`), 'utf8')).not.toContain('folded');
+    await project.remove();
+    project = await createProject(SCHEMA, undefined, kind);
   });
 
   it('a value that is too long for an index is told with its line', async () => {

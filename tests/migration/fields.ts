@@ -534,4 +534,112 @@ checks:
       ],
     ],
   },
+  {
+    title: 'case is ignored: texts that are there are found whatever their case, and indexes are replaced',
+    before: {
+      Book: book(
+        'title: { type: string, index: true }',
+        'isbn: { type: string, unique: true }',
+        'pages: { type: integer }',
+      ),
+    },
+    records: [
+      ['books', { title: 'Straße', isbn: 'A', pages: 1 }],
+      ['books', { title: 'ΐ', isbn: 'b', pages: 2 }],
+      ['books', { title: 'E\u0301mile', isbn: null, pages: 3 }],
+      ['books', { title: null, isbn: null, pages: 4 }],
+      ['books', { title: 'emil', isbn: 'c', pages: 5 }],
+    ],
+    after: {
+      Book: book(
+        'title: { type: string, index: true, caseless: true }',
+        'isbn: { type: string, unique: true, caseless: true }',
+        'pages: { type: integer }',
+        'note: { type: string, caseless: true, default: Ärger }',
+      ),
+    },
+    steps: [
+      'ready add-caseless:Book.title',
+      'ready add-caseless:Book.isbn',
+      'ready add-field:Book.note',
+      'allow add-unique:Book.isbn',
+      'ready add-index:Book.title',
+    ],
+    reads: [
+      ['GET /api/books?_cnd[title]=STRASSE&fields=title', [{ id: 1, title: 'Straße' }]],
+      [`GET /api/books?_cnd[title]=${encodeURIComponent('Ϊ\u0301')}&fields=title`, [{ id: 2, title: 'ΐ' }]],
+      [`GET /api/books?_cnd[title]=${encodeURIComponent('ÉMILE')}&fields=isbn`, [{ id: 3, isbn: null }]],
+      ['GET /api/books?_cnd[title][null]=true&fields=isbn', [{ id: 4, isbn: null }]],
+      [
+        `GET /api/books?_cnd[note]=${encodeURIComponent('äRGER')}&_cnd[orderBy]=isbn&_cnd[limit][1]=5&fields=isbn,note`,
+        [
+          { id: 3, isbn: null, note: 'Ärger' },
+          { id: 4, isbn: null, note: 'Ärger' },
+          { id: 1, isbn: 'A', note: 'Ärger' },
+          { id: 2, isbn: 'b', note: 'Ärger' },
+          { id: 5, isbn: 'c', note: 'Ärger' },
+        ],
+      ],
+    ],
+  },
+  {
+    title: 'case is ignored in a unique field: the plan names the records that collide',
+    before: { Book: book('isbn: { type: string, unique: true }') },
+    records: [
+      ['books', { isbn: 'straße' }],
+      ['books', { isbn: 'x' }],
+      ['books', { isbn: 'STRASSE' }],
+      ['books', { isbn: 'X' }],
+      ['books', { isbn: 'y' }],
+    ],
+    after: { Book: book('isbn: { type: string, unique: true, caseless: true }') },
+    steps: ['ready add-caseless:Book.isbn', 'blocked add-unique:Book.isbn'],
+    says: ['4 records: another one would have the same "isbn" (whatever its case) (1, 2, 3, 4)'],
+    impossible: true,
+  },
+  {
+    title: 'case counts again: the drop is asked for, and what is unique is so by the texts themselves',
+    before: { Book: book('isbn: { type: string, unique: true, caseless: true }') },
+    records: [['books', { isbn: 'Straße' }]],
+    after: { Book: book('isbn: { type: string, unique: true }') },
+    steps: ['kept drop-caseless:Book.isbn'],
+    reads: [
+      ['GET /api/books?_cnd[isbn]=STRASSE', []],
+      [`GET /api/books?_cnd[isbn]=${encodeURIComponent('Straße')}`, [{ id: 1, isbn: 'Straße' }]],
+    ],
+  },
+  {
+    title: 'a renamed field goes on ignoring case; another default, and null that becomes it, are folded too',
+    before: { Book: book('title: { type: string, caseless: true, nullable: true }') },
+    records: [
+      ['books', { title: 'Straße' }],
+      ['books', { title: null }],
+    ],
+    after: { Book: book('name: { type: string, caseless: true, renamedFrom: title, default: Maß }') },
+    steps: ['ready rename-field:Book.name', 'allow fill-field:Book.name', 'ready change-default:Book.name'],
+    says: ['1 record: "name" is null, and gets the default "Maß" (2)'],
+    reads: [
+      ['GET /api/books?_cnd[name]=STRASSE', [{ id: 1, name: 'Straße' }]],
+      ['GET /api/books?_cnd[name]=MASS', [{ id: 2, name: 'Maß' }]],
+    ],
+  },
+  {
+    title: 'a number becomes a text in which case is ignored; an open key becomes such a field',
+    before: { Book: `${book('size: { type: integer }')}\nopen: true` },
+    records: [['books', { size: 7, title: 'Straße' }]],
+    after: {
+      Book: `${book('size: { type: string, caseless: true }', 'title: { type: string, caseless: true, default: None }')}\nopen: true`,
+    },
+    steps: ['ready convert-field:Book.size', 'ready add-caseless:Book.size', 'ready add-field:Book.title'],
+    reads: [['GET /api/books?_cnd[title]=STRASSE&_cnd[size]=7', [{ id: 1, size: '7', title: 'Straße' }]]],
+  },
+  {
+    title: 'a field that ignores case goes, and its indexes with it',
+    before: { Book: book('title: { type: string }', 'isbn: { type: string, unique: true, caseless: true }') },
+    records: [['books', { title: 'One', isbn: 'A' }]],
+    after: { Book: book('title: { type: string }') },
+    steps: ['kept drop-field:Book.isbn'],
+    says: ['1 record: the value of "isbn" is lost (1)'],
+    reads: [[READ, [{ id: 1, title: 'One' }]]],
+  },
 ];

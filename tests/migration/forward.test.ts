@@ -157,6 +157,97 @@ describe('descriptors that the database has left behind', () => {
     expect(body).toMatchObject({ changed: expect.stringMatching(/Z$/) });
   });
 
+  const CASELESS = BOOK.replace('maxLength', 'unique: true, caseless: true, maxLength');
+  const idsWith = async (url: string, title: string): Promise<readonly number[]> => {
+    const { body } = await ask(url, `GET /api/books?_cnd[title]=${encodeURIComponent(title)}`);
+    return (body as readonly { id: number }[]).map(({ id }) => id);
+  };
+
+  test('they keep the folded texts that newer ones compare by', async () => {
+    const project = await appliedIn(
+      [{ 'book.yaml': BOOK }, { 'book.yaml': CASELESS }],
+      [['books', { title: 'Straße' }]],
+    );
+    project.write({ 'book.yaml': BOOK });
+    await project.serving(async (url) => {
+      expect(await idsWith(url, 'STRASSE')).toEqual([]);
+      const { status, body } = await ask(url, 'POST /api/books', { title: 'STRASSE' });
+      const [fault] = (body as { errors: readonly object[] }).errors;
+      expect([status, fault]).toEqual([
+        409,
+        { pointer: '/title', code: 'unique', message: 'Book 1 has this value of "title" already' },
+      ]);
+      expect((await ask(url, 'POST /api/books', { title: 'Maß' })).status).toBe(201);
+      expect((await ask(url, 'PATCH /api/books/1', { title: 'Gruß' })).status).toBe(200);
+      expect(await idsWith(url, 'Gruß')).toEqual([1]);
+    });
+    project.write({ 'book.yaml': CASELESS });
+    await project.serving(async (url) => {
+      expect(await idsWith(url, 'MASS')).toHaveLength(1);
+      expect(await idsWith(url, 'GRUSS')).toEqual([1]);
+    });
+  });
+
+  test('where case counts again, those that ignore it go on until the drop is allowed, and are refused then', async () => {
+    const project = await appliedIn([{ 'book.yaml': CASELESS }, { 'book.yaml': BOOK }], [['books', { title: 'Maß' }]]);
+    const kept = ['drop-caseless:Book.title', 'drop-unique:Book.title'];
+    expect((await keptIn(project)).toSorted()).toEqual(kept);
+    project.write({ 'book.yaml': CASELESS });
+    await project.serving(async (url) => {
+      expect(await idsWith(url, 'MASS')).toEqual([1]);
+      expect((await ask(url, 'POST /api/books', { title: 'MASS' })).status).toBe(409);
+    });
+    project.write({ 'book.yaml': BOOK });
+    expect(await project.run('apply', ...kept.flatMap((id) => ['--allow', id]))).toMatchObject({ code: 0 });
+    await project.serving(async (url) => {
+      expect((await ask(url, 'POST /api/books', { title: 'MASS' })).status).toBe(201);
+    });
+    project.write({ 'book.yaml': CASELESS });
+    await expect(project.starts()).rejects.toThrow('case counts in "title" now');
+    const back = await project.run('apply', '--back', '--allow', 'add-unique:Book.title');
+    expect([back.code, back.err]).toEqual([1, expect.stringMatching(/ \(whatever its case\) \(1, \d+\)/)]);
+    project.write({ 'book.yaml': CASELESS.replace('unique: true, ', '') });
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+    await project.serving(async (url) => expect(await idsWith(url, 'mASS')).toHaveLength(2));
+  });
+
+  test('they keep them from the moment that newer ones begin to ignore case', async () => {
+    const newer = BOOK.replace('maxLength', 'caseless: true, maxLength');
+    const titles = Array.from({ length: 300 }, (_, index) => ['books', { title: `Maß ${index}` }] as const);
+    const project = await appliedIn([{ 'book.yaml': BOOK }], titles);
+    let count = 0;
+    const over = new AbortController();
+    const client = async (url: string): Promise<void> => {
+      while (!over.signal.aborted) {
+        const title = `Straße ${(count += 1)}`;
+        const { status, body } = await ask(url, 'POST /api/books', { title: 'x' });
+        expect(status).toBe(201);
+        const { id } = body as { id: number };
+        expect((await ask(url, `PATCH /api/books/${id}`, { title })).status).toBe(200);
+        expect((await ask(url, 'POST /api/books', { title: `Fuß ${title}` })).status).toBe(201);
+      }
+    };
+    await project.serving(async (url) => {
+      const clients = Array.from({ length: 4 }, () => client(url));
+      project.write({ 'book.yaml': newer });
+      expect(await project.run('apply')).toMatchObject({ code: 0 });
+      const since = count;
+      await until(async () => count > since + 20);
+      over.abort();
+      await Promise.all(clients);
+    });
+    await project.serving(async (url) => {
+      const found = async (pattern: string): Promise<number> =>
+        ((await ask(url, `GET /api/books?_cnd[title][like]=${encodeURIComponent(pattern)}`)).body as readonly unknown[])
+          .length;
+      expect([await found('MASS *'), await found('STRASSE *'), await found('FUSS STRASSE *')]).toEqual([
+        300,
+        count,
+        count,
+      ]);
+    });
+  });
+
   test('several steps behind, and each one in turn', async () => {
     const versions = ['', '  a: { type: string }\n', '  a: { type: string }\n  b: { type: integer, default: 1 }\n'].map(
       (more) => ({ 'book.yaml': BOOK + more }),
@@ -448,13 +539,13 @@ describe('databases of other versions of the engine', () => {
 
   test('a newer format is refused by name, and nothing is changed', async () => {
     const project = await appliedIn([{ 'book.yaml': BOOK }]);
-    await execute(project, `update _records_model set applied = replace(applied, '"format":3', '"format":5')`);
+    await execute(project, `update _records_model set applied = replace(applied, '"format":3', '"format":6')`);
     const untouched = await contents(project);
     await expect(project.starts()).rejects.toThrow(
-      'A newer version of the engine made the tables of this database (format 5; this version reads up to 4)',
+      'A newer version of the engine made the tables of this database (format 6; this version reads up to 5)',
     );
     for (const command of ['plan', 'apply'] as const)
-      expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining('format 5') });
+      expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining('format 6') });
     expect(await contents(project)).toBe(untouched);
   });
 

@@ -128,7 +128,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
   });
 
   async function fill(shelves: number): Promise<void> {
-    const writes = createWrites(driver, createReads(driver), { joinTables: () => model.joinTables });
+    const writes = createWrites(driver, createReads(driver), { served: () => model });
     const { view } = queries('Shelf');
     const type = view('').type;
     const books = [1, 2, 3].map((number) => ({ title: `b${number}`, cover: { colour: 'red' } }));
@@ -184,7 +184,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
   it('sets that stay, are linked, unlinked or deleted take as many statements for 300 records as for 20', async () => {
     const { view } = queries('Shelf');
     const noted = noting(driver);
-    const writes = createWrites(noted, createReads(noted), { joinTables: () => model.joinTables });
+    const writes = createWrites(noted, createReads(noted), { served: () => model });
     const type = view('').type;
     const whole = view('include=books,tags');
     const body = (count: number): JsonObject => ({

@@ -46,7 +46,8 @@ function drawField(
 /** A value that some record may have, or its neighbour. */
 function drawOperand(draw: Draw, field: Field): JsonValue {
   const edges = field.type.edges(field).filter((value) => JSON.stringify(value).length < 60);
-  return (draw(3) === 2 ? edges[draw(Math.max(1, edges.length))] : undefined) ?? field.type.good(field, draw(8));
+  const value = (draw(3) === 2 ? edges[draw(Math.max(1, edges.length))] : undefined) ?? field.type.good(field, draw(8));
+  return typeof value === 'string' && field.caseless && draw(2) === 1 ? value.toUpperCase() : value;
 }
 
 function drawFilter(draw: Draw, type: RecordType): FilterRequest[] {

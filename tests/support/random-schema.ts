@@ -21,6 +21,8 @@ const FIELDS: readonly FieldDescriptor[] = [
   { type: 'string', maxLength: 12, unique: true },
   { type: 'string', required: true, minLength: 1 },
   { type: 'string', enum: ['a', 'B', 'é', ''], default: 'a' },
+  { type: 'string', maxLength: 12, unique: true, caseless: true },
+  { type: 'string', enum: ['étui', 'Straße', 'STRASSE', 'E\u0301tui', ''], default: 'Straße', caseless: true },
   { type: 'integer' },
   { type: 'integer', default: 0, minimum: -3, maximum: 20 },
   { type: 'boolean', nullable: true, default: true },

@@ -28,6 +28,8 @@ export interface ColumnSource {
   readonly value: string;
   /** The column that it was. */
   readonly from: string | undefined;
+  /** Another column that its value depends on. */
+  readonly reads?: string | undefined;
   /** Whether its type in the database is another one. */
   readonly isRetyped: boolean;
 }

@@ -24,14 +24,18 @@ const WRITE: Statement = {
 };
 /** Engines that read no more than format 3 look for columns and tables under the names that the descriptors give them. */
 const [PLAIN, PLACED] = [3, 4] as const;
+/** Engines that read no more than format 4 would write texts without their folded texts. */
+const FOLDED = 5;
 /** Format 2 has no `kept`: its engine dropped what descriptors did not name. */
-const READABLE: ReadonlySet<unknown> = new Set([2, PLAIN, PLACED]);
+const READABLE: ReadonlySet<unknown> = new Set([2, PLAIN, PLACED, FOLDED]);
 
 export interface AppliedField {
   readonly type: string;
   readonly constraints: JsonObject;
   readonly column: string;
   readonly nullable: boolean;
+  /** The column of the folded texts; absent where case counts. */
+  readonly folded?: string | undefined;
   /** null where there is none. */
   readonly default: JsonValue;
   /** The JSON text of the default, if JSON.stringify would write it differently. */
@@ -105,7 +109,7 @@ export interface Move {
 }
 
 export interface AppliedModel {
-  readonly format: typeof PLAIN | typeof PLACED;
+  readonly format: typeof PLAIN | typeof PLACED | typeof FOLDED;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
   /** Ids of the steps that would drop what the descriptors do not name, and the database keeps. */
@@ -120,6 +124,7 @@ export const columnsIn = ({ identifier, fields, references }: AppliedType): read
   identifier,
   OPEN_COLUMN,
   ...[...Object.values(fields), ...references].map(({ column }) => column),
+  ...Object.values(fields).flatMap(({ folded }) => folded ?? []),
 ];
 
 /** Equal for names of tables and columns that a database takes for one. */
@@ -144,7 +149,13 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
     // Undefined goes with JSON.
     return [
       name,
-      { ...applied, defaultText, isNowByDefault: field.isNowByDefault ? true : undefined, generated },
+      {
+        ...applied,
+        folded: field.folded,
+        defaultText,
+        isNowByDefault: field.isNowByDefault ? true : undefined,
+        generated,
+      },
     ] as const;
   });
   return {
@@ -191,8 +202,12 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
 /** `isPlain`: whether everything has the names that the descriptors give it. */
 export function rememberedAs(wanted: AppliedModel, { moves }: AppliedModel, isPlain: boolean): AppliedModel {
   const since = moves === undefined ? {} : { moves };
-  return { ...wanted, ...since, format: isPlain && moves === undefined ? PLAIN : PLACED };
+  const placed = isPlain && moves === undefined ? PLAIN : PLACED;
+  return { ...wanted, ...since, format: hasFolded(wanted) ? FOLDED : placed };
 }
+
+const hasFolded = ({ types }: AppliedModel): boolean =>
+  Object.values(types).some(({ fields }) => Object.values(fields).some(({ folded }) => folded !== undefined));
 
 /** NO_MODEL where none was applied yet. The table must be there. */
 export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
@@ -200,9 +215,10 @@ export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
 
 export function parseApplied(text: string): AppliedModel {
   const applied: AppliedModel = JSON.parse(text);
-  if (READABLE.has(applied.format)) return { ...applied, format: applied.format === PLACED ? PLACED : PLAIN };
+  if (READABLE.has(applied.format))
+    return { ...applied, format: applied.format === PLACED || applied.format === FOLDED ? applied.format : PLAIN };
   throw new StartError(
-    `A newer version of the engine made the tables of this database (format ${String(applied.format)}; this version reads up to ${PLACED}). Start that version instead. Nothing was changed.`,
+    `A newer version of the engine made the tables of this database (format ${String(applied.format)}; this version reads up to ${FOLDED}). Start that version instead. Nothing was changed.`,
   );
 }
 

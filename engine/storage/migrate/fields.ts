@@ -6,7 +6,7 @@ import { fieldTypes } from '../../field-types/registry.ts';
 import { widens } from '../../field-types/widens.ts';
 import type { JsonValue } from '../../json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
-import { columnType, hasDefault } from '../columns.ts';
+import { type Column, columnType, hasDefault } from '../columns.ts';
 import { type AppliedField, identifierNameOf } from './applied.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
 import type { Edit } from './alter.ts';
@@ -23,6 +23,7 @@ function keptSteps(change: TypeChange, one: FieldChange, before: AppliedField): 
     ...nullability(change, one, before),
     ...defaulted(change, one, before),
     ...generated(change, one, before),
+    ...caseless(change, one, before),
   ];
 }
 
@@ -38,7 +39,8 @@ function typed(change: TypeChange, one: FieldChange, before: AppliedField): read
   const { name, type } = one.field;
   if (before.type === type.name) return constrained(change, one, before);
   const words = { name, was: before.type, now: type.name };
-  const parts = { ...words, edits: changed(change, one, before), rowsIn: change.before.table };
+  const edits = [...changed(change, one, before), ...(one.folded ? [] : droppedFolded(before))];
+  const parts = { ...words, edits, rowsIn: change.before.table };
   if (columnType(one.field, change.dialect.name).takes?.[before.type]) {
     const detail = type.expected(one.field);
     return [createStep('convert-field', change.type.name, { ...parts, detail, rows: unfit(change, one) })];
@@ -104,9 +106,32 @@ function generated(change: TypeChange, { field }: FieldChange, before: AppliedFi
     : [createStep('generate-field', change.type.name, { ...parts, now: field.generated })];
 }
 
-function changed(change: TypeChange, { column }: FieldChange, before: AppliedField): readonly Edit[] {
+/** Case is ignored from now on, or counts again. */
+function caseless(
+  { type, before: { table } }: TypeChange,
+  one: FieldChange,
+  before: AppliedField,
+): readonly MigrationStep[] {
+  const { field, folded } = one;
+  const parts = { name: field.name, rowsIn: table };
+  if (folded && before.folded === undefined) {
+    const { column, value } = folded;
+    const filled: Edit = { kind: 'setColumn', name: column.name, value, where: `(${one.value}) is not null` };
+    return [createStep('add-caseless', type.name, { ...parts, edits: [{ kind: 'addColumn', column }, filled] })];
+  }
+  if (folded || before.folded === undefined || before.type !== field.type.name) return [];
+  return [createStep('drop-caseless', type.name, { ...parts, edits: droppedFolded(before) })];
+}
+
+const droppedFolded = ({ folded }: AppliedField): readonly Edit[] =>
+  folded === undefined ? [] : [{ kind: 'dropColumn', name: folded, isReference: false }];
+
+function changed(change: TypeChange, { column, folded }: FieldChange, before: AppliedField): readonly Edit[] {
   const limits = limitsOf(fieldTypes.get(before.type), shapeOf(before), change);
-  return [{ kind: 'changeColumn', column, was: { nullable: before.nullable, limits, onDelete: undefined } }];
+  const own: Edit = { kind: 'changeColumn', column, was: { nullable: before.nullable, limits, onDelete: undefined } };
+  if (folded?.before === undefined) return [own];
+  const was = { nullable: true, limits: undefined, onDelete: undefined };
+  return [own, { kind: 'changeColumn', column: folded.column, was }];
 }
 
 /** The limits that are kept beside a column of this type, by any name. */
@@ -120,12 +145,13 @@ function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
   return rowsUnfit(change, json, `(${value}) is not null`, field.type.schema(field));
 }
 
-function addedStep(change: TypeChange, { field, column, value }: FieldChange): MigrationStep {
+function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
+  const beside: readonly Edit[] = folded ? [{ kind: 'addColumn', column: folded.column }] : [];
   const required = !column.nullable && !hasDefault(column);
   const rows = required ? rowsWhere(change, `(${value}) is null`) : undefined;
   return createStep(required ? 'add-required-field' : 'add-field', change.type.name, {
     name: field.name,
-    edits: [{ kind: 'addColumn', column }, ...taking(change, field)],
+    edits: [{ kind: 'addColumn', column }, ...beside, ...taking(change, field, folded?.column)],
     rows,
     checks: takenUnfit(change, field),
     rowsIn: change.before.table,
@@ -133,12 +159,13 @@ function addedStep(change: TypeChange, { field, column, value }: FieldChange): M
 }
 
 /** In an open type, records may hold the field's key already: its values move into the column. */
-function taking({ before, dialect }: TypeChange, field: Field): readonly Edit[] {
+function taking({ before, dialect }: TypeChange, field: Field, folded: Column | undefined): readonly Edit[] {
   if (!before.open) return [];
   const where = dialect.hasKey(OPEN_COLUMN, field.name);
   const value = columnType(field, dialect.name).extracted(dialect.quote(OPEN_COLUMN), dialect.keyPath(field.name));
   return [
     { kind: 'setColumn', name: field.column, value, where },
+    ...(folded ? [{ kind: 'setColumn', name: folded.name, value: dialect.folded(value), where } as const] : []),
     { kind: 'setColumn', name: OPEN_COLUMN, value: dialect.withoutKeys(OPEN_COLUMN, [field.name]), where },
   ];
 }
@@ -158,7 +185,8 @@ export function droppedFieldSteps(change: TypeChange, { droppedFields }: ColumnC
   return droppedFields.flatMap((name) => {
     const field = before.fields[name];
     if (!field) return [];
-    const edits: readonly Edit[] = [{ kind: 'dropColumn', name: field.column, isReference: false }];
+    const own: Edit = { kind: 'dropColumn', name: field.column, isReference: false };
+    const edits = [own, ...droppedFolded(field)];
     const rows = rowsWhere(change, `${dialect.quote(field.column)} is not null`);
     return [createStep('drop-field', type.name, { name, edits, rows, rowsIn: before.table })];
   });

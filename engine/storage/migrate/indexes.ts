@@ -2,6 +2,7 @@
 import type { Index, RecordType } from '../../model/model.ts';
 import { columnType } from '../columns.ts';
 import { indexesOf } from '../define.ts';
+import type { Edit } from './alter.ts';
 import type { AppliedIndex } from './applied.ts';
 import { rowsAlike } from './assess.ts';
 import type { ColumnChanges, TypeChange } from './match.ts';
@@ -16,25 +17,41 @@ interface IndexSteps {
 
 export function indexSteps(change: TypeChange, columns: ColumnChanges): IndexSteps {
   const old = oldIndexes(change, columns);
-  const oldKeys = new Set(old.map(keyOf));
-  const added = change.type.indexes.filter((one) => !oldKeys.has(keyOf(named(one))));
+  const oldTerms = new Set(old.map(({ terms }) => terms));
+  const added = change.type.indexes.filter((one) => !oldTerms.has(termsOf(one.unique, one.members.map(termOf))));
   return {
     dropped: old.filter((one) => !isWanted(one, change.type)).map((one) => droppedStep(change, one)),
-    added: added.map((index) => addedStep(change, columns, index)),
+    added: added.flatMap((index) => addedSteps(change, columns, index, oldOver(old, index))),
   };
 }
 
 interface OldIndex extends AppliedIndex {
   readonly name: string;
+  /** The same text for an index over the same, compared in the same way. */
+  readonly terms: string;
 }
 
 /** Those that were there, with what their members are called now. One whose field is gone goes with it. */
 function oldIndexes({ before }: TypeChange, columns: ColumnChanges): readonly OldIndex[] {
   const now = currentNames(columns);
-  return Object.entries(before.indexes).flatMap(([name, { unique, members }]) =>
-    members.every((one) => now.has(one)) ? [{ name, unique, members: members.map((one) => now.get(one) ?? one) }] : [],
-  );
+  const current = (one: string): string => now.get(one) ?? one;
+  return Object.entries(before.indexes).flatMap(([name, { unique, members }]) => {
+    if (!members.every((one) => now.has(one))) return [];
+    const terms = members.map((one) => termNamed(current(one), before.fields[one]?.folded));
+    return [{ name, unique, members: members.map(current), terms: termsOf(unique, terms) }];
+  });
 }
+
+const termsOf = (unique: boolean, terms: readonly string[]): string => JSON.stringify([unique, ...terms]);
+const termNamed = (name: string, folded: string | undefined): string =>
+  folded === undefined ? name : `${name} folded`;
+const termOf = (member: Index['members'][number]): string => termNamed(member.name, foldedOf(member));
+const foldedOf = (member: Index['members'][number]): string | undefined =>
+  'link' in member ? undefined : member.folded;
+
+/** One over the same fields, of which case begins or ceases to count: the new one takes its place. */
+const oldOver = (old: readonly OldIndex[], index: Index): OldIndex | undefined =>
+  old.find((one) => keyOf(one) === keyOf(named(index)));
 
 const named = (index: Index): AppliedIndex => ({ unique: index.unique, members: namesOf(index) });
 
@@ -55,6 +72,9 @@ const namesOf = ({ members }: Index): readonly string[] => members.map(({ name }
 const shown = (members: readonly string[]): string => members.join('+');
 const quoted = (members: readonly string[]): string => members.map((name) => `"${name}"`).join(', ');
 
+const described = ({ members }: Index): string =>
+  members.map((member) => `"${member.name}"${foldedOf(member) === undefined ? '' : ' (whatever its case)'}`).join(', ');
+
 /** What fields and belongsTo relations are called now, by what they were. */
 function currentNames({ fields, references }: ColumnChanges): ReadonlyMap<string, string> {
   const ofFields = fields.flatMap(({ field, former }) => (former === undefined ? [] : [[former, field.name] as const]));
@@ -73,24 +93,36 @@ function droppedStep({ type, before }: TypeChange, index: OldIndex): MigrationSt
   });
 }
 
-function addedStep(change: TypeChange, columns: ColumnChanges, index: Index): MigrationStep {
+function addedSteps(
+  change: TypeChange,
+  columns: ColumnChanges,
+  index: Index,
+  replaced: OldIndex | undefined,
+): readonly MigrationStep[] {
   const { type, before, dialect } = change;
+  // Where case counts again, fewer values are equal: it is made anew like any whose SQL is another one.
+  if (replaced && index.members.every((member) => foldedOf(member) === undefined)) return [];
+  const dropped: readonly Edit[] = replaced
+    ? [{ kind: 'dropIndex', name: replaced.name, unique: replaced.unique }]
+    : [];
   const sql = indexesOf(type, dialect).find(({ name }) => name === index.name)?.sql ?? '';
-  return createStep(index.unique ? 'add-unique' : 'add-index', type.name, {
+  const edits: readonly Edit[] = [...dropped, { kind: 'createIndex', name: index.name, sql }];
+  const step = createStep(index.unique ? 'add-unique' : 'add-index', type.name, {
     name: shown(namesOf(index)),
-    detail: quoted(namesOf(index)),
-    edits: [{ kind: 'createIndex', name: index.name, sql }],
+    detail: described(index),
+    edits,
     checks: index.unique ? [duplicates(change, columns, index)] : [],
     rowsIn: before.table,
   });
+  return [step];
 }
 
 /** Rows that would have the same values afterwards. */
 export function duplicates(change: TypeChange, { fields, references }: ColumnChanges, index: Index): StepCheck {
   const values = index.members.flatMap((member) => {
     const one = fields.find(({ field }) => field === member);
-    if (one) return columnType(one.field, change.dialect.name).comparable(`(${one.value})`);
+    if (one) return one.folded?.value ?? columnType(one.field, change.dialect.name).comparable(`(${one.value})`);
     return references.find(({ after }) => after.belongsTo === member.name)?.value ?? [];
   });
-  return checkOf('add-unique', { type: change.type.name, detail: quoted(namesOf(index)) }, rowsAlike(change, values));
+  return checkOf('add-unique', { type: change.type.name, detail: described(index) }, rowsAlike(change, values));
 }

@@ -5,13 +5,15 @@
 import { fieldTypes } from '../../field-types/registry.ts';
 import {
   type Field,
+  type Index,
   type JoinTable,
   type Model,
   OPEN_COLUMN,
   type RecordType,
   type Relation,
 } from '../../model/model.ts';
-import type { Draft } from '../../model/resolve.ts';
+import { type Draft, revised } from '../../model/resolve.ts';
+import { columnOf } from '../columns.ts';
 import { StartError } from '../../start-error.ts';
 import type { Dialect } from '../driver.ts';
 import {
@@ -46,7 +48,9 @@ interface Keeping {
  * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
  * something else takes, a column that every new record needs a value for, and an index over values that have no order.
  */
-export function keptModel(applied: AppliedModel, model: Model, dialect: Dialect, letGo: ReadonlySet<string>): Model {
+export function keptModel(applied: AppliedModel, named: Model, dialect: Dialect, letGo: ReadonlySet<string>): Model {
+  const stays: Keeping['stays'] = (step) => !letGo.has(stepId(step));
+  const model = withFoldedKept(applied, named, stays);
   const { kept, dropped } = matchTypes(applied, model);
   const keeping: Keeping = {
     dialect,
@@ -55,7 +59,7 @@ export function keptModel(applied: AppliedModel, model: Model, dialect: Dialect,
     formers: new Map(kept.map(({ after, before }) => [after.name, before.name])),
     currents: new Map(kept.map(({ after, before }) => [before.name, after.name])),
     joinTables: [...model.joinTables],
-    stays: (step) => !letGo.has(stepId(step)),
+    stays,
   };
   for (const { name, type } of dropped) keepType(keeping, name, type);
   for (const [name, former] of keeping.formers) {
@@ -69,6 +73,38 @@ export function keptModel(applied: AppliedModel, model: Model, dialect: Dialect,
     if (type && before) keepIndexes(keeping, { type, former, before, dialect });
   }
   return { types: keeping.types, joinTables: keeping.joinTables };
+}
+
+/** Where case counts again, other instances may still ignore it: what they need stays, and so do the indexes over it. */
+function withFoldedKept(applied: AppliedModel, model: Model, stays: Keeping['stays']): Model {
+  const revisions = new Map<object, object>();
+  for (const { after: type, before } of matchTypes(applied, model).kept) {
+    for (const { after: field, before: was } of matchFields(type, before.type).kept) {
+      const isSame = field.type.name === was.field.type && field.folded === undefined;
+      if (
+        isSame &&
+        was.field.folded !== undefined &&
+        stays({ code: 'drop-caseless', type: type.name, name: field.name })
+      )
+        revisions.set(field, { folded: was.field.folded });
+    }
+    for (const index of type.indexes) {
+      const known = index.members.some((member) => revisions.has(member)) && indexNamed(index, before.type);
+      if (known) revisions.set(index, { name: known });
+    }
+  }
+  return revisions.size === 0 ? model : revised(model, revisions);
+}
+
+/** What an index over the same columns was called. */
+function indexNamed({ unique, members }: Index, { indexes, fields, references }: AppliedType): string | undefined {
+  const columns = members.map(columnOf).join();
+  const columnBefore = (name: string): string | undefined =>
+    fields[name]?.column ?? references.find(({ belongsTo }) => belongsTo === name)?.column;
+  const found = Object.entries(indexes).find(
+    ([, one]) => one.unique === unique && one.members.map(columnBefore).join() === columns,
+  );
+  return found?.[0];
 }
 
 const copied = (type: RecordType): Draft<RecordType> => ({
@@ -199,6 +235,8 @@ export function unnamedField(name: string, { type, constraints, column, nullable
     sensitive: true,
     unique: false,
     index: false,
+    caseless: false,
+    folded: before.folded,
     renamedFrom: undefined,
   };
 }

@@ -28,6 +28,14 @@ export interface FieldChange {
   readonly before: AppliedField | undefined;
   /** SQL of its value over the row before. */
   readonly value: string;
+  readonly folded: FoldedChange | undefined;
+}
+
+/** The column of a field's folded texts, and what it was. */
+interface FoldedChange {
+  readonly column: Column;
+  readonly before: string | undefined;
+  readonly value: string;
 }
 
 /** A foreign key of the type's table, with what it was. */
@@ -83,12 +91,15 @@ export function columnChanges(change: TypeChange): ColumnChanges {
   const pairs = new Map(links.kept.map(({ after, before: was }) => [after, was]));
   const fields: FieldChange[] = [];
   const references: ReferenceChange[] = [];
-  for (const column of columnsOf(type, dialect.name)) {
+  const all = columnsOf(type, dialect.name);
+  const beside = new Map(all.flatMap((column) => (column.folds ? [[column.folds, column] as const] : [])));
+  for (const column of all) {
     const { field, reference } = column;
     if (field) {
       const { name: former, field: was } = formers.get(field) ?? { name: undefined, field: undefined };
       const value = was ? keptValue(change, column, field, was) : newValue(change, column, field);
-      fields.push({ field, column, former, before: was, value });
+      const one = { field, column, former, before: was, value };
+      fields.push({ ...one, folded: foldedChange(one, beside.get(field), dialect) });
     } else if (reference) {
       const was = pairs.get(reference);
       const value = was ? dialect.quote(was.column) : dialect.literal(null);
@@ -110,6 +121,17 @@ function keptValue({ dialect }: TypeChange, column: Column, field: Field, before
 /** What records get that have no value. Where the default is the time of a request, that is the time when they get it. */
 const defaultSql = (column: Column, field: Field, { name, literal }: Dialect): string =>
   (field.isNowByDefault ? columnType(field, name).now : undefined) ?? literal(column.default);
+
+function foldedChange(
+  { column: own, before, value }: Omit<FieldChange, 'folded'>,
+  column: Column | undefined,
+  { quote, literal, folded }: Dialect,
+): FoldedChange | undefined {
+  if (!column) return undefined;
+  if (value === literal(own.default)) return { column, before: before?.folded, value: literal(column.default) };
+  const isKept = before?.folded !== undefined && value === quote(before.column);
+  return { column, before: before?.folded, value: isKept ? quote(before.folded) : folded(value) };
+}
 
 /** Records of an open type may have a key of that name. */
 function newValue({ before, dialect }: TypeChange, column: Column, field: Field): string {

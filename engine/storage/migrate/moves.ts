@@ -24,7 +24,10 @@ function movedOnce(model: AppliedModel, { table, column, to }: Move): AppliedMod
 }
 
 function withColumn(type: AppliedType, column: string, to: string): AppliedType {
-  const fields = Object.entries(type.fields).map(([name, field]) => [name, renamed(field, column, to)]);
+  const fields = Object.entries(type.fields).map(([name, field]) => {
+    const folded = field.folded === column ? to : field.folded;
+    return [name, renamed(folded === undefined ? field : { ...field, folded }, column, to)];
+  });
   const name = identifierNameOf(type);
   const identifier =
     type.identifier === column ? { identifier: to, identifierName: name === to ? undefined : name } : {};

@@ -39,6 +39,8 @@ export const stepNotes = {
   'change-default': { older: 'same', undo: 'always' },
   'generate-field': { older: 'follow', undo: 'always' },
   'stop-generating': { older: 'follow', undo: 'always' },
+  'add-caseless': { older: 'follow', undo: 'always' },
+  'drop-caseless': { older: 'refuse', undo: 'ifRecordsFit' },
   'drop-field': { older: 'refuse', undo: 'never' },
   'add-relation': { older: 'same', undo: 'always' },
   'add-required-relation': { older: 'read', undo: 'always' },

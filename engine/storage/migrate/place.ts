@@ -125,8 +125,12 @@ function placeType(placement: Placement, type: RecordType): void {
     ]),
   );
   const references = matchReferences(type, before, names);
-  for (const field of type.fields.values())
-    revise(placement, field, { column: fields.get(field) ?? columns.free(field.column) });
+  const held = new Map(Object.values(now.fields).map((field) => [field.column, field]));
+  for (const field of type.fields.values()) {
+    const column = fields.get(field) ?? columns.free(field.column);
+    const folded = field.folded && (held.get(column)?.folded ?? columns.free(field.folded));
+    revise(placement, field, { column, folded });
+  }
   for (const reference of type.references)
     revise(placement, reference, { column: references.get(reference)?.column ?? columns.free(reference.column) });
 }
@@ -235,13 +239,19 @@ const keyOf = (unique: boolean, columns: readonly (string | undefined)[]): strin
 
 function keyBefore(type: AppliedType | undefined, { unique, members }: AppliedIndex): string {
   const columns = members.map(
-    (name) => type?.fields[name]?.column ?? type?.references.find(({ belongsTo }) => belongsTo === name)?.column,
+    (name) =>
+      type?.fields[name]?.folded ??
+      type?.fields[name]?.column ??
+      type?.references.find(({ belongsTo }) => belongsTo === name)?.column,
   );
   return keyOf(unique, columns);
 }
 
 function columnOf(placement: Placement, member: Field | Relation): string {
-  if (!('link' in member)) return placed(placement, member).column;
+  if (!('link' in member)) {
+    const { folded, column } = placed(placement, member);
+    return folded ?? column;
+  }
   return member.link.at === 'source' ? placed(placement, member.link.reference).column : '';
 }
 

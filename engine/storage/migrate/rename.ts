@@ -113,8 +113,13 @@ const columnsBoth = (from: RecordType, to: RecordType): readonly Renaming[] =>
   [
     [from.identifier, to.identifier] as const,
     ...zipped(from.fields.values(), to.fields.values()),
+    ...zipped(foldedIn(from), foldedIn(to)),
     ...zipped(from.references, to.references),
   ].map(([one, other]) => ({ type: from.name, from: one.column, to: other.column }));
+
+/** Of the same fields in both: what the tables keep besides is not part of either. */
+const foldedIn = ({ fields }: RecordType): readonly { readonly column: string }[] =>
+  [...fields.values()].flatMap(({ folded }) => (folded === undefined ? [] : [{ column: folded }]));
 
 const zipped = <T>(one: Iterable<T>, other: Iterable<T>): readonly (readonly [T, T])[] => {
   const others = [...other];

@@ -95,6 +95,8 @@ function serveFields(comparison: Comparison, type: RecordType, now: AppliedType)
     left.delete(field.column);
     if (!found) misfit(comparison, table, `it has no column "${field.column}"`);
     else if (found.type !== field.type.name) misfit(comparison, table, `"${field.name}" is of type ${found.type} now`);
+    else if (field.caseless && found.folded === undefined)
+      misfit(comparison, table, `case counts in "${field.name}" now`);
     else revise(comparison, field, fieldRevision(field, found));
   }
   const added = [...left.values()];
@@ -149,6 +151,7 @@ function fieldRevision(field: Field, now: AppliedField): Partial<Field> {
   return {
     ...(field.generated === now.generated ? {} : { generated: now.generated }),
     ...(now.isNowByDefault && !now.nullable && !hasOwn ? { isNowByDefault: true } : {}),
+    ...(field.folded === now.folded ? {} : { folded: now.folded }),
     ...(field.nullable === now.nullable ? {} : { nullable: now.nullable }),
     ...(now.nullable || field.nullable === now.nullable || isFilled ? {} : { required: true }),
     ...(now.nullable || hasOwn || now.default === null ? {} : { default: now.default, defaultText: now.defaultText }),

@@ -106,6 +106,8 @@ export const stepKinds = {
   'change-default': { risk: 'safe', describe: (one) => `Give ${field(one)} the default ${one.now}, not ${one.was}` },
   'generate-field': { risk: 'safe', describe: (one) => `Let the service fill in ${field(one)}: ${one.now}` },
   'stop-generating': { risk: 'safe', describe: (one) => `Let requests set ${field(one)}, which was ${one.was}` },
+  'add-caseless': { risk: 'safe', describe: (one) => `Ignore case in ${field(one)}` },
+  'drop-caseless': { risk: 'safe', describe: (one) => `Let case count again in ${field(one)}` },
   'drop-field': {
     risk: 'destructive',
     describe: (one) => `Drop ${field(one)}`,
@@ -172,6 +174,7 @@ export type StepCode = keyof typeof stepKinds;
 const DROPS: ReadonlySet<StepCode> = new Set([
   'close-type',
   'drop-type',
+  'drop-caseless',
   'drop-field',
   'drop-relation',
   'drop-unique',

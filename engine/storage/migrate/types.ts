@@ -126,12 +126,20 @@ const columnsBefore = ({ fields, references, open }: AppliedType): readonly stri
 function sourcesOf(change: TypeChange, columns: ColumnChanges): readonly ColumnSource[] {
   const { type, before, dialect } = change;
   const sources = new Map<string, Omit<ColumnSource, 'column'>>();
-  for (const { field, column, value, before: was } of columns.fields)
+  for (const { field, column, value, before: was, folded } of columns.fields) {
     sources.set(column.name, {
       value,
       from: was?.column,
       isRetyped: was !== undefined && sqlTypeOf(was, dialect) !== columnType(field, dialect.name).sqlType,
     });
+    if (folded)
+      sources.set(folded.column.name, {
+        value: folded.value,
+        from: folded.before,
+        isRetyped: false,
+        reads: was?.column,
+      });
+  }
   for (const { column, value, before: was } of columns.references)
     sources.set(column.name, { value, from: was?.column, isRetyped: false });
   const openKeys = {

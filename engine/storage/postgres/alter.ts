@@ -197,7 +197,7 @@ function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext)
   const { quote } = dialect;
   const { table, identifier } = alteration;
   const filled = [...placed.values()].filter((one) => one.isFilled);
-  const sources = new Set(filled.map(({ from }) => from).filter((from) => from !== undefined));
+  const sources = new Set(filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []].flat()));
   const watched = alteration.columnsBefore.filter((name) => sources.has(name) || name === OPEN_COLUMN);
   const name = quote(generatedName(`${ENGINE_PREFIX}fill`, table));
   const values = filled.map(({ value }) => value).join(', ');

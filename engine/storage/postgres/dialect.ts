@@ -1,5 +1,6 @@
 /** PostgreSQL's dialect. */
 import knex from 'knex';
+import { FOLDINGS, MOST_TOGETHER } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect, Estimate } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
@@ -81,6 +82,35 @@ function readPlan(json: string): Estimate {
 /** Null comes before every value, as in SQLite: PostgreSQL puts it last, unless it is told so. */
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
+// The folded text of a text, for the rows that are there before an instance keeps it beside each one.
+
+const isOne = ([, to]: readonly [from: string, to: string]): boolean => [...to].length === 1;
+const [single, full] = [[...FOLDINGS].filter(isOne), [...FOLDINGS].filter((one) => !isOne(one))];
+const joined = (texts: readonly string[]): string => literal(texts.join(''));
+
+const mapped = (text: string): string => {
+  const plain = `translate(${text}, ${joined(single.map(([from]) => from))}, ${joined(single.map(([, to]) => to))})`;
+  const longer = full.reduce((sql, [from, to]) => `replace(${sql}, ${literal(from)}, ${literal(to)})`, plain);
+  return `case when ${text} ~ ${joined(['[', ...full.map(([from]) => from), ']'])} then ${longer} else ${plain} end`;
+};
+
+const PIECES = String.raw`'([\u0001-\u007f]*[^\u0001-\u007f]{1,${MOST_TOGETHER}}|[\u0001-\u007f]+)'`;
+
+const composed = (text: string): string => {
+  const pieces = `regexp_matches(${text}, ${PIECES}, 'g') with ordinality as pieces(piece, place)`;
+  const inPieces = `(select string_agg(normalize(piece[1], NFC), '' order by place) from ${pieces})`;
+  return `case when char_length(${text}) <= ${MOST_TOGETHER} then normalize(${text}, NFC) else ${inPieces} end`;
+};
+
+/** Nearly all texts are ASCII. */
+const folded = (text: string): string => {
+  const first = `(select ${composed('given.v')} as v) as first`;
+  const second = `(select ${mapped('first.v')} as v from ${first}) as second`;
+  const other = `(select ${composed('second.v')} from ${second})`;
+  const isAscii = 'octet_length(given.v) = char_length(given.v)';
+  return `(select case when ${isAscii} then lower(given.v collate "C") else ${other} end from (select (${text})::text as v) as given)`;
+};
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   // The transaction that wrote the row.
@@ -102,6 +132,12 @@ export const postgresDialect: Dialect = {
   },
   keyJson: (column, key) => `(${keyOf(column, key)})::text`,
   isEmpty: (json) => `${json}::text = '{}'`,
+  folded,
+  spelled: {
+    joined: (inCase, text) => `(encode(convert_to(${inCase}, 'UTF8'), 'hex') || '!' || ${text}) collate "C"`,
+    text: (both) => `substr(${both}, strpos(${both}, '!') + 1)`,
+    folded: (both) => `substr(${both}, 1, strpos(${both}, '!'))`,
+  },
   keyPath: literal,
   // Of the planner, which knows the size of the table now, and from ANALYZE what is in it.
   estimate: {

@@ -12,6 +12,8 @@ import type { BoundList } from './pages.ts';
 
 /** Bytes of a character, at most. */
 const UTF8 = 4;
+/** Code points that one becomes at most where case is ignored. */
+const MOST_FOLDED = 3;
 /** Rows of a set that are counted to judge a list. */
 const MAX_COUNTED = 20_001;
 
@@ -50,7 +52,9 @@ export function createWorkOf(dialect: Dialect): WorkOf {
   const lengthOf = (columns: readonly string[], table: string): Statement => ({
     sql: `select coalesce(sum(${columns.map((column) => `coalesce(octet_length(${quote(column)}), 0)`).join(' + ') || '0'}), 0) from ${quote(table)}`,
   });
-  const bytesOfField = memoized((field: Field, { table }: RecordType) => lengthOf([field.column], table));
+  const bytesOfField = memoized((field: Field, { table }: RecordType) =>
+    lengthOf([(field.caseless ? field.folded : undefined) ?? field.column], table),
+  );
   const bytesOf = memoized(({ fields, open, table }: RecordType) => {
     const texts = [...fields.values()].filter((field) => /text|json/i.test(columnType(field, dialect.name).sqlType));
     return lengthOf([...texts.map(({ column }) => column), ...(open ? [OPEN_COLUMN] : [])], table);
@@ -66,7 +70,8 @@ export function createWorkOf(dialect: Dialect): WorkOf {
       const { perByte } = operators[condition.operator];
       if (!field || perByte === 0) return [];
       const isOwn = relations.length === 0 && within?.set.link.at !== 'join';
-      const longest = within ? Infinity : UTF8 * numeric(field, 'maxLength', Infinity);
+      const most = (field.caseless ? MOST_FOLDED : 1) * UTF8 * numeric(field, 'maxLength', Infinity);
+      const longest = within ? Infinity : most;
       return [{ longest, total: isOwn ? bytesOfField(field, type) : undefined, perByte }];
     });
   }

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { MAX_SHOWN_BYTES } from '../../model/model.ts';
+import { type Field, MAX_SHOWN_BYTES } from '../../model/model.ts';
 import type { Cursor, ListQuery } from '../../query/list-query.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
 import { compiled, escaped, raw } from '../knex.ts';
@@ -226,6 +226,9 @@ function notBefore({ path, descending, operand }: Key): SqlCondition | undefined
 
 // What indexes do for a list.
 
+/** Whether its indexes compare its values as lists do: they ignore case if the tables do. */
+const isIndexedAlike = ({ caseless, folded }: Field): boolean => caseless === (folded !== undefined);
+
 /** Whether an index gives the records in order, or the database has to sort. */
 export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
   const own = order.every(({ path }) => path.relations.length === 0);
@@ -233,7 +236,7 @@ export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
   // The identifier, which ends every order, ends every index too.
   const fields = order.flatMap(({ path }) => path.field ?? []);
   const identifierLast = order.slice(0, -1).every(({ path }) => path.field !== undefined);
-  if (!own || !oneDirection || !identifierLast) return false;
+  if (!own || !oneDirection || !identifierLast || !fields.every(isIndexedAlike)) return false;
   return (
     fields.length === 0 ||
     type.indexes.some(
@@ -249,5 +252,6 @@ export function filteredByIndex({ view: { type }, filters }: ListQuery): boolean
   if (only.kind !== 'value') return false;
   const { path, operator } = only;
   if (others.length > 0 || path.relations.length > 0 || (operator !== 'eq' && operator !== 'in')) return false;
-  return path.field === undefined || type.indexes.some(({ members }) => members[0] === path.field);
+  if (path.field === undefined) return true;
+  return isIndexedAlike(path.field) && type.indexes.some(({ members }) => members[0] === path.field);
 }

@@ -60,9 +60,10 @@ function keyColumn(
       json: dialect.nullable(`'"' || ${group} || '"'`),
       ordered: group,
     };
-  if (type.spelling)
+  const spelling = path.field?.caseless ? (column: string) => `min(${column})` : type.spelling;
+  if (spelling)
     return {
-      computed: [`${comparable} as ${group}`, `${type.spelling(stored)} as ${text}`],
+      computed: [`${comparable} as ${group}`, `${spelling(stored)} as ${text}`],
       json: dialect.nullable(type.json(text)),
       ordered: group,
     };
@@ -84,10 +85,15 @@ function measureColumn(
   const alias = `m${index}`;
   const whole = integer.columns[dialect.name];
   if (!path) return { computed: [`count(*) as ${alias}`], json: whole.json(alias), ordered: alias };
-  const { stored } = source.path(path);
+  const { stored, comparable } = source.path(path);
   if (aggregate === 'count')
     return { computed: [`count(${stored}) as ${alias}`], json: whole.json(alias), ordered: alias };
   const type = typeOf(path, dialect);
+  if (path.field?.caseless && aggregate !== 'sum') {
+    const { joined, text, folded } = dialect.spelled;
+    const computed = `${aggregate}(${joined(comparable, stored)}) as ${alias}`;
+    return { computed: [computed], json: dialect.nullable(type.json(text(alias))), ordered: folded(alias) };
+  }
   const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
   const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
   return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };

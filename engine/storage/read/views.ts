@@ -1,7 +1,8 @@
 /** View -> the SQL expression of a record's JSON text, related records included. */
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { Path, View } from '../../query/list-query.ts';
-import { columnType } from '../columns.ts';
+import { foldedValue } from '../../field-types/case-folding.ts';
+import { columnType, comparedColumn } from '../columns.ts';
 import type { Dialect } from '../driver.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
@@ -82,8 +83,9 @@ export const relatedRows = (relation: Relation, parent: string, child: string, d
 /** The default order of a type, used for sets inside records; the identifier breaks ties. */
 function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {
   const terms = type.order.map(({ field, descending }) => {
-    const column = `${alias}.${dialect.quote(field?.column ?? type.identifier.column)}`;
-    return dialect.orderBy(field ? columnType(field, dialect.name).comparable(column) : column, descending, !field);
+    const named = (column: string): string => `${alias}.${dialect.quote(column)}`;
+    const compared = field ? comparedBy(field, named, dialect) : named(type.identifier.column);
+    return dialect.orderBy(compared, descending, !field);
   });
   const tieBreak = dialect.orderBy(
     `${alias}.${dialect.quote(type.identifier.column)}`,
@@ -110,7 +112,11 @@ export interface PathSql {
   decode(value: SqlValue): JsonValue;
 }
 
-/** How a value of the field, or an identifier, is bound where it is compared. */
+/** SQL: what the field's values are ordered and compared by. */
+const comparedBy = (field: Field, named: (column: string) => string, { name }: Dialect): string =>
+  comparedColumn(field, named, name, field.caseless ? field.folded : undefined);
+
+/** How a value of the field, or an identifier, is bound where it is compared; a text in which case is ignored is folded before. */
 export const operandOf = (field: Field | undefined, dialect: Dialect): PathSql['operand'] =>
   field ? columnType(field, dialect.name).operand : Number;
 
@@ -150,7 +156,9 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
     // A link that is stored in the row before is read there, without a join.
     const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
     const hops = column === undefined ? relations : relations.slice(0, -1);
-    const stored = `${row(hops)}.${dialect.quote(column ?? field?.column ?? target.identifier.column)}`;
+    const alias = row(hops);
+    const named = (name: string): string => `${alias}.${dialect.quote(name)}`;
+    const stored = named(column ?? field?.column ?? target.identifier.column);
     const operand = operandOf(field, dialect);
     if (!field)
       return {
@@ -161,13 +169,13 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
         operand,
         decode: (value) => value,
       };
-    const { comparable, decode } = columnType(field, dialect.name);
+    const { decode } = columnType(field, dialect.name);
     return {
       stored,
-      comparable: comparable(stored),
+      comparable: comparedBy(field, named, dialect),
       nullable: field.nullable || relations.length > 0,
       present: false,
-      operand,
+      operand: field.caseless ? (value) => operand(foldedValue(value)) : operand,
       decode: (value) => (value === null ? null : decode(value)),
     };
   }

@@ -14,6 +14,9 @@ const PASSING = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
+/** Its name in SQL. */
+export const FOLDED = 'records_folded';
+
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
 const oneOf = (column: string): string => `${column} in (select value from json_each(?))`;
@@ -38,6 +41,12 @@ export const sqliteDialect: Dialect = {
   withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
   keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
   isEmpty: (json) => `${json} = '{}'`,
+  folded: (text) => `${FOLDED}(${text})`,
+  spelled: {
+    joined: (folded, text) => `hex(${folded}) || '!' || ${text}`,
+    text: (joined) => `substr(${joined}, instr(${joined}, '!') + 1)`,
+    folded: (joined) => `substr(${joined}, 1, instr(${joined}, '!'))`,
+  },
   keyPath,
   // The share of matching rows in pieces of the table that lie at equal distances.
   estimate: {

@@ -32,7 +32,7 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
 
 async function* records(reader: Reader, type: RecordType, dialect: Dialect): AsyncGenerator<string> {
   const { quote } = dialect;
-  const columns = columnsOf(type, dialect.name);
+  const columns = columnsOf(type, dialect.name, () => undefined);
   const identifier = quote(type.identifier.column);
   const all = [identifier, ...columns.map(({ name }) => quote(name))].join(', ');
   const from = `select ${all} from ${quote(type.table)} where ${identifier} > ? order by ${identifier} limit ${PAGE}`;

@@ -4,7 +4,7 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
 import type { BulkColumn, Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
 import { type Field, type Model, type RecordType, type Relation } from '../../model/model.ts';
-import { type Column, columnsOf, columnType, encode } from '../columns.ts';
+import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
 import { columnSql } from '../define.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { createTables, type WriteTable } from '../write/tables.ts';
@@ -151,7 +151,7 @@ type RowLine = Exclude<Line, SequenceLine>;
 export type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly values: Values };
 
 export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
-  const tables = createTables(dialect, () => model.joinTables);
+  const tables = createTables(dialect, () => model);
   const time = new Date();
   const integer = (name: string) => ({ name, type: dialect.integer });
   const seeds = createTarget(dialect, SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, () =>
@@ -202,24 +202,20 @@ function found(pairs: ReadonlyMap<string, LoadTarget>, { pair }: PairLine): Load
   throw new Error(`a pair "${pair}" was not refused`);
 }
 
-/**
- * A field that the export does not know has its default, as in a record that is made. What is generated is what the
- * export says, and null if it says nothing: when, and by whom, is not known.
- */
-function valueOf(
-  column: Column,
-  { fields, references, texts, open }: RecordLine,
-  dialect: Dialect,
-  time: Date,
-): SqlValue {
-  const { field, reference } = column;
-  if (field) {
-    const given = fields[field.name];
-    if (given === undefined && field.isNowByDefault) return encode(field, dialect.name, field.type.now?.(time) ?? null);
-    if (given === undefined) return column.default;
-    return given === null ? null : (texts.get(field.name) ?? encode(field, dialect.name, given));
-  }
-  return reference ? (references[reference.exportName] ?? null) : (open ?? '{}');
+/** A field that the export does not know has its default, as in a record that is made. */
+function valueOf(column: Column, line: RecordLine, dialect: Dialect, time: Date): SqlValue {
+  const { field, reference, folds } = column;
+  if (folds) return foldedText(fieldValue(folds, line, dialect, time));
+  if (field) return fieldValue(field, line, dialect, time);
+  return reference ? (line.references[reference.exportName] ?? null) : (line.open ?? '{}');
+}
+
+/** What is generated is what the export says, and null if it says nothing: when, and by whom, is not known. */
+function fieldValue(field: Field, { fields, texts }: RecordLine, { name }: Dialect, time: Date): SqlValue {
+  const given = fields[field.name];
+  if (given === undefined && field.isNowByDefault) return encode(field, name, field.type.now?.(time) ?? null);
+  if (given === undefined) return encodedDefault(field, name);
+  return given === null ? null : (texts.get(field.name) ?? encode(field, name, given));
 }
 
 // Which earlier line conflicts with the one that the database refused.
@@ -235,8 +231,7 @@ async function conflictOf(table: WriteTable, values: Values, dialect: DialectNam
     const column = isField ? member.column : member.link.at === 'source' ? member.link.reference.column : '';
     const value = values[table.position.get(column) ?? -1] ?? null;
     if (!isField || value === null) return value;
-    const kept = columnType(member, dialect);
-    return kept.operand(kept.decode(value));
+    return heldOperand(member, dialect, value);
   };
   for (const index of uniqueIndexes(type)) {
     const operands = index.members.map(operand);

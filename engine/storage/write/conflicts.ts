@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import type { Field, Index, RecordType, Relation } from '../../model/model.ts';
 import { faultyRequest, type Fault, Problem } from '../../problem.ts';
-import { columnType } from '../columns.ts';
+import { columnOf, heldOperand } from '../columns.ts';
 import { type Node, type WriteSession, storedValue } from './session.ts';
 import { NAMED } from './tables.ts';
 
@@ -58,11 +58,6 @@ const isSeen = (member: Field | Relation): boolean => !('link' in member) || mem
 const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): string =>
   assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`;
 
-export const columnOf = (member: Field | Relation): string => {
-  if (!('link' in member)) return member.column;
-  return member.link.at === 'source' ? member.link.reference.column : '';
-};
-
 /** What the row will hold in an index's member, as it is compared. */
 function operand({ dialect }: WriteSession, node: Node, member: Field | Relation): SqlValue {
   const column = columnOf(member);
@@ -71,8 +66,7 @@ function operand({ dialect }: WriteSession, node: Node, member: Field | Relation
   const value = assigned === undefined ? kept : assigned;
   if (typeof value === 'object') return value?.identifier ?? null;
   if ('link' in member) return value;
-  const type = columnType(member, dialect);
-  return type.operand(type.decode(value));
+  return heldOperand(member, dialect, value);
 }
 
 /** Names the records that prevent a deletion: they refer to the record, or to one that would be deleted with it. */

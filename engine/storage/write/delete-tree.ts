@@ -247,7 +247,7 @@ async function unlinkSome(walk: TreeWalk, frame: Frame, referrer: Referrer): Pro
   const found = await nextReferring(walk.driver, frame, referrer);
   if (found === undefined) return nextReferrer(frame);
   const column = quote(referrer.reference.column);
-  const set = [`${column} = null`, ...filled.changed.map((field) => `${quote(field.column)} = ?`)].join(', ');
+  const set = [`${column} = null`, ...filled.stamped.map((name) => `${quote(name)} = ?`)].join(', ');
   const sql = `update ${quote(table)} set ${set} where ${oneOf(quote(identifier.column))} and ${oneOf(column)}`;
   const stamps = stampValues({ stamp: createStamp(systemClock, null), dialect: walk.driver.dialect.name }, filled);
   await step(walk, { sql }, [...stamps, JSON.stringify(found), JSON.stringify(frame.identifiers)]);

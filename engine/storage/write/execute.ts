@@ -5,7 +5,7 @@ import { type JoinTable, OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
-import { hasDefault } from '../columns.ts';
+import { foldedText, hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
@@ -15,6 +15,7 @@ import { openKeysOf } from './record.ts';
 import type { Insert } from './tables.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 import { fillNew, stampChanged } from './stamps.ts';
+import { withFolded } from './tables.ts';
 
 export type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
@@ -206,12 +207,16 @@ function openColumn(node: Node): string | undefined {
 
 async function update(session: WriteSession, node: Node, changes: readonly ColumnValue[]): Promise<void> {
   if (changes.length === 0 || node.identifier === undefined) return;
-  const statement = node.table.update(changes.map(([column]) => column));
-  const values = changes.map(([, value]) => valueOf(value) ?? null);
+  const written = withFolded(
+    node.table,
+    changes.map(([column, value]) => [column, valueOf(value) ?? null]),
+  );
+  const statement = node.table.update(written.map(([column]) => column));
+  const values = written.map(([, value]) => value);
   const run = async (): Promise<{ readonly changes: number }> =>
     session.writer.run(statement, [...values, node.identifier ?? null]);
-  const { changes: written } = await explained(session, node, run);
-  if (written === 0) throw gone(node);
+  const { changes: rows } = await explained(session, node, run);
+  if (rows === 0) throw gone(node);
 }
 
 async function insert(session: WriteSession, node: Node): Promise<void> {
@@ -238,12 +243,16 @@ async function rehearsedIdentifier({ effects, writer }: WriteSession, { table }:
 
 /** What a new record holds in these columns. */
 export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
-  columns.map((name): SqlValue => {
-    if (name === node.type.identifier.column) return node.identifier ?? null;
-    if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
-    const assigned = node.assigned.get(name);
-    return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
-  });
+  columns.map((name) => newValue(node, name));
+
+function newValue(node: Node, name: string): SqlValue {
+  const text = node.table.texts.get(name);
+  if (text !== undefined) return foldedText(newValue(node, text));
+  if (name === node.type.identifier.column) return node.identifier ?? null;
+  if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
+  const assigned = node.assigned.get(name);
+  return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
+}
 
 const unwantedPairs = ({ unpaired, kept, paired }: WriteSession): readonly JoinPair[] =>
   [...unpaired].flatMap(([key, pair]) => (kept.has(key) || paired.has(key) ? [] : [pair]));

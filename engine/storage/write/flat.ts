@@ -6,14 +6,14 @@ import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import type { View } from '../../query/list-query.ts';
-import { type Column, columnsOf, columnType, encode } from '../columns.ts';
+import { type Column, columnType, encode } from '../columns.ts';
 import { ConstraintError, type Dialect, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
 import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
-import { filledFields, type Stamp, stampValues } from './stamps.ts';
-import { bound, isCurrent } from './tables.ts';
+import { type Stamp, stampValues } from './stamps.ts';
+import { bound, isCurrent, type Tables, withFolded, type WriteTable } from './tables.ts';
 import { type PlannedTree, treeStatement } from './tree.ts';
 
 export type UpdateRequest = Parameters<Store['update']>[0];
@@ -21,8 +21,8 @@ type DeleteRequest = Parameters<Store['delete']>[0];
 
 /** Each returns undefined where nothing was done. */
 interface FlatWrites {
-  /** `values`: of all columns but the identifier, in their order. */
-  create(request: CreateRequest, values: Values): Promise<Written | undefined>;
+  /** `values`: of all columns of the table but the identifier, in their order. */
+  create(request: CreateRequest, table: WriteTable, values: Values): Promise<Written | undefined>;
   createTree(request: CreateRequest, tree: PlannedTree): Promise<Written | undefined>;
   update(request: UpdateRequest, stamp: Stamp): Promise<Written | undefined>;
   delete(request: DeleteRequest): Promise<Written | undefined>;
@@ -35,23 +35,18 @@ const MOST_STORED = 16 * 1024;
 /** Characters of a field that is never looked at. */
 const SHORT_FIELD = 1000;
 
-/** Undefined where a transaction costs nothing more. `joined`: whether rows of join tables belong to a type's records. */
-export function createFlatWrites(
-  driver: Driver,
-  { get }: Pick<Store, 'get'>,
-  joined: (type: RecordType) => boolean,
-): FlatWrites | undefined {
+/** Undefined where a transaction costs nothing more. */
+export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, tables: Tables): FlatWrites | undefined {
   const { writeAlone, dialect } = driver;
   if (!writeAlone) return undefined;
   // By type, not by its name: tokens and changed tables make others of the same name.
-  const statements = memoized<RecordType, [], FlatStatements>(() => ({
-    creates: createShapeCache((view: View) => insertStatement(view, dialect)),
+  const statements = memoized<WriteTable, [], FlatStatements>(({ columns }) => ({
+    creates: createShapeCache((view: View) => insertStatement(view, columns, dialect)),
     trees: createShapeCache((tree: PlannedTree) => treeStatement(tree, dialect)),
     updates: createShapeCache((update: Update) => updateStatement(update, dialect)),
     deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
   }));
-  const columns = memoized((type: RecordType) => new Map(columnsOf(type, dialect.name).map((one) => [one.name, one])));
-  const filled = memoized((type: RecordType) => filledFields([...columns(type).values()]));
+  const columns = memoized((table: WriteTable) => new Map(table.columns.map((one) => [one.name, one])));
 
   /** A constraint that broke is explained by the transaction. */
   const run = (
@@ -78,44 +73,46 @@ export function createFlatWrites(
   }
 
   return {
-    create: async (request, values) => {
+    create: async (request, table, values) => {
       if (values.length === 0 || lengthOf(values) > MOST_GIVEN) return undefined;
       const { view } = request;
-      const row = await run(statements(view.type).creates(view.key, view), values, request);
+      const row = await run(statements(table).creates(view.key, view), values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
     createTree: async (request, tree) => {
       if (lengthOf(tree.values) > MOST_GIVEN) return undefined;
-      const row = await run(statements(request.view.type).trees(tree.shape, tree), tree.values, request);
+      const row = await run(statements(tables.of(request.view.type)).trees(tree.shape, tree), tree.values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
     update: async (request, stamp) => {
       const { type, view, identifier, precondition } = request;
       if (view.relations.length > 0) return undefined;
-      const given = valuesIn(request, dialect);
+      const table = tables.of(type);
+      const given = valuesIn(request, table, dialect);
       if (!given || lengthOf(given.values) > MOST_GIVEN) return undefined;
       const expected = precondition && (await accepted(request, precondition));
-      if (precondition && expected === undefined) return undefined;
-      const all = columns(type);
+      // The tables may have changed meanwhile.
+      if ((precondition && expected === undefined) || tables.of(type) !== table) return undefined;
+      const all = columns(table);
       const update = {
         view,
         columns: given.columns.flatMap((name) => all.get(name) ?? []),
-        stamps: filled(type).changed.flatMap(({ column }) => all.get(column) ?? []),
+        stamps: table.filled.stamped.flatMap((name) => all.get(name) ?? []),
         compared: expected !== undefined,
       };
-      const statement = statements(view.type).updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
-      const stamps = stampValues({ stamp, dialect: dialect.name }, filled(type));
+      const statement = statements(table).updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
+      const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
       const values = [identifier, ...given.values, ...stamps, ...(expected === undefined ? [] : [expected])];
       const row = await run(statement, values, request);
       return row && { identifier, body: String(row[0]) };
     },
     delete: async (request) => {
       const { view, identifier, precondition } = request;
-      if (view.relations.length > 0 || !isAlone(view.type) || joined(view.type)) return undefined;
+      if (view.relations.length > 0 || !isAlone(view.type) || tables.joinsOf(view.type).length > 0) return undefined;
       const expected = precondition && (await accepted(request, precondition));
       if (precondition && expected === undefined) return undefined;
       const removal = { view, compared: expected !== undefined };
-      const statement = statements(view.type).deletes(`${view.key}|${removal.compared}`, removal);
+      const statement = statements(tables.of(view.type)).deletes(`${view.key}|${removal.compared}`, removal);
       const row = await run(statement, [identifier, ...(expected === undefined ? [] : [expected])], request);
       return row && { identifier, body: String(row[0]) };
     },
@@ -138,12 +135,15 @@ interface GivenValues {
 }
 
 /** What a body writes, in the order of the descriptor; undefined where that takes more than the body, as checks do. */
-function valuesIn({ type, body, raw, faults, mergePatch }: UpdateRequest, { name }: Dialect): GivenValues | undefined {
+function valuesIn(
+  { type, body, raw, faults, mergePatch }: UpdateRequest,
+  table: WriteTable,
+  { name }: Dialect,
+): GivenValues | undefined {
   if (faults && faults.length > 0) return undefined;
   if (namesChecked(type, body)) return undefined;
   const members = raw?.get(body);
-  const columns: string[] = [];
-  const values: SqlValue[] = [];
+  const given: (readonly [column: string, value: SqlValue])[] = [];
   let keys = type.identifier.inRecord && Object.hasOwn(body, type.identifier.name) ? 1 : 0;
   for (const [key, field] of type.fields) {
     if (!Object.hasOwn(body, key)) continue;
@@ -154,11 +154,12 @@ function valuesIn({ type, body, raw, faults, mergePatch }: UpdateRequest, { name
     }
     if (field.readOnly || (keepsText && mergePatch)) return undefined;
     keys += 1;
-    columns.push(field.column);
     const value = body[key] ?? null;
-    values.push(keepsText ? textOf(members, key, value) : encode(field, name, value));
+    given.push([field.column, keepsText ? textOf(members, key, value) : encode(field, name, value)]);
   }
-  return columns.length > 0 && keys === Object.keys(body).length ? { columns, values } : undefined;
+  if (given.length === 0 || keys < Object.keys(body).length) return undefined;
+  const written = withFolded(table, given);
+  return { columns: written.map(([column]) => column), values: written.map(([, value]) => value) };
 }
 
 interface Removal {
@@ -187,9 +188,8 @@ interface FlatStatements {
 /** A row that another write has locked is not found. */
 const UNLOCKED = 'for update skip locked';
 
-function insertStatement(view: View, dialect: Dialect): Statement {
+function insertStatement(view: View, columns: readonly Column[], dialect: Dialect): Statement {
   const { type } = view;
-  const columns = columnsOf(type, dialect.name);
   const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
   const values = columns.map((column, index) => bound(column, index + 1, dialect)).join(', ');
   const json = newRecordJson(view, ROOT_ALIAS, dialect);

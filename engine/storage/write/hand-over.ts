@@ -1,10 +1,10 @@
 /** Unique values that move from one record to another within one body: the record that has the value is written first. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
-import { encode } from '../columns.ts';
+import { columnOf, encode, foldedText } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
-import { columnOf } from './conflicts.ts';
 import { type Node, type WriteSession, storedValue } from './session.ts';
+import { withFolded } from './tables.ts';
 
 /** A record that has stored what another one is to get in columns that are unique together. */
 export interface Holder {
@@ -53,7 +53,8 @@ function comparable(node: Node, name: string, asStored: boolean): SqlValue | und
   if (value === null || typeof value === 'object') return undefined;
   // One text for all values that are equal, on any database.
   const { sqlite } = column?.field?.type.columns ?? {};
-  return sqlite ? sqlite.operand(sqlite.decode(value)) : value;
+  const plain = sqlite ? sqlite.operand(sqlite.decode(value)) : value;
+  return node.table.folded.has(name) ? foldedText(plain) : plain;
 }
 
 const ATTEMPTS = 5;
@@ -63,7 +64,7 @@ export async function park(session: WriteSession, { node, columns }: Holder): Pr
   const among = node.table.columns.filter(({ name }) => columns.includes(name));
   const empty = among.find(({ nullable }) => nullable);
   if (empty) {
-    await session.writer.run(node.table.update([empty.name]), [null, node.identifier ?? null]);
+    await hold(session, node, empty.name, null);
     return empty.name;
   }
   const column = among.find(({ field }) => field);
@@ -71,13 +72,23 @@ export async function park(session: WriteSession, { node, columns }: Holder): Pr
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const value = encode(column.field, session.dialect, column.field.type.good(column.field, randomSeed()));
     try {
-      await session.writer.run(node.table.update([column.name]), [value, node.identifier ?? null]);
+      await hold(session, node, column.name, value);
       return column.name;
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
     }
   }
   return undefined;
+}
+
+async function hold(
+  { writer }: WriteSession,
+  { table, identifier }: Node,
+  column: string,
+  value: SqlValue,
+): Promise<void> {
+  const changes = withFolded(table, [[column, value]]);
+  await writer.run(table.update(changes.map(([name]) => name)), [...changes.map((one) => one[1]), identifier ?? null]);
 }
 
 const randomSeed = (): number => Math.floor(Math.random() * 2 ** 31);

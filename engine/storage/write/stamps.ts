@@ -3,7 +3,7 @@ import type { Generated, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { memoized } from '../../memo.ts';
 import type { Field, RecordType } from '../../model/model.ts';
-import { type Column, encode } from '../columns.ts';
+import { type Column, encode, foldedText } from '../columns.ts';
 import type { Node, WriteSession } from './session.ts';
 
 /** Who writes, and when. A request has one, however many records it writes. */
@@ -44,13 +44,21 @@ const WITH_CHANGES: ReadonlySet<unknown> = new Set<Generated>(['updatedAt', 'upd
 export interface FilledFields {
   readonly made: readonly Field[];
   readonly changed: readonly Field[];
+  /** The columns of `changed`, each followed by that of its folded text. */
+  readonly stamped: readonly string[];
+  /** Those of `changed` that have such a column. */
+  readonly folded: ReadonlySet<Field>;
 }
 
 export function filledFields(columns: readonly Column[]): FilledFields {
   const fields = columns.flatMap(({ field }) => field ?? []);
+  const changed = fields.filter(({ generated }) => WITH_CHANGES.has(generated));
+  const beside = new Map(columns.flatMap(({ folds, name }) => (folds ? [[folds, name] as const] : [])));
   return {
     made: fields.filter(({ generated, isNowByDefault }) => generated !== undefined || isNowByDefault),
-    changed: fields.filter(({ generated }) => WITH_CHANGES.has(generated)),
+    changed,
+    stamped: changed.flatMap((field) => [field.column, beside.get(field) ?? []].flat()),
+    folded: new Set(changed.filter((field) => beside.has(field))),
   };
 }
 
@@ -76,11 +84,15 @@ function fill(session: WriteSession, node: Node, fields: readonly Field[]): void
   }
 }
 
-/** The values of the columns that a statement stamps. */
+/** The values of `stamped`. */
 export const stampValues = (
   session: Pick<WriteSession, 'stamp' | 'dialect'>,
-  { changed }: FilledFields,
-): readonly SqlValue[] => changed.map((field) => valueOf(session, field));
+  { changed, folded }: FilledFields,
+): readonly SqlValue[] =>
+  changed.flatMap((field) => {
+    const value = valueOf(session, field);
+    return folded.has(field) ? [value, foldedText(value)] : [value];
+  });
 
 // Records that lose a link because the one that they refer to is deleted: the database cuts it without a stamp.
 

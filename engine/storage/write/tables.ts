@@ -1,7 +1,8 @@
 /** Statements over one table, compiled when they are first wanted and kept. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Index, JoinTable, RecordType } from '../../model/model.ts';
-import { type Column, columnsOf } from '../columns.ts';
+import { memoized as remembered } from '../../memo.ts';
+import type { Field, Index, JoinTable, Model, RecordType } from '../../model/model.ts';
+import { type Column, columnsOf, foldedText } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement } from '../driver.ts';
 import { compiled } from '../knex.ts';
@@ -29,6 +30,9 @@ export interface WriteTable {
   readonly columns: readonly Column[];
   /** By column. */
   readonly defaults: ReadonlyMap<string, SqlValue>;
+  /** By the column of a text, the column of its folded text; and the reverse. */
+  readonly folded: ReadonlyMap<string, string>;
+  readonly texts: ReadonlyMap<string, string>;
   /** The index of each column in `load`'s rows. */
   readonly position: ReadonlyMap<string, number>;
   /** All columns, in order. Bound: identifier. */
@@ -88,8 +92,15 @@ export interface Tables {
   joinsOf(type: RecordType): readonly (readonly [table: JoinTable, column: string])[];
 }
 
-/** `joinTables`: all of them, also those that the types of a request do not know. */
-export function createTables(dialect: Dialect, joinTables: () => readonly JoinTable[]): Tables {
+/**
+ * `served`: the model that fits the tables now. It has join tables, and columns of folded texts, that the types of a request
+ * may not know, if it began before the tables changed.
+ */
+export function createTables(dialect: Dialect, served: () => Model): Tables {
+  const tablesOf = remembered((model: Model) => {
+    const foldedIn = foldedColumns(model);
+    return remembered((type: RecordType) => createTable(type, dialect, foldedIn.get(type.table)));
+  });
   const joinsIn = memoized((joins: readonly JoinTable[]) =>
     memoized((table: string): ReturnType<Tables['joinsOf']> =>
       joins.flatMap((join) =>
@@ -98,20 +109,45 @@ export function createTables(dialect: Dialect, joinTables: () => readonly JoinTa
     ),
   );
   return {
-    joinsOf: ({ table }) => joinsIn(joinTables())(table),
+    joinsOf: ({ table }) => joinsIn(served().joinTables)(table),
     locks: dialect.locks,
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
-    of: memoized((type: RecordType) => createTable(type, dialect)),
+    of: (type) => tablesOf(served())(type),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
   };
 }
 
-function createTable(type: RecordType, dialect: Dialect): WriteTable {
+type FoldedColumns = ReadonlyMap<string, string | undefined>;
+
+/** By table, then by the column of the text. */
+const foldedColumns = ({ types }: Model): ReadonlyMap<string, FoldedColumns> =>
+  new Map(
+    [...types.values()].map(({ table, fields, hidden }) => [
+      table,
+      new Map([...fields.values(), ...hidden].map(({ column, folded }) => [column, folded])),
+    ]),
+  );
+
+/** What is written to columns, with the folded texts that belong to it. */
+export const withFolded = (
+  { folded }: Pick<WriteTable, 'folded'>,
+  changes: readonly (readonly [column: string, value: SqlValue])[],
+): typeof changes =>
+  folded.size === 0
+    ? changes
+    : changes.flatMap((change) => {
+        const beside = folded.get(change[0]);
+        return beside === undefined ? [change] : [change, [beside, foldedText(change[1])] as const];
+      });
+
+function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | undefined): WriteTable {
   const { knex, quote, oneOf } = dialect;
   const identifier = type.identifier.column;
   const some = (condition: string): string =>
     `select ${quote(identifier)} from ${quote(type.table)} where ${condition}`;
-  const columns = columnsOf(type, dialect.name);
+  const foldedOf = ({ column, folded }: Field): string | undefined => (now?.has(column) ? now.get(column) : folded);
+  const columns = columnsOf(type, dialect.name, foldedOf);
+  const texts = columns.flatMap(({ name, folds }) => (folds ? [[name, folds.column] as const] : []));
   const names = columns.map(({ name }) => name);
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(type.table);
   const loaded = (): ReturnType<typeof knex.queryBuilder> => table().select([identifier, ...names]);
@@ -131,13 +167,15 @@ function createTable(type: RecordType, dialect: Dialect): WriteTable {
     statement: { sql: dialect.insertGiven(sql, type.table, identifier) },
   });
   const filled = filledFields(columns);
-  const stamped = filled.changed.map(({ column }) => `, ${quote(column)} = ?`).join('');
+  const stamped = filled.stamped.map((column) => `, ${quote(column)} = ?`).join('');
   const unlinked = (column: string, among: string): string =>
     `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(among))}`;
   return {
     type,
     columns,
     defaults: new Map(columns.map((column) => [column.name, column.default])),
+    folded: new Map(texts.map(([name, text]) => [text, name])),
+    texts: new Map(texts),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
     lock: memoized((strength: Strength) => locked(loaded(), strength)),

@@ -1,7 +1,7 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
 import { Problem } from '../../problem.ts';
 import type { JsonObject } from '../../json.ts';
-import { identifierIn, type JoinTable, type RecordType } from '../../model/model.ts';
+import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
@@ -34,8 +34,8 @@ export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> 
 };
 
 export interface WriteOptions {
-  /** As they are now: they can get other names while the service runs. */
-  readonly joinTables: () => readonly JoinTable[];
+  /** As it fits the tables now: they can get other names and columns while the service runs. */
+  readonly served: () => Model;
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -57,12 +57,12 @@ interface Made {
 export function createWrites(
   driver: Driver,
   reads: Reads,
-  { joinTables, writeRows, clock = systemClock }: WriteOptions,
+  { served, writeRows, clock = systemClock }: WriteOptions,
 ): Writes {
-  const tables = createTables(driver.dialect, joinTables);
+  const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
   const once = createOnce(driver.dialect);
-  const flat = createFlatWrites(driver, reads, (type) => tables.joinsOf(type).length > 0);
+  const flat = createFlatWrites(driver, reads, tables);
 
   const stamped = <R extends Pick<WriteRequest, 'author'>>(request: R): R & Stamped => ({
     ...request,
@@ -151,7 +151,7 @@ export function createWrites(
     if (hasRelations(body, type)) return createTree(request, session);
     const node = await workedOut(session, request);
     const columns = node.table.columns.map(({ name }) => name);
-    return flat?.create(request, newValues(node, columns));
+    return flat?.create(request, node.table, newValues(node, columns));
   }
 
   /** The same with records around it. What fails here is told by the transaction, which also knows what it links. */

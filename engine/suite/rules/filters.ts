@@ -49,11 +49,15 @@ function patterns(text: string): readonly string[] {
   ];
 }
 
+/** In the case that most samples do not have. */
+const otherCase = (value: JsonValue): JsonValue => (typeof value === 'string' ? value.toUpperCase() : value);
+
 /** The operators that compare with one value. */
 const SINGLE = COMPARING.filter((name) => name !== 'in' && name !== 'null');
 
 function filtersOf(field: Field, path: string, values: readonly JsonValue[]): readonly FilterRequest[] {
-  const operands = values.filter((value) => value !== null).slice(0, 3);
+  const given = values.filter((value) => value !== null).slice(0, 3);
+  const operands = field.caseless ? given.flatMap((value) => [value, otherCase(value)]) : given;
   const one = (operator: OperatorName, value: JsonValue): FilterRequest => ({ path, operator, value });
   const all = [
     ...SINGLE.flatMap((operator) => operands.map((value) => one(operator, value))),

@@ -157,6 +157,13 @@ function spellings({ name, type, ...field }: Field) {
     .map((pair) => ({ name: `${name} once as ${pair.map(String).join(' and once as ')}`, key: name, pair }));
 }
 
+/** Unique fields that ignore case, of which no sample is refused in another case. */
+const caseless = ({ type }: Context): readonly Field[] =>
+  uniqueOf(type).flatMap(({ members: [only, other] }) => {
+    if (!only || other || !isField(only) || !only.caseless || only.readOnly) return [];
+    return 'pattern' in only.constraints || 'enum' in only.constraints ? [] : [only];
+  });
+
 /** Unique fields of the records of sets that are written with their parent, one for each relation. */
 const twinned = (context: Context) =>
   relations(({ toMany, nested }) => toMany && nested === 'write')(context).flatMap((relation) =>
@@ -199,6 +206,13 @@ const conflictRules = table(
       for (const value of pair) send(scene, { method: 'POST', body: { ...smallest(scene), [key]: value } });
     },
   ),
+  each('POST {} in other cases', offers('create'), caseless, (scene, field) => {
+    const value = String(fresh(scene, field));
+    const first = post(scene, { ...smallest(scene), [field.name]: value });
+    const others = [value.toUpperCase(), value.toLowerCase()];
+    for (const other of others) send(scene, { method: 'POST', body: { ...smallest(scene), [field.name]: other } });
+    if (scene.type.operations.has('update')) for (const other of others) put(scene, first, { [field.name]: other });
+  }),
   // A new nested record conflicts after its parent and its sibling are written: neither of them stays.
   each('{} twice, then trading it', offers('create'), twinned, (scene, { relation, field }) => {
     const { name, target } = relation;

@@ -1,0 +1,131 @@
+/** Case folding: held against what Node.js knows of upper and lower case, on SQLite and, where there is one, on PostgreSQL. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { folded, foldedValue } from '../../engine/field-types/case-folding.ts';
+import { UNASSIGNED } from '../../engine/field-types/unicode-data.ts';
+import { databaseAt } from '../../engine/storage/database.ts';
+import type { Driver } from '../../engine/storage/driver.ts';
+import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
+import fc from '../support/fast-check.ts';
+
+const ranges = UNASSIGNED.trim().replaceAll(/[\da-f]+/g, String.raw`\u{$&}`);
+const later = new RegExp(`[${ranges.replaceAll(/\s+/g, '')}]`, 'u');
+
+/** Every code point of the fixed version of Unicode. */
+const KNOWN = Array.from({ length: 0x110000 }, (_, code) => code)
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code))
+  .filter((one) => !later.test(one));
+
+/** Upper and lower case of each code point alone: a whole word would end in another sigma. */
+const byCase = (text: string): string =>
+  [...text.normalize('NFC')]
+    .map((one) => one.toUpperCase().toLowerCase())
+    .join('')
+    .normalize('NFC');
+
+/** Cherokee folds to capital letters, since it had no small ones at first. */
+const isCherokee = (one: string): boolean => /\p{Script=Cherokee}/u.test(one);
+/** The dotless i of Turkish, and the capital sharp s, whose lower case is not that of two letters. */
+const OTHER: Readonly<Record<string, string>> = { ı: 'ı', ẞ: 'ss' };
+
+test('each code point, against its upper and lower case', () => {
+  const different = KNOWN.filter((one) => folded(one) !== byCase(one));
+  expect(different.filter((one) => !isCherokee(one))).toEqual(Object.keys(OTHER));
+  for (const [one, other] of Object.entries(OTHER)) expect(folded(one)).toBe(other);
+  for (const one of different.filter(isCherokee)) expect(folded(one)).toBe(one.toUpperCase());
+  expect(KNOWN.filter((one) => folded(folded(one)) !== folded(one))).toEqual([]);
+});
+
+test.each([
+  ['Straße', 'STRASSE'],
+  ['ΟΔΟΣ', 'οδος'],
+  ['ΐ', 'Ϊ\u0301'],
+  ['ﬃ', 'FFI'],
+  ['\u212Aelvin', 'kelvin'],
+  ['Å', 'A\u030A'],
+  ['q\u0323\u0307', 'Q\u0307\u0323'],
+  ['각', '\u1100\u1161\u11A8'],
+  ['ᾳ', 'Α\u0345'],
+])('%s and %s are equal', (one, other) => expect(folded(one)).toBe(folded(other)));
+
+test('texts that are longer than what is normalized at once', () => {
+  expect(folded('É '.repeat(300))).toBe(folded('e\u0301 '.repeat(300)));
+});
+
+test.each([
+  ['i', 'ı'],
+  ['ss', 'sz'],
+  ['a', 'á'],
+  ['a\u200D', 'a'],
+  ['x\u{1C89}', 'x\u{1C8A}'],
+  ['\u{113C2}\u{113B8}', '\u{113C7}'],
+])('%j and %j are not', (one, other) => expect(folded(one)).not.toBe(folded(other)));
+
+test('texts within values; anything else stays', () => {
+  expect(foldedValue(['A', null, 1, true, ['B']])).toEqual(['a', null, 1, true, ['b']]);
+});
+
+const letter = fc.oneof(
+  fc.constantFrom(...KNOWN.filter((one) => folded(one) !== one)),
+  fc.constantFrom(...KNOWN.filter((one) => /\p{M}/u.test(one))),
+  fc.constantFrom(...'aAiIsSßσΣ ', '\u0345', '\u{1100}', '\u{1161}', '\u{1C89}', '\u{113C2}', '\u{113B8}'),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 2 }),
+);
+const anyText = fc.array(letter, { maxLength: 8 }).map((parts) => parts.join('').toWellFormed().replaceAll('\0', ''));
+
+test('folding again changes nothing, nor does normalizing before', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      expect(folded(folded(text))).toBe(folded(text));
+      if (later.test(text)) return;
+      for (const form of ['NFC', 'NFD'] as const) expect(folded(text.normalize(form))).toBe(folded(text));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a long row of accents is not sorted by its square', () => {
+  const text = `a${'\u0301\u0316'.repeat(200_000)}`;
+  expect(folded(text).length).toBe(text.length - 1);
+});
+
+describe.each(databaseKinds)('%s', (kind) => {
+  let database: TestDatabase;
+  let driver: Driver;
+  beforeAll(async () => {
+    database = await createDatabase(kind);
+    driver = await databaseAt(database.url).open();
+  });
+  afterAll(async () => {
+    await driver.close();
+    await database.remove();
+  });
+
+  const foldedThere = async (texts: readonly string[]): Promise<readonly unknown[]> => {
+    const array =
+      kind === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(?) with ordinality as each(value, key)';
+    const sql = `select ${driver.dialect.folded('value')} from ${array} order by key`;
+    return driver.column({ sql }, [JSON.stringify(texts)]);
+  };
+
+  test('folds as the engine does', async () => {
+    // PostgreSQL normalizes by the version of Unicode that it knows; what later ones added is left out.
+    const known = KNOWN.filter((one) => one !== '\0' && !/\p{Co}/u.test(one));
+    for (let at = 0; at < known.length; at += 50_000) {
+      const texts = known.slice(at, at + 50_000);
+      expect(await foldedThere(texts)).toEqual(texts.map(folded));
+    }
+    const random = fc.sample(
+      anyText.filter((text) => !later.test(text)),
+      3000,
+    );
+    const long = [
+      '',
+      'É x'.repeat(500),
+      `${'e\u0301\u0323'.repeat(400)}ß`,
+      `${'Ä'.repeat(251)}\u0323`,
+      'ẞ'.repeat(250),
+    ];
+    for (const texts of [random, long]) expect(await foldedThere(texts)).toEqual(texts.map(folded));
+  });
+});

@@ -1,0 +1,204 @@
+/** Fields that ignore case: what is equal, in which order it comes, and that what was written is what is answered. */
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ask } from '../support/ask.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/caseless' })));
+afterAll(() => server.close());
+
+const MEMBERS = [
+  { id: 1, name: 'Zoë', email: 'Zoe@Example.com', nick: 'Straße', code: 'x' },
+  { id: 2, name: 'anna', email: 'ÉMILE@x.org', nick: 'ΐ', code: 'X' },
+  { id: 3, name: 'ANNA', email: 'anna@x.org', nick: 'Same', code: 'anna' },
+  { id: 4, name: null, email: 'no@x.org', nick: 'I_d*%', code: null },
+  { id: 5, name: 'Bob', email: 'bob@x.org', code: 'é' },
+];
+
+beforeEach(async () => {
+  for (const { id } of await list('')) await ask(server.url, `DELETE /api/members/${id}`);
+  for (const body of MEMBERS) expect((await ask(server.url, 'POST /api/members', body)).status).toBe(201);
+});
+
+async function list(query: string): Promise<readonly { id: number; [name: string]: unknown }[]> {
+  const { status, body } = await ask(server.url, `GET /api/members?${query}`);
+  expect({ status, body }).toEqual({ status: 200, body: expect.any(Array) });
+  return body as readonly { id: number }[];
+}
+
+const found = async (query: string): Promise<readonly number[]> => (await list(query)).map(({ id }) => id);
+
+test('what was written is what is answered', async () => {
+  const { body } = await ask(server.url, 'GET /api/members/1');
+  expect(body).toMatchObject({ name: 'Zoë', email: 'Zoe@Example.com', nick: 'Straße' });
+  expect((await ask(server.url, 'GET /api/members/5')).body).toMatchObject({ nick: 'Ärger' });
+});
+
+test.each<[query: string, ids: readonly number[]]>([
+  ['_cnd[email]=zoe@example.COM', [1]],
+  ['_cnd[email]=émile@X.ORG', [2]],
+  ['_cnd[email]=e%CC%81mile@X.ORG', [2]],
+  ['_cnd[nick]=STRASSE', [1]],
+  ['_cnd[nick]=%CE%99%CC%88%CC%81', [2]],
+  ['_cnd[nick]=ärger', [5]],
+  ['_cnd[nick]=a%CC%88RGER', [5]],
+  ['_cnd[code]=X', [2]],
+  ['_cnd[name][ne]=Anna', [4, 5, 1]],
+  ['_cnd[name][in]=ANNA&_cnd[name][in]=bOB', [2, 3, 5]],
+  ['_cnd[name][gt]=ANNA', [5, 1]],
+  ['_cnd[name][lte]=ANNA', [2, 3]],
+  ['_cnd[nick][like]=*RASSE', [1]],
+  ['_cnd[nick][like]=i_D*', [4]],
+  ['_cnd[nick][like]=Äß*', []],
+  ['_cnd[nick][like]=*a%CC%88RGE*', [5]],
+  ['_cnd[email][like]=*XAMPLE.COM', [1]],
+  ['_cnd[email][like]=*zoe@example.co*M', [1]],
+  ['_cnd[email][like]=*ÉMILE@x.or*g*', [2]],
+  ['_cnd[name][null]=true', [4]],
+  ['_cnd[$any][0][name]=ZOË&_cnd[$any][1][name]=bob', [5, 1]],
+  ['_cnd[$none][0][name]=ANNA', [4, 5, 1]],
+  ['_cnd[orderBy]=email', [3, 5, 4, 1, 2]],
+  ['_cnd[orderBy][0]=name&_cnd[orderBy][1]=desc', [1, 5, 3, 2, 4]],
+  ['_cnd[orderBy]=code', [4, 2, 3, 1, 5]],
+])('GET /api/members?%s', async (query, ids) => {
+  const given = decodeURI(query);
+  expect(await found(encodeURI(given).replaceAll('[', '%5B').replaceAll(']', '%5D').replaceAll('ß', '%C3%9F'))).toEqual(
+    ids,
+  );
+});
+
+test.each<[query: string, groups: readonly unknown[]]>([
+  [
+    'by=name&measure=count,max(nick)',
+    [
+      { by: { name: null }, measures: { count: 1, 'max(nick)': 'I_d*%' } },
+      { by: { name: 'ANNA' }, measures: { count: 2, 'max(nick)': 'ΐ' } },
+      { by: { name: 'Bob' }, measures: { count: 1, 'max(nick)': 'Ärger' } },
+      { by: { name: 'Zoë' }, measures: { count: 1, 'max(nick)': 'Straße' } },
+    ],
+  ],
+  ['measure=min(name),max(name)', [{ by: {}, measures: { 'min(name)': 'ANNA', 'max(name)': 'Zoë' } }]],
+  [
+    'by=code&measure=min(name)&_cnd[orderBy][0]=min(name)&_cnd[orderBy][1]=desc&_cnd[name][null]=false',
+    [
+      { by: { code: 'x' }, measures: { 'min(name)': 'Zoë' } },
+      { by: { code: 'é' }, measures: { 'min(name)': 'Bob' } },
+      { by: { code: 'anna' }, measures: { 'min(name)': 'ANNA' } },
+      { by: { code: 'X' }, measures: { 'min(name)': 'anna' } },
+    ],
+  ],
+])('GET /api/members/$summary?%s', async (query, groups) => {
+  const { status, body } = await ask(server.url, `GET /api/members/$summary?${query}`);
+  expect([status, body]).toEqual([200, groups]);
+});
+
+test('pages by cursor pass names that differ in case only, in both directions', async () => {
+  for (const [first, ids] of [
+    ['_cnd[limit][0]=0&_cnd[limit][1]=2', [4, 2, 3, 5, 1]],
+    ['_cnd[limit][0]=0&_cnd[limit][1]=2&_cnd[orderBy][0]=name&_cnd[orderBy][1]=desc', [1, 5, 3, 2, 4]],
+  ] as const) {
+    const seen: number[] = [];
+    for (let next: string | undefined = `/api/members?${first}`; next !== undefined;) {
+      const response: Response = await fetch(new URL(next, server.url));
+      seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id));
+      next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+    }
+    expect(seen).toEqual(ids);
+  }
+});
+
+const conflict = (...errors: readonly object[]): object => ({
+  status: 409,
+  body: expect.objectContaining({ type: 'urn:problem:unique-conflict', errors }),
+});
+const taken = (pointer: string, id: number): object => ({
+  pointer,
+  code: 'unique',
+  message: expect.stringContaining(`Member ${id} has this value of "email"`),
+});
+
+test.each<[request: string, body: unknown, answer: object]>([
+  ['POST /api/members', { email: 'zoe@EXAMPLE.com' }, conflict(taken('/email', 1))],
+  ['POST /api/members', { email: 'e\u0301mile@x.org' }, conflict(taken('/email', 2))],
+  ['PUT /api/members/3', { email: 'ZOE@example.com' }, conflict(taken('/email', 1))],
+  [
+    'PATCH /api/members/3',
+    { email: 'Anna@X.org' },
+    { status: 200, body: expect.objectContaining({ email: 'Anna@X.org' }) },
+  ],
+  [
+    'POST /api/teams',
+    { title: 'A', members: [{ email: 'new@x.org' }, { email: 'BOB@x.org' }] },
+    conflict(taken('/members/1/email', 5)),
+  ],
+  [
+    'POST /api/teams',
+    { title: 'A', badges: [{ word: 'Best' }, { word: 'BEST' }] },
+    conflict({
+      pointer: '/badges/1/word',
+      code: 'unique',
+      message: expect.stringContaining('"/badges/0/word" in the same body'),
+    }),
+  ],
+])('%s %j', async (request, body, answer) => {
+  const { status, body: answered } = await ask(server.url, request, body);
+  expect({ status, body: answered }).toEqual(answer);
+});
+
+test('values that move from one record to another in one body, whatever their case', async () => {
+  const team = await ask(server.url, 'POST /api/teams', {
+    title: 'Movers',
+    members: [{ id: 3 }, { id: 5 }],
+    badges: [{ word: 'One' }, { word: 'Two' }],
+  });
+  const { id, badges } = team.body as { id: number; badges: { id: number }[] };
+  const [one, two] = badges.map((badge) => badge.id);
+  const swapped = await ask(server.url, `PUT /api/teams/${id}`, {
+    members: [
+      { id: 3, email: 'BOB@x.org' },
+      { id: 5, email: 'ANNA@x.org' },
+    ],
+    badges: [
+      { word: 'TWO', id: one },
+      { id: two, word: 'ONE' },
+    ],
+  });
+  expect(swapped).toMatchObject({
+    status: 200,
+    body: {
+      members: [{ email: 'BOB@x.org' }, { email: 'ANNA@x.org' }],
+      badges: [{ word: 'TWO' }, { word: 'ONE' }],
+    },
+  });
+  expect(await found('_cnd[email]=bob@X.org')).toEqual([3]);
+  expect(await found('_cnd[email]=anna@X.org')).toEqual([5]);
+  expect((await ask(server.url, `DELETE /api/teams/${id}`)).status).toBe(409);
+  await ask(server.url, `PUT /api/teams/${id}`, { members: [] });
+  expect((await ask(server.url, `DELETE /api/teams/${id}`)).status).toBe(200);
+});
+
+test('checks ignore the case of such fields', async () => {
+  const other = await ask(server.url, 'POST /api/members', { email: 'A@x.org', backup: 'a@X.ORG' });
+  expect(other).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/backup', message: 'Give another address' }] },
+  });
+  expect(await ask(server.url, 'PATCH /api/members/1', { nick: 'SAME' })).toMatchObject({ status: 422 });
+  expect(await ask(server.url, 'PATCH /api/members/1', { nick: 'SAME', name: 'X' })).toMatchObject({ status: 200 });
+});
+
+test('null and another value, in writes of each kind', async () => {
+  expect(await ask(server.url, 'PATCH /api/members/1', { name: null })).toMatchObject({ body: { name: null } });
+  expect(await found('_cnd[name][null]=true')).toEqual([1, 4]);
+  const send = async (request: string, headers: Record<string, string>, body: object): Promise<number> => {
+    const [method = '', path = ''] = request.split(' ');
+    const all = { 'content-type': 'application/json', ...headers };
+    return (await fetch(server.url + path, { method, headers: all, body: JSON.stringify(body) })).status;
+  };
+  const tag = (await ask(server.url, 'GET /api/members/1')).headers.get('etag') ?? '';
+  expect(await send('PUT /api/members/1', { 'if-match': tag }, { name: 'ÄBC', code: 'y' })).toBe(200);
+  expect(await found('_cnd[name]=äbc')).toEqual([1]);
+  const kelvin = { email: 'K@x.org', name: '\u212Aelvin' };
+  expect(await send('POST /api/members', { 'idempotency-key': 'kelvin-1' }, kelvin)).toBe(201);
+  expect(await found('_cnd[name]=KELVIN')).toHaveLength(1);
+});
