@@ -33,6 +33,7 @@ import { StartError } from './start-error.ts';
 import type { FitObserver } from './storage/fitting.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { openStorage } from './storage/open.ts';
+import type { ListAdvice } from './storage/read/advice.ts';
 import type { Clock } from './storage/write/stamps.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
@@ -88,7 +89,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const onServed = (served: Model): void => {
     [model, openedBy, everything] = [served, undefined, undefined];
   };
-  const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait };
+  const onAdvice = adviceReporter(log);
+  const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait, onAdvice };
   const { store, prepared, foreign } = await openStorage(
     model,
     settings.databaseUrl,
@@ -184,6 +186,11 @@ const fitReporter =
     tables.length > 0
       ? log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503')
       : log.info({}, 'the tables match the descriptors again');
+
+const adviceReporter =
+  (log: Log) =>
+  (advice: ListAdvice): void =>
+    log.warn({ ...advice }, 'lists look at many more records than they return; an index would help');
 
 function reportStanding(log: Log, { standing: { state, last, own }, kept }: PreparedTables): void {
   if (state === 'behind')

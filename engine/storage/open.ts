@@ -10,6 +10,7 @@ import { prepare, type PreparedTables, type PrepareOptions } from './migrate/app
 import { currentNumber } from './migrate/history.ts';
 import { createPlaces } from './places.ts';
 import { createReplicaReads } from './replicas.ts';
+import { createAdvisor, type ListAdvice } from './read/advice.ts';
 import { createReads } from './read/reads.ts';
 import { seed } from './seed.ts';
 import { StartError } from '../start-error.ts';
@@ -27,6 +28,8 @@ type StorageOptions = DriverOptions &
 interface Observers extends FitObserver {
   readonly onStatement?: OnStatement | undefined;
   readonly onWait?: OnWait | undefined;
+  /** Told of lists that an index would make faster. */
+  readonly onAdvice?: ((advice: ListAdvice) => void) | undefined;
 }
 
 interface Storage {
@@ -41,7 +44,7 @@ export async function openStorage(
   model: Model,
   url: string,
   options?: StorageOptions,
-  { onStatement, onWait, ...observer }: Observers = {},
+  { onStatement, onWait, onAdvice, ...observer }: Observers = {},
 ): Promise<Storage> {
   const readUrl = options?.readUrl ?? '';
   const database = databaseAt(url);
@@ -58,7 +61,8 @@ export async function openStorage(
   };
   const driver = fittingDriver(observed(opened), { ...observer, onServed });
   try {
-    const reads = createReads(driver);
+    const advisor = onAdvice && createAdvisor(driver, onAdvice);
+    const reads = createReads(driver, advisor);
     const { writeRows, clock } = options ?? {};
     const writes = createWrites(driver, reads, { served: () => current, writeRows, clock });
     const prepared = await driver.exclusively(async () => {
@@ -101,7 +105,10 @@ export async function openStorage(
         return { database: await currentNumber(driver), serves };
       },
       usage: () => [...usageOf('primary', driver), ...(replicas?.usage() ?? [])],
-      close: async () => void (await Promise.all([driver.close(), replicas?.close()])),
+      close: async () => {
+        advisor?.close();
+        await Promise.all([driver.close(), replicas?.close()]);
+      },
     };
     const { maxStreams = Infinity } = options ?? {};
     const most = options && maxStreams === Infinity ? driver.maxStreams : maxStreams;

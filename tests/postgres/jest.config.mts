@@ -30,6 +30,7 @@ const both = [
   'query/like',
   'query/paging',
   'query/summaries',
+  'storage/advice',
   'storage/caseless',
   'storage/checks',
   'storage/deleted-identifiers',

@@ -32,6 +32,11 @@ const weightOf = (conditions: readonly Filter[], isInSet = false): number =>
     return sum + inner + (isInSet ? Infinity : SET_WEIGHT);
   }, 0);
 
+/** The greatest identifier of a table. */
+export const newestIn = ({ table, identifier }: RecordType, { quote }: Dialect): Statement => ({
+  sql: `select coalesce(max(${quote(identifier.column)}), 0) from ${quote(table)}`,
+});
+
 /** The part that depends on the shape of the list only. */
 export type ShapeWork = Pick<ListWork, 'sets' | 'deep' | 'isIndexed'>;
 
@@ -46,9 +51,7 @@ export interface WorkOf {
 
 export function createWorkOf(dialect: Dialect): WorkOf {
   const { quote, unlimited } = dialect;
-  const newestOf = memoized(({ table, identifier }: RecordType) => ({
-    sql: `select coalesce(max(${quote(identifier.column)}), 0) from ${quote(table)}`,
-  }));
+  const newestOf = memoized((type: RecordType) => newestIn(type, dialect));
   const lengthOf = (columns: readonly string[], table: string): Statement => ({
     sql: `select coalesce(sum(${columns.map((column) => `coalesce(octet_length(${quote(column)}), 0)`).join(' + ') || '0'}), 0) from ${quote(table)}`,
   });

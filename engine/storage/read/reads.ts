@@ -6,12 +6,13 @@ import { createShapeCache, memoized } from '../../memo.ts';
 import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
 import { drawn, isShortPage } from '../lengths.ts';
 import { isPageTooLong } from '../../problem.ts';
-import type { Page, Store } from '../store.ts';
+import type { Page, Store, Stream } from '../store.ts';
 import { compileList, shapeOf } from './lists.ts';
 import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
 import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
+import type { Advisor } from './advice.ts';
 import { createWorkOf } from './list-work.ts';
 import { createSummaries } from './summaries.ts';
 
@@ -33,7 +34,7 @@ interface CompiledView {
 /** Bytes of relations that a record may have without a closer look. */
 const LIGHT = 1024 * 1024;
 
-export function createReads(driver: Driver): Reads {
+export function createReads(driver: Driver, advisor?: Advisor): Reads {
   const { dialect } = driver;
   const workOf = createWorkOf(dialect);
   const views = createShapeCache((view: View) => compileView(view, dialect));
@@ -104,16 +105,23 @@ export function createReads(driver: Driver): Reads {
           },
         );
       };
-      return orElse(attempt, (error) => {
-        if (!(error instanceof NeedsSnapshot)) throw error;
-        inSnapshot.add(bound);
-        return attempt();
-      });
+      const answer = (): Awaitable<Page> =>
+        orElse(attempt, (error) => {
+          if (!(error instanceof NeedsSnapshot)) throw error;
+          inSnapshot.add(bound);
+          return attempt();
+        });
+      if (advisor === undefined || bound.list.isIndexed) return answer();
+      return advisor.watch(query, answer, ({ records }) => records.length);
     },
     count: (query) => readTotal(driver, boundOf(query)),
     stream: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      return readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
+      const answer = (): Promise<Stream> =>
+        readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
+      if (advisor === undefined || bound.list.isIndexed) return answer();
+      // Without a total, it is taken for a list of all records.
+      return advisor.watch(query, answer, ({ total = Infinity }) => total);
     },
   };
 }

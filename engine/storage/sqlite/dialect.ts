@@ -5,10 +5,14 @@ import type { Dialect } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
 import { LIKE } from './like.ts';
+import { isScan, isSort, ownSteps } from './plan-steps.ts';
 
 /** Of a table whose rows are estimated: so many pieces of so many identifiers are looked at. */
 const PIECES = 40;
 const PIECE_IDS = 250;
+
+/** The table of a list has this alias. */
+const SCANS_RECORDS = /^SCAN t\b/;
 
 const PASSING = `${ENGINE_PREFIX}revision`;
 
@@ -60,6 +64,16 @@ export const sqliteDialect: Dialect = {
       return select(`count(*) * 1.0 / ${PIECES * PIECE_IDS} * ${ids}, ${ids}`, pieces, within);
     },
     read: ([rows, ids]) => ({ rows: Math.round(Number(rows)), isCheap: Number(ids) <= PIECES * PIECE_IDS }),
+  },
+  effort: {
+    sql: (list) => `explain query plan ${list}`,
+    read: (rows) => {
+      const steps = ownSteps(rows);
+      const isSorted = steps.some(isSort);
+      // Without sorting, the scan of an index or of the table stops at the end of the page.
+      if (steps.some((step) => isScan(step) && SCANS_RECORDS.test(step))) return isSorted ? 'all' : 'until full';
+      return isSorted ? 'matching' : 0;
+    },
   },
   // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',

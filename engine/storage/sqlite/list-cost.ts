@@ -1,7 +1,8 @@
 /** Which lists cost so much that they would hold up other requests. */
 import type Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Driver, ListWork, Statement, TextWork, Values } from '../driver.ts';
+import type { Driver, ListWork, Row, Statement, TextWork, Values } from '../driver.ts';
+import { isScan, isSort, ownSteps } from './plan-steps.ts';
 import type { TurnReader } from './turn-reader.ts';
 
 /** Rows that one request may read, sort and skip, or count along an index: a millisecond or two. */
@@ -46,9 +47,9 @@ export function createListCost(reader: TurnReader, database: Database.Database):
 
   function isSearched({ rows, values, filters, continued }: ListWork): boolean {
     const plan = planOf(rows, values);
-    const sorted = plan.some((step) => step.startsWith('USE TEMP B-TREE'));
+    const sorted = plan.some(isSort);
     // Without an index, a filter is tested row by row until the page is full.
-    const scans = plan.some((step) => step.startsWith('SCAN'));
+    const scans = plan.some(isScan);
     return sorted || filters > 1 || (scans && (filters === 1 || continued));
   }
 
@@ -76,16 +77,10 @@ export function createListCost(reader: TurnReader, database: Database.Database):
   return { isLarge, isHeavy: (list) => isLong(list) || isLarge(list.deep) || showsMuch(list) };
 }
 
-interface PlanStep {
-  readonly id: number;
-  readonly parent: number;
-  readonly detail: string;
-}
-
-/** The steps of the list itself, without those of subqueries that run once for each record shown. */
-function explain(database: Database.Database, { sql }: Statement, values: Values): readonly string[] {
-  const steps = database.prepare<SqlValue[], PlanStep>(`explain query plan ${sql}`).all(...values);
-  const within = new Set<number>();
-  for (const { id, parent, detail } of steps) if (detail.startsWith('CORRELATED') || within.has(parent)) within.add(id);
-  return steps.filter(({ id }) => !within.has(id)).map(({ detail }) => detail);
-}
+const explain = (database: Database.Database, { sql }: Statement, values: Values): readonly string[] =>
+  ownSteps(
+    database
+      .prepare<SqlValue[], Row>(`explain query plan ${sql}`)
+      .raw()
+      .all(...values),
+  );
