@@ -41,10 +41,12 @@ export function dryRunAnswer(
   };
 }
 
+const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
+
 /** Types that the token may not read count as one. */
 function shownOf(kind: EffectKind, effects: readonly WriteEffect[], { types }: Model): readonly ShownEffect[] {
   const all = effects.filter((one) => one.kind === kind);
-  const known = all.filter(({ type }) => types.has(type));
+  const known = all.filter(({ type }) => types.has(type)).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
   const count = all.reduce((sum, one) => (types.has(one.type) ? sum : sum + one.count), 0);
   return [
     ...known.map(({ type, relation, keys, identifiers, ...one }) => ({

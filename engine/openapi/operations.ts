@@ -242,7 +242,7 @@ export const DRY_RUN_SCHEMAS: JsonObject = {
       type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
       relation: described('The relation of these records that would be linked or unlinked.', { type: 'string' }),
       keys: described('The keys that would change.', { type: 'array', items: { type: 'string' } }),
-      count: described('The number of records; for sets of both sides, of records on the other side.', COUNT),
+      count: described('The number of records.', COUNT),
       identifiers: described('Their identifiers, up to 1,000.', { type: 'array', items: { type: 'integer' } }),
     },
     additionalProperties: false,

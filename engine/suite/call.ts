@@ -28,6 +28,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** Leaves out the If-Match that types with `preconditions: required` need. */
   readonly unguarded?: true;
+  readonly dryRun?: true;
   readonly body?: JsonValue;
   /** What is sent in place of `body`, which says what it means. */
   readonly text?: string;
@@ -113,10 +114,16 @@ const CHANGING: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE']);
 
 export const takesBody = ({ method }: Pick<Call, 'method'>): boolean => method.startsWith('P');
 
-export const pathOf = ({ type, id, path, view = {}, list = {}, summary, form, wrong = [] }: Call): string => {
+export const pathOf = ({ type, id, path, view = {}, list = {}, summary, form, wrong = [], dryRun }: Call): string => {
   if (path !== undefined)
     return wrong.length === 0 ? path : `${path}${/^\{|\?/.test(path) ? '&' : '?'}${wrong.join('&')}`;
-  const query = [...(summary ? summaryQuery(summary) : []), ...listQuery(list, form), ...viewQuery(view), ...wrong];
+  const query = [
+    ...(summary ? summaryQuery(summary) : []),
+    ...listQuery(list, form),
+    ...viewQuery(view),
+    ...(dryRun ? ['dryRun=true'] : []),
+    ...wrong,
+  ];
   if (summary) return summaryPath(type, query);
   return id === undefined ? collectionPath(type, query) : itemPath(type, id, query);
 };

@@ -23,6 +23,7 @@ import { reference, writeJson } from './template.ts';
 import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
+import { effectsOf, unmade } from './effects.ts';
 import { listed, type ListRequest, representAll, type SummaryRequest } from './reads.ts';
 import { summarize } from './summaries.ts';
 import { newTime, stampChanged } from './stamps.ts';
@@ -197,6 +198,34 @@ function answerWrite({ call }: CallSetting, status: number, body: JsonObject, he
     : { status, headers: { ...applied, 'content-type': JSON_TYPE }, body };
 }
 
+/** A dry run answers with a report of what is then undone. */
+function reported(
+  { world, call }: CallSetting,
+  { status, headers = {}, body }: Expectation,
+  before: World,
+): Expectation {
+  const told = ['location', 'etag', 'preference-applied'].filter((name) => (headers[name] ?? null) !== null);
+  const anything = (): JsonObject => reference(`dry run ${(before.given.count += 1)}`);
+  const effects = changedTables(before, world) === undefined ? anything() : effectsOf(before, world);
+  const answered = {
+    status,
+    headers: Object.fromEntries(told.map((name) => [NAMES[name] ?? name, anything()])),
+    body: body ?? null,
+  };
+  return {
+    status: call.method === 'POST' ? 201 : 200,
+    headers: { 'content-type': DRY_RUN_TYPE, location: null, etag: null, 'preference-applied': null },
+    body: unmade({ dryRun: true, answer: answered, effects }, before),
+  };
+}
+
+const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
+const NAMES: Readonly<Record<string, string>> = {
+  location: 'Location',
+  etag: 'ETag',
+  'preference-applied': 'Preference-Applied',
+};
+
 const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
 
 function putRecord(setting: CallSetting, id: Id | undefined): readonly [Expectation, Id] {
@@ -206,7 +235,7 @@ function putRecord(setting: CallSetting, id: Id | undefined): readonly [Expectat
   const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
   const { writeRows = Infinity } = setting.deployment;
   const written = { type, body, fields, writeRows, update: id !== undefined, patch: method === 'PATCH' };
-  const key = header(call, 'idempotency-key');
+  const key = call.dryRun ? undefined : header(call, 'idempotency-key');
   const before = key === undefined ? undefined : world.keys.get(key);
   if (before && before.body !== writeJson(body)) refuse('idempotency-conflict');
   const there = id === undefined ? undefined : representation(world, call, id);
@@ -319,6 +348,7 @@ export function answer(world: World, call: Call, deployment: Deployment = {}, gi
     completed(setting, call.method === 'HEAD' ? withoutBody(expect) : expect);
   try {
     const [expect, id] = carryOut(setting);
+    if (call.dryRun) return { expect: finish(reported(setting, expect, world)), changes: [] };
     const changes = changedTables(world, copy);
     replaceWorld(world, copy);
     return { expect: finish(expect), changes, ...(id === undefined ? {} : { id }) };

@@ -205,5 +205,19 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant('a check that null breaks', 'tester(one, () => true)', 'tester(one, () => false)'),
   mutant('a check of all records, whatever its case', '!cases.every((test) => test(valueOf)) ||', ''),
+  mutant('a dry run that is kept', 'throw new Rehearsed()', 'return ended.result'),
+  mutant('a dry run that forgets what it deletes', "note({ kind: 'deleted', type, identifiers })", 'all()'),
+  mutant(
+    'a dry run that takes a cascade for an unlink',
+    "'cascade' ? 'deleted' : 'unlinked'",
+    "'cascade' ? 'unlinked' : 'unlinked'",
+  ),
+  mutant(
+    'a dry run that tells one side of a pair',
+    'for (const [column, other] of sides)',
+    'for (const [column, other] of sides.slice(1))',
+  ),
+  mutant('a dry run that takes every link for a new one', "value === null ? 'unlinked' : 'linked'", "'linked'"),
+  mutant('a dry run that tells more of what is made', 'others.some(({ found }) => found.has(identifier))', 'false'),
   mutant('a bound that is not met by itself', '(order) => order >= 0', '(order) => order > 0'),
 ];

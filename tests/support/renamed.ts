@@ -60,7 +60,19 @@ function wordsRenamer(
 
 type RenameBody = (text: string, type: RecordType, nameOf: NameOf) => string;
 
-const bodyRenamers = (contentType: string): RenameBody => (contentType.startsWith('text/csv') ? csv : json);
+function bodyRenamers(contentType: string): RenameBody {
+  if (contentType === 'application/vnd.dry-run+json') return withoutIdentifiers;
+  return contentType.startsWith('text/csv') ? csv : json;
+}
+
+/** What a dry run makes is gone: on one database, the next record gets its identifier. */
+const withoutIdentifiers: RenameBody = (text) => {
+  const { answer, effects } = JSON.parse(text) as {
+    readonly answer: { readonly status: number };
+    readonly effects: readonly { readonly identifiers?: readonly number[] }[];
+  };
+  return JSON.stringify([answer.status, effects.map(({ identifiers, ...effect }) => [effect, identifiers?.length])]);
+};
 
 const csv: RenameBody = (text, type, nameOf) =>
   text.replaceAll(/^\d+(?=[,\r])/gm, (identifier) => nameOf(type, identifier));

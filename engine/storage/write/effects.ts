@@ -41,14 +41,15 @@ export function createEffects(): Effects {
     for (const name of keys) known.names.add(name);
   }
 
-  /** What becomes of a record before it is deleted does not matter. */
+  /** Of a record that is made, or deleted, nothing else matters. */
   function all(): readonly WriteEffect[] {
-    const deleted = new Map(
-      [...gathered.values()].flatMap((one) => (one.kind === 'deleted' ? [[one.type.table, one.found]] : [])),
+    const whole = Map.groupBy(
+      [...gathered.values()].filter(({ kind }) => kind === 'created' || kind === 'deleted'),
+      ({ type }) => type.table,
     );
     return [...gathered.values()].flatMap((one) => {
-      const gone = one.kind === 'deleted' ? undefined : deleted.get(one.type.table);
-      const left = new Set([...one.found].filter((identifier) => !gone?.has(identifier)));
+      const others = whole.get(one.type.table)?.filter((other) => other !== one) ?? [];
+      const left = new Set([...one.found].filter((identifier) => !others.some(({ found }) => found.has(identifier))));
       return left.size === 0 ? [] : [effectOf({ ...one, found: left })];
     });
   }
@@ -60,7 +61,7 @@ const effectOf = ({ kind, type, relation, found, names }: Gathering): WriteEffec
   kind,
   type: type.name,
   relation,
-  keys: [...names],
+  keys: [...names].toSorted(),
   count: found.size,
   identifiers: [...found].toSorted((a, b) => a - b).slice(0, MOST_NAMED),
 });
@@ -102,7 +103,7 @@ export function noteWritten(
 }
 
 function noteChanges(effects: Effects, node: Node, changes: readonly ColumnValue[]): void {
-  const { type, identifier = 0, table, openKeys } = node;
+  const { type, identifier = 0, table } = node;
   const identifiers = [identifier];
   for (const [name, value] of changes) {
     const { field, reference } = table.columns.find((column) => column.name === name) ?? {};
@@ -111,12 +112,21 @@ function noteChanges(effects: Effects, node: Node, changes: readonly ColumnValue
     if (reference) {
       const kind = value === null ? 'unlinked' : 'linked';
       effects.note({ kind, type, relation: relationOf(type, reference), identifiers });
-    } else effects.note({ kind: 'changed', type, identifiers, keys: field ? [field.name] : [...openKeys.keys()] });
+    } else effects.note({ kind: 'changed', type, identifiers, keys: field ? [field.name] : changedKeys(node) });
   }
 }
 
-function notePair(effects: Effects, kind: 'linked' | 'unlinked', { table, left, right, sourceColumn }: JoinPair): void {
-  const other = sourceColumn === table.left.column ? right : left;
-  const identifier = typeof other === 'number' ? other : (other.identifier ?? 0);
-  effects.note({ kind, ...otherSide(table, sourceColumn), identifiers: [identifier] });
+const changedKeys = ({ openKeys, storedOpenKeys }: Node): readonly string[] =>
+  [...openKeys].flatMap(([key, { member }]) => (member?.text === storedOpenKeys?.get(key)?.text ? [] : [key]));
+
+/** Both records get one link more, or have one less. */
+function notePair(effects: Effects, kind: 'linked' | 'unlinked', { table, left, right }: JoinPair): void {
+  const sides = [
+    [table.left.column, right],
+    [table.right.column, left],
+  ] as const;
+  for (const [column, other] of sides) {
+    const identifier = typeof other === 'number' ? other : (other.identifier ?? 0);
+    effects.note({ kind, ...otherSide(table, column), identifiers: [identifier] });
+  }
 }

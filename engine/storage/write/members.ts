@@ -136,7 +136,7 @@ export function unpair(
 function between({ link }: JoinRelation, source: number | Node, target: number | Node, pointer: string): JoinPair {
   const forward = link.table.left.column === link.sourceColumn;
   const [left, right] = forward ? [source, target] : [target, source];
-  return { table: link.table, left, right, sourceColumn: link.sourceColumn, pointer };
+  return { table: link.table, left, right, pointer };
 }
 
 function keyOf(session: WriteSession, { table, left, right }: JoinPair): string {

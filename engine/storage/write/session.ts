@@ -56,8 +56,6 @@ export interface JoinPair {
   readonly table: JoinTable;
   readonly left: number | Node;
   readonly right: number | Node;
-  /** The column of the side whose relation the body speaks of. */
-  readonly sourceColumn: string;
   readonly pointer: string;
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { type Field, type Index, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../model/model.ts';
 import { allowedMethods, type Call, collectionPath, endpoints, linkTo, MISSING_ID, takesBody } from '../call.ts';
 import { entriesOf } from '../template.ts';
-import { childBody, fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
+import { childBody, fresh, fullest, nestedBody, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, get, isRemovable, list, post, put, puts, remove, type Scene, send, WAYS } from '../scene.ts';
 import { type Id, idValue, isField } from '../world.ts';
 import { always, each, identified, offers, relations, type Rule, rule, single, type TableRow, table } from './rule.ts';
@@ -266,6 +266,43 @@ const conflictRules = table(
   ),
 );
 
+const isWritten = ({ operations }: RecordType): boolean =>
+  ['create', 'update', 'delete'].some((name) => [...operations].some((one) => one === name));
+
+/** Whatever a write does, its dry run tells, and does not do. */
+const dryRuns = table(
+  'dry runs',
+  rule('of each write', isWritten, (scene) => {
+    const { operations } = scene.type;
+    const dryRun = true;
+    const creates = operations.has('create');
+    if (creates) send(scene, { method: 'POST', dryRun, body: nestedBody(scene) });
+    const id = creates ? post(scene, nestedBody(scene)) : obtain(scene);
+    for (const method of operations.has('update') ? WAYS : [])
+      for (const body of [{}, smallest(scene), nestedBody(scene)]) put(scene, id, body, { dryRun }, method);
+    if (operations.has('delete')) send(scene, { method: 'DELETE', id, dryRun });
+    get(scene, id);
+    list(scene, [id]);
+  }),
+  each('of a write that unlinks {}', offers('create', 'update'), relations(always), (scene, { name, toMany }) => {
+    const id = post(scene, nestedBody(scene));
+    put(scene, id, { [name]: toMany ? [] : null }, { dryRun: true });
+    get(scene, id);
+  }),
+  rule('for which the client prefers no record', isWritten, (scene) => {
+    const id = obtain(scene);
+    const headers = { prefer: 'return=minimal' };
+    if (scene.type.operations.has('create'))
+      send(scene, { method: 'POST', dryRun: true, headers, body: fullest(scene) });
+    put(scene, id, fullest(scene), { dryRun: true, headers });
+    if (scene.type.operations.has('delete')) send(scene, { method: 'DELETE', id, dryRun: true, headers });
+    get(scene, id);
+  }),
+  single(always, (type) =>
+    endpoints(type).flatMap((call) => ['yes', '', 'TRUE'].map((value) => ({ ...call, wrong: [`dryRun=${value}`] }))),
+  ),
+);
+
 /** A case makes no more records than this. */
 const MOST_ROWS = 50;
 
@@ -308,5 +345,6 @@ export const writeRules: readonly Rule[] = [
   ...operationRules,
   ...identifierRules,
   ...conflictRules,
+  ...dryRuns,
   ...table('limits', manyRows),
 ];
