@@ -26,6 +26,7 @@ export const problemKinds = {
   'identifier-conflict': { status: 409, title: 'The identifier is already taken' },
   'link-conflict': { status: 409, title: 'A related record can only be linked here, not changed' },
   'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
+  'too-many-affected': { status: 409, title: 'The request would affect more records than it allows' },
   'precondition-failed': { status: 412, title: 'The record was changed in the meantime' },
   'content-too-large': { status: 413, title: 'The body is too large' },
   'uri-too-long': { status: 414, title: 'The URL is too long' },

@@ -82,12 +82,18 @@ export function countPreference(header: PreferHeader, { count }: RecordType): Co
 
 const applied = (name: string, value: string): HeaderMap => ({ 'Preference-Applied': `${name}=${value}` });
 
+/** `Prefer: max-affected=N`, as the client writes it. */
+export const maxAffected = (header: PreferHeader): string | undefined => preferences(header).get('max-affected');
+
 /** An operation knows one preference, of which the first mention counts; others are for other servers. */
 function preferred<T extends string>(header: PreferHeader, name: string, values: readonly T[]): T | undefined {
   if (header === undefined) return undefined;
-  const value = new Map(String(header).split(',').map(preference).toReversed()).get(name);
+  const value = preferences(header).get(name);
   return values.find((known) => known === value);
 }
+
+const preferences = (header: PreferHeader = ''): ReadonlyMap<string, string> =>
+  new Map(String(header).split(',').map(preference).toReversed());
 
 function preference(text: string): readonly [string, string] {
   const [name = '', value = ''] = (text.split(';', 1)[0] ?? '').split('=');

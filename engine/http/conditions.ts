@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createHash, hash } from 'node:crypto';
 import type { Preconditions } from '../descriptor/descriptor.ts';
-import { Problem } from '../problem.ts';
+import { faultyRequest, Problem } from '../problem.ts';
 import type { Precondition } from '../storage/store.ts';
 import { CODING_NAMES } from './negotiation.ts';
 
@@ -35,6 +35,16 @@ export function refuseIfMatch({ headers }: IncomingMessage): void {
   const expected = headers['if-match'];
   if (expected === undefined || isAny(expected)) return;
   throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
+}
+
+/** For requests about several records. */
+export function refuseConditions({ headers }: IncomingMessage, cure: string): void {
+  const errors = (['If-Match', 'If-None-Match'] as const).flatMap((header) => {
+    if (headers[header === 'If-Match' ? 'if-match' : 'if-none-match'] === undefined) return [];
+    const message = `${header} is about one record, and this request about several; ${cure}`;
+    return [{ header, code: 'not-for-several', message }];
+  });
+  if (errors.length > 0) throw faultyRequest('invalid-header', errors);
 }
 
 function requireMatch(expected: string | undefined, tag: string): void {

@@ -1,11 +1,12 @@
-/** GET of many records: a page if there is a limit, else the whole list, in one of the formats. */
+/** Requests for many records. GET: a page if there is a limit, else the whole list, in one of the formats; DELETE. */
 import type { IncomingMessage } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery, View } from '../query/list-query.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
-import { type Answer, type CountPreference, countPreference, readAnswer } from './answer.ts';
-import { pageEnd, pageHash, pageTag } from './conditions.ts';
+import { type Answer, type CountPreference, countPreference, maxAffected, readAnswer, writeAnswer } from './answer.ts';
+import { pageEnd, pageHash, pageTag, refuseConditions } from './conditions.ts';
+import { dryRunAnswer } from './dry-run.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
@@ -181,6 +182,31 @@ async function* continued(text: string, iterator: AsyncIterator<string>): AsyncI
   } finally {
     await iterator.return?.();
   }
+}
+
+// DELETE: all records that the filters find, or none, and never more than the client allows.
+
+export function removeFound({ store, queries, author, seen }: Service): ServeOperation {
+  return async ({ request, caller, target }) => {
+    const { query, dryRun } = queries.remove(target.query);
+    refuseConditions(request, 'a collection has no entity tag to compare: leave it out');
+    const most = allowed(request);
+    const { deleted, affected, effects } = await store.deleteFound({ query, most, author, caller, dryRun });
+    const { headers, ...rest } = writeAnswer(request, 200, JSON.stringify({ deleted, affected }), {});
+    const applied = [`max-affected=${most}`, headers['Preference-Applied']].filter((one) => one !== undefined);
+    const answer = { ...rest, headers: { ...headers, 'Preference-Applied': applied.join(', ') } };
+    return effects ? dryRunAnswer(200, answer, effects, seen) : answer;
+  };
+}
+
+/** How many records the client lets the request affect. Without a number, a filter that is too wide could empty a table. */
+function allowed({ headers }: IncomingMessage): number {
+  const text = maxAffected(headers.prefer);
+  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
+  const given = text === undefined ? 'is missing' : `is "${text.slice(0, 40)}"`;
+  const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;
+  const code = text === undefined ? 'required' : 'invalid-value';
+  throw new Problem('invalid-header', message, { errors: [{ header: 'Prefer', code, message }] });
 }
 
 // The `Link` header of a page (RFC 8288) holds cursors, which stay right while records come and go.

@@ -8,7 +8,7 @@ import { LIST_FORMATS } from './formats.ts';
 import { JSON_TYPE, PATCH_BODY } from './negotiation.ts';
 import { create, get, remove, type Service, update } from './operations.ts';
 import type { Label, ServeOperation } from './request.ts';
-import { list } from './list.ts';
+import { list, removeFound } from './list.ts';
 import { summary, SUMMARY } from './summary.ts';
 
 export const API_ROOT = '/api/';
@@ -41,6 +41,7 @@ interface TypeRoutes {
 export type Routes = ReadonlyMap<string, TypeRoutes>;
 
 interface Binding {
+  readonly operation: OperationName;
   readonly path: 'collection' | 'item';
   readonly methods: readonly string[];
   readonly mediaTypes: readonly string[];
@@ -51,13 +52,18 @@ const RECORD: readonly string[] = [JSON_TYPE];
 const LIST: readonly string[] = [...LIST_FORMATS.keys()];
 
 /** How operations are requested, in the order in which `Allow` names their methods. */
-export const bindings = {
-  list: { path: 'collection', methods: ['GET', 'HEAD'], mediaTypes: LIST, serve: list },
-  create: { path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
-  get: { path: 'item', methods: ['GET', 'HEAD'], mediaTypes: RECORD, serve: get },
-  update: { path: 'item', methods: ['PUT', 'PATCH'], mediaTypes: RECORD, serve: update },
-  delete: { path: 'item', methods: ['DELETE'], mediaTypes: RECORD, serve: remove },
-} as const satisfies Record<OperationName, Binding>;
+const bindings: readonly Binding[] = [
+  { operation: 'list', path: 'collection', methods: ['GET', 'HEAD'], mediaTypes: LIST, serve: list },
+  { operation: 'create', path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
+  { operation: 'delete', path: 'collection', methods: ['DELETE'], mediaTypes: RECORD, serve: removeFound },
+  { operation: 'get', path: 'item', methods: ['GET', 'HEAD'], mediaTypes: RECORD, serve: get },
+  { operation: 'update', path: 'item', methods: ['PUT', 'PATCH'], mediaTypes: RECORD, serve: update },
+  { operation: 'delete', path: 'item', methods: ['DELETE'], mediaTypes: RECORD, serve: remove },
+];
+
+/** What filters find cannot be deleted where each record must be named with its tag. */
+const isBound = ({ preconditions }: RecordType, { operation, path }: Binding): boolean =>
+  !(operation === 'delete' && path === 'collection' && preconditions === 'required');
 
 /** Types without operations are only reached through others: they do not have a path. */
 export function createRoutes(
@@ -81,35 +87,31 @@ const routesOf = (service: Service, withheld: Operations): TypeRoutes => ({
 
 /** Who may list the records may summarize them. */
 function summaryRoute(service: Service): Route {
-  const { methods, mediaTypes } = bindings.list;
-  const offer = { serve: summary(service), mediaTypes, label: { type: service.type.name, operation: 'summary' } };
+  const methods = ['GET', 'HEAD'];
+  const offer = { serve: summary(service), mediaTypes: LIST, label: { type: service.type.name, operation: 'summary' } };
   const allow = [...methods, 'OPTIONS'].join(', ');
   const offers = new Map(methods.map((method) => [method, offer]));
   return { offers, withheld: new Set(), allow, options: optionsAnswer(allow, false) };
 }
 
 function routeOf(service: Service, path: Binding['path'], withheldOperations: Operations): Route {
-  const here = Object.entries(bindings).filter(([, binding]) => binding.path === path);
-  const bound = here.filter(([name]) => has(service.type.operations, name));
-  const withheld = new Set<string>(
-    here.filter(([name]) => has(withheldOperations, name)).flatMap(([, { methods }]) => methods),
+  const { type } = service;
+  const here = bindings.filter((binding) => binding.path === path && isBound(type, binding));
+  const bound = here.filter(({ operation }) => type.operations.has(operation));
+  const withheld = new Set(
+    here.filter(({ operation }) => withheldOperations.has(operation)).flatMap(({ methods }) => methods),
   );
   const offers = new Map(
-    bound.flatMap(([operation, { methods, mediaTypes, serve }]) =>
+    bound.flatMap(({ operation, methods, mediaTypes, serve }) =>
       methods.map(
         (method) =>
-          [
-            method,
-            { serve: serve(service, method), mediaTypes, label: { type: service.type.name, operation } },
-          ] as const,
+          [method, { serve: serve(service, method), mediaTypes, label: { type: type.name, operation } }] as const,
       ),
     ),
   );
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
   return { offers, withheld, allow, options: optionsAnswer(allow, offers.has('PATCH')) };
 }
-
-const has = (operations: Operations, name: string): boolean => [...operations].some((operation) => operation === name);
 
 function optionsAnswer(allow: string, patches: boolean): Answer {
   const acceptPatch = patches ? { 'Accept-Patch': PATCH_BODY.accepted.join(', ') } : {};

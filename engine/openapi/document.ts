@@ -6,7 +6,8 @@ import { creationExample, withExample } from './examples.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { DRY_RUN_SCHEMAS, EMPTY_RESPONSES, pathMethods } from './operations.ts';
+import { SHARED_RESPONSES, pathMethods } from './operations.ts';
+import { DRY_RUN_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
 import { newSchema, inputSchemas, readSchemas } from './schemas.ts';
 
@@ -25,7 +26,7 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
   for (const type of served) names.record(type);
   const problems = createProblemResponses();
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
-  const components = { ...componentsOf(types, names), responses: { ...EMPTY_RESPONSES, ...problems.all() } };
+  const components = { ...componentsOf(types, names), responses: { ...SHARED_RESPONSES, ...problems.all() } };
   return freezeGraph({
     openapi: '3.1.0',
     info: {

@@ -4,12 +4,22 @@ import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import { changeExample, recordExample, summaryExample, withExample } from './examples.ts';
 import type { HeaderName } from './headers.ts';
-import { listParameters, type SharedParameter, summaryParameters, viewParameters } from './parameters.ts';
+import {
+  filters,
+  listParameters,
+  type SharedParameter,
+  summaryParameters,
+  variantParameter,
+  viewParameters,
+} from './parameters.ts';
 import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
 import type { ProblemResponses } from './problems.ts';
+import { DELETED_FOUND } from './reports.ts';
 
 interface OperationKind {
   readonly operation: Operation;
+  /** What its problems are, if not those of the operation. */
+  readonly problems?: 'deleteFound' | 'summary';
   readonly path: 'collection' | 'item' | 'summary';
   readonly method: string;
   readonly id: (type: RecordType, names: SchemaNames) => string;
@@ -45,6 +55,7 @@ const KINDS: readonly OperationKind[] = [
   },
   {
     operation: 'list',
+    problems: 'summary',
     path: 'summary',
     method: 'get',
     id: (type, names) => `summarize${names.many(type)}`,
@@ -69,6 +80,19 @@ const KINDS: readonly OperationKind[] = [
       201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
       204: ref('responses', 'created'),
     }),
+  },
+  {
+    operation: 'delete',
+    problems: 'deleteFound',
+    path: 'collection',
+    method: 'delete',
+    id: (type, names) => `deleteMany${names.many(type)}`,
+    summary: (type) => `Delete ${manyInWords(type)} by conditions`,
+    description:
+      'Deletes all records that match all filters, and the records they own, or nothing. There must be a filter, and `Prefer: max-affected=N`.',
+    parameters: (type) => [...filters(type), ...variantParameter(type)],
+    shared: ['Condition-Any', 'Condition-All', 'Condition-None', 'dryRun', 'Prefer-Max-Affected'],
+    answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
   },
   {
     operation: 'get',
@@ -131,9 +155,14 @@ export function pathMethods(
   names: SchemaNames,
   problems: ProblemResponses,
 ): JsonObject {
-  const kinds = KINDS.filter((kind) => kind.path === path && type.operations.has(kind.operation));
+  const kinds = KINDS.filter(
+    (kind) => kind.path === path && type.operations.has(kind.operation) && isOffered(kind, type),
+  );
   return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
 }
+
+const isOffered = ({ problems }: OperationKind, { preconditions }: RecordType): boolean =>
+  problems !== 'deleteFound' || preconditions !== 'required';
 
 function operationObject(
   kind: OperationKind,
@@ -152,17 +181,14 @@ function operationObject(
       ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
     ],
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: {
-      ...kind.answers(type, names),
-      ...problems.of(kind.path === 'summary' ? 'summary' : kind.operation, kind.method, type),
-    },
+    responses: { ...kind.answers(type, names), ...problems.of(kind.problems ?? kind.operation, kind.method, type) },
   };
 }
 
 const sharedParameter = (name: SharedParameter): JsonObject => ref('parameters', name);
 
-function conditions({ operation }: OperationKind, { preconditions }: RecordType): readonly SharedParameter[] {
-  if (operation !== 'update' && operation !== 'delete') return [];
+function conditions({ operation, path }: OperationKind, { preconditions }: RecordType): readonly SharedParameter[] {
+  if (path === 'collection' || (operation !== 'update' && operation !== 'delete')) return [];
   return preconditions === 'required' ? ['If-Match-Required'] : ['If-Match'];
 }
 
@@ -176,8 +202,16 @@ const minimal = (description: string, headers: readonly HeaderName[]): JsonObjec
   headers: headersOf([...headers, 'X-Position', 'Preference-Applied']),
 });
 
-/** Responses without a body: the same for every type. */
-export const EMPTY_RESPONSES: JsonObject = {
+/** Responses without a record: the same for every type. */
+export const SHARED_RESPONSES: JsonObject = {
+  deletedFound: {
+    description: 'How many records were deleted.',
+    headers: headersOf(['X-Position', 'Preference-Applied']),
+    content: {
+      'application/json': { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } },
+      'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') },
+    },
+  },
   notModified: { description: 'The client already has the current representation.', headers: headersOf(['ETag']) },
   created: minimal('The record was created; Location is its path.', ['Location', 'ETag']),
   updated: minimal('The record was updated.', ['ETag']),
@@ -203,51 +237,6 @@ function writtenAnswer(...of: Parameters<typeof recordAnswer>): JsonObject {
   const { content, ...answer } = recordAnswer(...of);
   return { ...answer, content: { ...content, 'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') } } };
 }
-
-const described = (description: string, schema: JsonObject): JsonObject => ({ description, ...schema });
-const COUNT: JsonObject = { type: 'integer', minimum: 0 };
-
-/** The report that a dry run returns: the same for every type. */
-export const DRY_RUN_SCHEMAS: JsonObject = {
-  DryRun: {
-    type: 'object',
-    description: 'What a write would return, and what it would do. Nothing of it was kept.',
-    required: ['dryRun', 'answer', 'effects'],
-    properties: {
-      dryRun: { type: 'boolean', const: true },
-      answer: {
-        type: 'object',
-        description: 'What the write would return. In earnest, new records may get other identifiers.',
-        required: ['status', 'headers', 'body'],
-        properties: {
-          status: described('The status.', { type: 'integer' }),
-          headers: described('Location, ETag and Preference-Applied.', {
-            type: 'object',
-            additionalProperties: { type: 'string' },
-          }),
-          body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'] }),
-        },
-        additionalProperties: false,
-      },
-      effects: { type: 'array', items: ref('schemas', 'DryRunEffect') },
-    },
-    additionalProperties: false,
-  },
-  DryRunEffect: {
-    type: 'object',
-    description: 'What would happen to records of one type, those that are addressed included.',
-    required: ['effect', 'type', 'count'],
-    properties: {
-      effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
-      type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
-      relation: described('The relation of these records that would be linked or unlinked.', { type: 'string' }),
-      keys: described('The keys that would change.', { type: 'array', items: { type: 'string' } }),
-      count: described('The number of records.', COUNT),
-      identifiers: described('Their identifiers, up to 1,000.', { type: 'array', items: { type: 'integer' } }),
-    },
-    additionalProperties: false,
-  },
-};
 
 function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
   const schema = { type: 'array', items: ref('schemas', names.record(type)) };

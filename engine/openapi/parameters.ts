@@ -102,6 +102,15 @@ export const SHARED_PARAMETERS = {
     '`true` undoes the write at the end, and returns what it would have answered, and what it would have done to which records.',
     { schema: { type: 'boolean', default: false } },
   ),
+  'Prefer-Max-Affected': {
+    ...headerParameter(
+      'Prefer',
+      '`max-affected=N`: how many records may be deleted or unlinked at most. If they are more, the response is 409, and nothing is deleted. `return=minimal` beside it returns 204.',
+      { type: 'string', examples: ['max-affected=10', 'max-affected=10, return=minimal'] },
+    ),
+    required: true,
+    example: 'max-affected=1',
+  },
   'Prefer-Return': headerParameter('Prefer', '`return=minimal` returns 204 without the record.', {
     type: 'string',
     examples: ['return=minimal'],
@@ -147,7 +156,7 @@ export function viewParameters(type: RecordType): readonly JsonObject[] {
   ];
 }
 
-function variantParameter({ variants, defaultVariant }: RecordType): readonly JsonObject[] {
+export function variantParameter({ variants, defaultVariant }: RecordType): readonly JsonObject[] {
   if (variants.size === 1) return [];
   const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
   return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
@@ -229,7 +238,7 @@ function orderBy(type: RecordType): JsonObject {
 const comparable = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter((field) => field.type.operators.length > 0);
 
-function filters(type: RecordType): readonly JsonObject[] {
+export function filters(type: RecordType): readonly JsonObject[] {
   const relations = [...type.relations.values()];
   return [
     filter(type.identifier.name, type.identifier.description, INTEGER, integer.operators, 1),

@@ -23,27 +23,40 @@ const ONE = ['invalid-identifier', 'record-not-found'] as const;
 const WRITING = ['forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
-const CODES: Readonly<Record<Operation | 'summary', readonly ProblemCode[]>> = {
+/** What problems depend on: an operation, or a way of requesting it. */
+type RequestKind = Operation | 'deleteFound' | 'summary';
+
+const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   list: ANY,
   summary: [...ANY, 'too-many-groups'],
   get: [...ANY, ...ONE],
   create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
   delete: [...ANY, ...ONE, ...WRITING],
+  deleteFound: [
+    ...ANY,
+    'invalid-header',
+    'forbidden',
+    'too-many-affected',
+    'too-many-rows',
+    'outcome-unknown',
+    'storage-full',
+  ],
 };
 
 /** The problems that an operation of a type can return. */
-function problemCodes(operation: Operation | 'summary', type: RecordType): readonly ProblemCode[] {
+function problemCodes(operation: RequestKind, type: RecordType): readonly ProblemCode[] {
   const writes = operation === 'create' || operation === 'update';
+  const deletes = operation === 'delete' || operation === 'deleteFound';
   const changes = operation === 'update' || operation === 'delete';
   return [
     ...CODES[operation],
-    ...when('too-many-related', type.relations.size > 0 && operation !== 'summary'),
+    ...when('too-many-related', type.relations.size > 0 && operation !== 'summary' && operation !== 'deleteFound'),
     ...when('unique-conflict', writes && writesUnique(type)),
     ...when('invalid-reference', writes && type.relations.size > 0),
     ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
     ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
-    ...when('restrict-conflict', operation === 'delete' ? restrictsDeletion(type) : writes && restrictsWrites(type)),
+    ...when('restrict-conflict', deletes ? restrictsDeletion(type) : writes && restrictsWrites(type)),
     ...when('precondition-required', type.preconditions === 'required' && changes),
   ];
 }
@@ -74,7 +87,7 @@ const INSTEAD: { readonly [method in string]?: readonly HeaderName[] } = {
 /** The problem responses. Equal ones share a component: repeating them would slow down tools that read the document. */
 export interface ProblemResponses {
   /** References by status. */
-  of(operation: Operation | 'summary', method: string, type: RecordType): JsonObject;
+  of(operation: RequestKind, method: string, type: RecordType): JsonObject;
   /** Every response referred to so far. */
   all(): JsonObject;
 }

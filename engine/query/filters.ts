@@ -7,11 +7,12 @@ import type { OperatorName, Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import { didYouMean } from '../names.ts';
+import type { RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { Filter, Group, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
 import { type Operator, operators, operatorsByName } from './operators.ts';
-import { type FilterPlace, insideSet, type PathNames, resolveSubject } from './paths.ts';
+import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
 import { itemGroups, type ItemGroups, wireArray } from './wire-arrays.ts';
 
 const NO_FILTERS: readonly Filter[] = Object.freeze([]);
@@ -234,3 +235,11 @@ function parse(path: Path, text: string, complain: Complain): JsonValue | undefi
     `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`,
   );
 }
+
+/** Finds these records. */
+export const identifiedBy = (type: RecordType, identifiers: readonly number[]): Filter => ({
+  kind: 'value',
+  path: ownPath(type, undefined),
+  operator: 'in',
+  value: identifiers,
+});

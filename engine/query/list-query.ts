@@ -27,6 +27,13 @@ export interface WriteQuery {
   readonly dryRun: boolean;
 }
 
+/** What DELETE of a collection asks for. */
+export interface DeleteQuery {
+  /** Finds the records, in the order of their identifiers. */
+  readonly query: ListQuery;
+  readonly dryRun: boolean;
+}
+
 /** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
 export interface Path {
   /** The canonical name of this path: `author.name`, `author.author_id`. */

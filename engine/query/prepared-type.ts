@@ -26,6 +26,7 @@ export interface PreparedType {
   readonly accepted: AcceptedParameters;
   readonly acceptedBySummaries: AcceptedParameters;
   readonly summaries: BoundedCache<SummaryQuery>;
+  readonly acceptedByDeletes: AcceptedParameters;
   readonly limits: QueryLimits;
 }
 
@@ -62,7 +63,9 @@ export function prepareType(type: RecordType, limits: QueryLimits, lists = MAX_K
   const kept = { query, queries, views, write, writes, summaries };
   const accepted = accepting(type, LIST_PARAMETERS);
   const acceptedBySummaries = accepting(type, SUMMARY_PARAMETERS);
-  return { type, variants, defaultVariant, order, ...kept, accepted, acceptedBySummaries, limits };
+  const acceptedByDeletes = accepting(type, ['variant', DRY_RUN]);
+  const acceptance = { accepted, acceptedBySummaries, acceptedByDeletes };
+  return { type, variants, defaultVariant, order, ...kept, ...acceptance, limits };
 }
 
 export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {

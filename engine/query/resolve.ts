@@ -1,8 +1,9 @@
 /** Parses query strings. All faults of a request are reported at once. */
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { ListQuery, QueryLimits, SummaryQuery, View, WriteQuery } from './list-query.ts';
-import { refuseManyRelations } from './paths.ts';
+import type { DeleteQuery, ListQuery, QueryLimits, SummaryQuery, View, WriteQuery } from './list-query.ts';
+import { ownPath, refuseManyRelations } from './paths.ts';
+import { ownFields } from './view.ts';
 import {
   ACCEPTED_BY_VIEWS,
   ACCEPTED_BY_WRITES,
@@ -28,6 +29,8 @@ export interface TypeQueries {
   view(search: string): View;
   /** For requests that write one record. */
   write(search: string): WriteQuery;
+  /** For DELETE of what filters find: there must be one. */
+  remove(search: string): DeleteQuery;
 }
 
 /** Queries of lists that are remembered, of all types together: filters differ from one request to the next. */
@@ -47,6 +50,7 @@ function queriesOf(type: RecordType, limits: QueryLimits, kept?: number): TypeQu
     summary: (search) => prepared.summaries.get(search) ?? keptSummary(prepared, search),
     view: (search) =>
       search === '' ? prepared.defaultVariant.view : (prepared.views.get(search) ?? readView(prepared, search)),
+    remove: (search) => readDelete(prepared, search),
     write: (search) => (search === '' ? prepared.write : (prepared.writes.get(search) ?? readWrite(prepared, search))),
   };
 }
@@ -92,6 +96,25 @@ function readWrite(prepared: PreparedType, search: string): WriteQuery {
   prepared.writes.set(search, wanted);
   return wanted;
 }
+
+function readDelete(prepared: PreparedType, search: string): DeleteQuery {
+  const faults: Fault[] = [];
+  const { plain, filters: given, limit, orderBy } = sortParameters(search, prepared.acceptedByDeletes, faults);
+  for (const { key } of [...limit, ...orderBy].slice(0, 1))
+    complainAbout(faults, key)('unknown-parameter', `${quote(key)} can only be used with GET: ${WHOLE_DELETE}`);
+  const names = resolveVariant(prepared, plain.get('variant'), faults);
+  const filters = resolveFilters(given, names, faults, prepared.limits);
+  const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
+  if (given.length === 0 && faults.length === 0)
+    complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=1`);
+  const order = [{ path: ownPath(names.type, undefined), descending: false }];
+  refuseManyRelations(filters, order, faults);
+  const query = { view: ownFields(names.view), filters, order, offset: 0, limit: undefined, cursor: undefined };
+  return withoutFaults({ query, dryRun }, faults);
+}
+
+const WHOLE_DELETE =
+  'a deletion affects all records that match its filters, and Prefer: max-affected=N says how many they may be';
 
 /** Whatever is not clearly a dry run must not be taken for a write. */
 function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {

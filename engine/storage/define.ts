@@ -20,6 +20,18 @@ interface TableIndex {
   readonly sql: string;
 }
 
+/** What tells that something has changed. */
+export interface Revision {
+  /** SQL of a value that differs once the tables have changed. */
+  readonly sql: string;
+  /** Whether it is cheap enough in each snapshot. */
+  readonly inEachSnapshot: boolean;
+  /** SQL that makes it differ. */
+  readonly renew: readonly string[];
+  /** SQL of a value that differs for a connection once any row has changed. Missing where rows are locked instead. */
+  readonly written?: string;
+}
+
 /** SQL about the sequence that gives a column its identifiers. */
 export interface Sequence {
   /** Takes the next identifier. Missing where a sequence is rolled back with its transaction. */

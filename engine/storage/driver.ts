@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Altered, TableAlteration } from './migrate/alter.ts';
-import type { LinkColumn, Sequence } from './define.ts';
+import type { LinkColumn, Revision, Sequence } from './define.ts';
 import type { DatabaseUsage, OnWait } from './usage.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
@@ -238,8 +238,7 @@ type Effort = number | 'all' | 'until full' | 'matching';
 /** The parts of one database's SQL that Knex does not cover. */
 export interface Dialect {
   readonly name: DialectName;
-  /** SQL of a value that differs once the tables have changed, if cheap enough in each snapshot; `renew` makes it differ. */
-  readonly revision: { readonly sql: string; readonly inEachSnapshot: boolean; readonly renew: readonly string[] };
+  readonly revision: Revision;
   /** Compiles SQL; never runs it. */
   readonly knex: Knex;
   readonly quote: (name: string) => string;

@@ -99,6 +99,7 @@ export async function openStorage(
       createOnce: writes.createOnce,
       update: writes.update,
       delete: writes.delete,
+      deleteFound: writes.deleteFound,
       ready: async () => {
         await driver.ping();
         await driver.requireFit();

@@ -87,6 +87,15 @@ export interface WriteEffect {
   readonly identifiers: readonly number[];
 }
 
+/** What a deletion by filters did. */
+export interface DeletedRecords {
+  readonly deleted: number;
+  /** With those that were deleted or unlinked together with them. */
+  readonly affected: number;
+  /** As of one record. */
+  readonly effects?: readonly WriteEffect[];
+}
+
 /** A request that may be repeated, with the key that the client chose for it. */
 export interface Once {
   readonly key: string;
@@ -144,6 +153,15 @@ export interface Store {
     readonly caller?: Caller;
     readonly dryRun?: boolean;
   }): Promise<Written>;
+  /** Deletes what the filters of a query find, or nothing. Problem: `too-many-affected`. */
+  deleteFound(request: {
+    readonly query: ListQuery;
+    /** Records that may be deleted or unlinked. */
+    readonly most: number;
+    readonly author: string | null;
+    readonly caller?: Caller;
+    readonly dryRun?: boolean;
+  }): Promise<DeletedRecords>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
   /** How connections to each server are used; empty if there is no server. */

@@ -137,6 +137,8 @@ export function admitQuery({ call }: CallSetting): void {
   if (wrong.length > 0) refuse('invalid-query', known.length === wrong.length ? { parameters: told } : {});
   if (call.summary && wrong.length === 0 && 'include' in view) refuse('invalid-query', { parameters: ['include'] });
   if ((list.limit ?? 0) > (call.summary ? MOST_GROUPS : type.maxLimit)) refuse('invalid-query');
+  const isDeletion = call.method === 'DELETE' && addressed(call) === 'collection';
+  if (isDeletion && (list.filters ?? []).length === 0) refuse('invalid-query', { parameters: ['_cnd'] });
   if (mediaType(call) === CSV && view.include?.length) refuse('invalid-query', { parameters: ['include'] });
   const key = header(call, 'idempotency-key');
   if (key !== undefined && !/^[!-~]{1,255}$/.test(key)) refuse('invalid-header', { headers: ['Idempotency-Key'] });

@@ -166,11 +166,30 @@ export function allowedMethods(type: RecordType, place: PlaceName): readonly str
   if (place === 'summary') return [...METHODS.list, 'OPTIONS'];
   const onItem = place === 'item';
   const operations = [...type.operations].filter((one) => COLLECTION.has(one) !== onItem);
-  return [...operations.flatMap((one) => METHODS[one]), 'OPTIONS'];
+  const found = !onItem && deletesFound(type) ? ['DELETE'] : [];
+  return [...operations.flatMap((one) => METHODS[one]), ...found, 'OPTIONS'];
 }
+
+/** Whether the type lets clients delete what filters find. */
+export const deletesFound = ({ operations, preconditions }: RecordType): boolean =>
+  operations.has('delete') && preconditions !== 'required';
+
+/** Whether the answer shows records. */
+export const showsRecords = ({ method, id, summary }: Pick<Call, 'method' | 'id' | 'summary'>): boolean =>
+  summary === undefined && (method !== 'DELETE' || id !== undefined);
+
+/** DELETE of the records that filters find. */
+export const foundDeletion = (filters: readonly ConditionRequest[], most: number): Omit<Call, 'type'> => ({
+  method: 'DELETE',
+  list: { filters },
+  headers: { prefer: `max-affected=${most}` },
+});
 
 /** One request for each operation and method, HEAD apart: it gets past the router, and finds no record. */
 export const endpoints = (type: RecordType): readonly Call[] => [
+  ...(deletesFound(type)
+    ? [{ type, ...foundDeletion([{ path: type.identifier.name, operator: 'in', ids: [MISSING_ID] }], 1) }]
+    : []),
   ...[...type.operations].flatMap((operation) =>
     METHODS[operation]
       .filter((method) => method !== 'HEAD')

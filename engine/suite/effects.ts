@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { JoinTable, RecordType } from '../model/model.ts';
 import { reference, referenceName } from './template.ts';
-import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
+import type { Call } from './call.ts';
+import type { Expectation } from './case.ts';
+import { changedTables, type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
 
 const KINDS = ['created', 'changed', 'linked', 'unlinked', 'deleted'] as const;
 type Kind = (typeof KINDS)[number];
@@ -17,7 +19,7 @@ interface RowEffect {
 }
 
 /** In the order of kinds, then types, then relations. */
-export function effectsOf(before: World, after: World): readonly JsonObject[] {
+function effectsOf(before: World, after: World): readonly JsonObject[] {
   const types = new Set([...before.rows.keys(), ...after.rows.keys()]);
   const changes = [
     ...[...types].flatMap((type) => changesOfRows(before, after, type)),
@@ -55,7 +57,9 @@ function changesOfRow(
   { id, values, links, open }: RecordRow,
 ): RowEffect[] {
   if (old === undefined) return [{ kind: 'created', type, id }];
-  const fields = [...values].filter(([field, value]) => !isDeepStrictEqual(value, old.values.get(field)));
+  const fields = [...values].filter(
+    ([field, value]) => field.generated === undefined && !isDeepStrictEqual(value, old.values.get(field)),
+  );
   const keys = new Set([...old.open.keys(), ...open.keys()]);
   const opened = [...keys].filter((key) => !isDeepStrictEqual(open.get(key), old.open.get(key)));
   const moved = type.references.filter((link) => links.get(link) !== old.links.get(link));
@@ -90,7 +94,7 @@ const nameOf = (table: JoinTable, side: 'left' | 'right'): string | undefined =>
   )?.name;
 
 /** The same with other names for what was made: in earnest, the next record may get its identifier. */
-export function unmade(value: JsonValue, before: World): JsonValue {
+function unmade(value: JsonValue, before: World): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => unmade(item, before));
   if (typeof value !== 'object' || value === null) return value;
   const name = referenceName(value);
@@ -99,3 +103,36 @@ export function unmade(value: JsonValue, before: World): JsonValue {
   const isKnown = !name.includes(':') || [...before.rows.values()].some((rows) => rows.has(name));
   return isKnown ? value : reference(`dry run ${name.replace(':', ' ')}`);
 }
+
+interface Worlds {
+  readonly before: World;
+  readonly after: World;
+}
+
+/** A dry run answers with a report of what is then undone. */
+export function reported(
+  { method }: Pick<Call, 'method'>,
+  { status, headers = {}, body }: Expectation,
+  { before, after }: Worlds,
+): Expectation {
+  const told = ['location', 'etag', 'preference-applied'].filter((name) => (headers[name] ?? null) !== null);
+  const anything = (): JsonObject => reference(`dry run ${(before.given.count += 1)}`);
+  const effects = changedTables(before, after) === undefined ? anything() : effectsOf(before, after);
+  const answered = {
+    status,
+    headers: Object.fromEntries(told.map((name) => [NAMES[name] ?? name, anything()])),
+    body: body ?? null,
+  };
+  return {
+    status: method === 'POST' ? 201 : 200,
+    headers: { 'content-type': DRY_RUN_TYPE, location: null, etag: null, 'preference-applied': null },
+    body: unmade({ dryRun: true, answer: answered, effects }, before),
+  };
+}
+
+const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
+const NAMES: Readonly<Record<string, string>> = {
+  location: 'Location',
+  etag: 'ETag',
+  'preference-applied': 'Preference-Applied',
+};

@@ -3,7 +3,6 @@ import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
-  addressed,
   admit,
   admitQuery,
   CSV,
@@ -13,22 +12,29 @@ import {
   JSON_TYPE,
   mediaType,
   NDJSON,
-  PATCHES,
-  preferred,
-  READING,
   readBody,
   type CallSetting,
 } from './admission.ts';
-import { reference, writeJson } from './template.ts';
-import { allowedMethods, type Call, itemPath, METHODS, takesBody } from './call.ts';
+import { writeJson } from './template.ts';
+import { type Call, itemPath, takesBody } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
-import { effectsOf, unmade } from './effects.ts';
+import { reported } from './effects.ts';
 import { listed, type ListRequest, representAll, type SummaryRequest } from './reads.ts';
 import { summarize } from './summaries.ts';
 import { newTime, stampChanged } from './stamps.ts';
+import { completed, compressed, type Headers, options, preflight } from './envelope.ts';
 import { Refusal, refuse } from './refusal.ts';
-import { changedTables, copyWorld, type Id, removeRow, replaceWorld, rowOf, rowsTouched, type World } from './world.ts';
+import {
+  changedTables,
+  copyWorld,
+  type Id,
+  removeRows,
+  replaceWorld,
+  rowOf,
+  rowsTouched,
+  type World,
+} from './world.ts';
 import { write } from './writes.ts';
 
 export interface OracleAnswer {
@@ -38,20 +44,6 @@ export interface OracleAnswer {
   /** The record that it made. */
   readonly id?: Id;
 }
-
-type Headers = Readonly<Record<string, string | null>>;
-
-/** Of every answer. `Vary` may name more. */
-const ALWAYS: Headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
-const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
-
-/** What scripts of other origins may see of answers, and send, besides what the Fetch standard lets them. */
-const EXPOSED =
-  'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position';
-const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer';
-
-/** In characters: the service compresses answers that are at least this long. */
-export const LONG = 4096;
 
 /** A record as the view of a request shows it; undefined where there is none. */
 export const representation = (
@@ -109,14 +101,6 @@ function withTag(
 function codingOf(call: Call, expect: Pick<Expectation, 'body'>): string {
   const coding = compressed(call, JSON.stringify(expect.body ?? '').length);
   return coding === null || coding === undefined ? '' : `-${coding}`;
-}
-
-/** null: it must not be compressed; undefined: short ones need not be. */
-function compressed(call: Call, length: number): string | null | undefined {
-  const accepted = header(call, 'accept-encoding');
-  if (accepted === undefined) return undefined;
-  const coding = preferred(accepted, ['br', 'gzip']);
-  return coding === undefined ? null : length < LONG ? undefined : coding;
 }
 
 function getRecord(setting: CallSetting, id: Id): Expectation {
@@ -193,38 +177,10 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
 function answerWrite({ call }: CallSetting, status: number, body: JsonObject, headers: Headers): Expectation {
   const prefer = header(call, 'prefer');
   const applied = { ...headers, ...(prefer === undefined ? {} : { 'preference-applied': prefer }) };
-  return prefer === 'return=minimal'
+  return prefer?.endsWith('return=minimal')
     ? { status: 204, headers: applied, empty: true }
     : { status, headers: { ...applied, 'content-type': JSON_TYPE }, body };
 }
-
-/** A dry run answers with a report of what is then undone. */
-function reported(
-  { world, call }: CallSetting,
-  { status, headers = {}, body }: Expectation,
-  before: World,
-): Expectation {
-  const told = ['location', 'etag', 'preference-applied'].filter((name) => (headers[name] ?? null) !== null);
-  const anything = (): JsonObject => reference(`dry run ${(before.given.count += 1)}`);
-  const effects = changedTables(before, world) === undefined ? anything() : effectsOf(before, world);
-  const answered = {
-    status,
-    headers: Object.fromEntries(told.map((name) => [NAMES[name] ?? name, anything()])),
-    body: body ?? null,
-  };
-  return {
-    status: call.method === 'POST' ? 201 : 200,
-    headers: { 'content-type': DRY_RUN_TYPE, location: null, etag: null, 'preference-applied': null },
-    body: unmade({ dryRun: true, answer: answered, effects }, before),
-  };
-}
-
-const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
-const NAMES: Readonly<Record<string, string>> = {
-  location: 'Location',
-  etag: 'ETag',
-  'preference-applied': 'Preference-Applied',
-};
 
 const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
 
@@ -252,73 +208,30 @@ function deleteRecord(setting: CallSetting, id: Id): Expectation {
   const there = representation(world, call, id);
   if (there === undefined) return refuse('record-not-found');
   checkPreconditions(setting, there);
-  if (rowsTouched(world, call.type, id) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
+  if (rowsTouched(world, call.type, [id]) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
   const before = copyWorld(world);
-  removeRow(world, call.type, id);
+  removeRows(world, call.type, [id]);
   stampChanged(world, before, newTime(world));
   return answerWrite(setting, 200, there, { etag: null });
 }
 
-function options({ call }: CallSetting): Expectation {
-  const { type, as } = call;
-  const all = allowedMethods(type, addressed(call) ?? 'collection');
-  const allow = as === 'reader' ? all.filter((method) => READING.includes(method)) : all;
-  const patches = allow.includes('PATCH') ? PATCHES.join(', ') : null;
-  return { status: 204, headers: { allow: allow.join(', '), 'accept-patch': patches }, empty: true };
-}
-
-/** The origin that may see the answer; undefined if the request has no origin. */
-function allowedOrigin({ call, deployment: { corsOrigins } }: CallSetting): string | null | undefined {
-  const origin = header(call, 'origin');
-  if (origin === undefined || corsOrigins === undefined) return undefined;
-  return corsOrigins.includes('*') ? '*' : corsOrigins.includes(origin) ? origin : null;
-}
-
-/** Before a request of another origin, browsers ask whether they may send it. That request has no token. */
-function preflight({ call: { type } }: CallSetting): Expectation {
-  const methods = new Set([...type.operations].flatMap((operation): readonly string[] => METHODS[operation]));
-  methods.delete('HEAD');
-  const headers = {
-    'access-control-allow-methods': [...methods].join(', '),
-    'access-control-allow-headers': SENT,
-    'access-control-max-age': '{age}',
-  };
-  return { status: 204, headers, empty: true };
-}
-
-function ofOrigin(setting: CallSetting, headers: Headers): Headers {
-  const allowed = allowedOrigin(setting);
-  if (allowed === undefined) return headers;
-  const isAsked = isPreflight(setting.call);
-  if (allowed === null) return { ...(isAsked ? {} : headers), 'access-control-allow-origin': null };
-  const exposed = isAsked ? {} : { 'access-control-expose-headers': EXPOSED };
-  return { ...headers, ...exposed, 'access-control-allow-origin': allowed };
-}
-
-const isName = (text: string): boolean => /^[\w.:/+=-]{1,128}$/.test(text);
-
-/** What every answer has. */
-function completed(setting: CallSetting, expect: Expectation): Expectation {
-  const { call, given } = setting;
-  const { headers: { vary, ...headers } = {}, ...rest } = expect;
-  const { parameters = [] } = rest.problem ?? {};
-  const coding = compressed(call, parameters.length * 150 + JSON.stringify(rest.body ?? '').length);
-  const id = header(call, 'x-request-id') ?? '';
-  const origin = allowedOrigin(setting);
-  const isNamed = typeof origin === 'string' && origin !== '*';
-  return {
-    ...rest,
-    ...(call.bound !== undefined && !takesBody(call) ? { body: reference(call.bound) } : {}),
-    headers: {
-      ...ALWAYS,
-      'x-request-id': isName(id) ? id : '{*}',
-      ...(coding === undefined ? {} : { 'content-encoding': coding }),
-      ...(given === 'service stopping' ? { connection: 'close' } : {}),
-      ...(call.length === undefined ? {} : { 'content-length': `{${call.length}}` }),
-      ...ofOrigin(setting, headers),
-      vary: [...VARY, ...(vary ? [vary] : []), ...(isNamed ? ['Origin'] : [])].join(', '),
-    },
-  };
+/** All that the filters find, or nothing. */
+function deleteFound(setting: CallSetting): Expectation {
+  const { world, call, deployment } = setting;
+  const { type, list = {} } = call;
+  const conditions = ['If-Match', 'If-None-Match'].filter((name) => header(call, name.toLowerCase()) !== undefined);
+  if (conditions.length > 0) refuse('invalid-header', { headers: conditions });
+  const [, most] = /^max-affected=(\d+)(, return=minimal)?$/.exec(header(call, 'prefer') ?? '') ?? [];
+  if (most === undefined) refuse('invalid-header', { headers: ['Prefer'] });
+  const ids = listed(world, type, { filters: list.filters ?? [] }).rows.map(({ id }) => id);
+  const { writeRows = Infinity } = deployment;
+  const affected = rowsTouched(world, type, ids);
+  if (affected > Math.min(Number(most), writeRows))
+    refuse(Number(most) > writeRows ? 'too-many-rows' : 'too-many-affected');
+  const before = copyWorld(world);
+  removeRows(world, type, ids);
+  stampChanged(world, before, newTime(world));
+  return answerWrite(setting, 200, { deleted: ids.length, affected }, { etag: null });
 }
 
 function carryOut(setting: CallSetting): readonly [Expectation, Id?] {
@@ -330,7 +243,7 @@ function carryOut(setting: CallSetting): readonly [Expectation, Id?] {
   failWhere(setting);
   const { method, id } = call;
   if (takesBody(call)) return putRecord(setting, id);
-  if (id === undefined) return [getList(setting)];
+  if (id === undefined) return [method === 'DELETE' ? deleteFound(setting) : getList(setting)];
   return [method === 'DELETE' ? deleteRecord(setting, id) : getRecord(setting, id)];
 }
 
@@ -348,7 +261,7 @@ export function answer(world: World, call: Call, deployment: Deployment = {}, gi
     completed(setting, call.method === 'HEAD' ? withoutBody(expect) : expect);
   try {
     const [expect, id] = carryOut(setting);
-    if (call.dryRun) return { expect: finish(reported(setting, expect, world)), changes: [] };
+    if (call.dryRun) return { expect: finish(reported(call, expect, { before: world, after: copy })), changes: [] };
     const changes = changedTables(world, copy);
     replaceWorld(world, copy);
     return { expect: finish(expect), changes, ...(id === undefined ? {} : { id }) };

@@ -18,6 +18,7 @@ const STATUS = {
   'identifier-conflict': 409,
   'link-conflict': 409,
   'restrict-conflict': 409,
+  'too-many-affected': 409,
   'unique-conflict': 409,
   'precondition-failed': 412,
   'content-too-large': 413,

@@ -4,6 +4,7 @@ import { readSettings } from '../settings.ts';
 import { type Case, conditionsOf } from './case.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
 import { checkRules } from './rules/checks.ts';
+import { deletionRules } from './rules/deletions.ts';
 import { fieldRules } from './rules/fields.ts';
 import { conditionRules } from './rules/conditions.ts';
 import { filterRules } from './rules/filters.ts';
@@ -20,6 +21,7 @@ import type { Context } from './scene.ts';
 
 const RULES = [
   ...writeRules,
+  ...deletionRules,
   ...fieldRules,
   ...checkRules,
   ...stampRules,

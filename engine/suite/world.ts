@@ -150,12 +150,12 @@ const pointingAt = (world: World, { type, id }: Address) =>
     [...rowsOf(world, child).values()].filter((row) => row.links.get(key) === id).map((row) => ({ child, key, row })),
   );
 
-/** The record and everything that its deletion takes along. */
-function removedWith(world: World, first: Address): readonly Address[] {
-  const removed = [first];
+/** The records and everything that their deletion takes along. */
+function removedWith(world: World, type: RecordType, ids: readonly Id[]): readonly Address[] {
+  const removed = ids.map((id): Address => ({ type, id }));
   for (const one of removed)
     for (const { child, key, row } of pointingAt(world, one)) {
-      const known = removed.some(({ type, id }) => type === child && id === row.id);
+      const known = removed.some(({ type: of, id }) => of === child && id === row.id);
       if (key.onDelete === 'cascade' && !known) removed.push({ type: child, id: row.id });
     }
   return removed;
@@ -175,9 +175,9 @@ function unlinkFrom(world: World, { type, id }: Address): void {
   }
 }
 
-/** Deletes a record, and what follows from that: cascades, emptied keys, join rows. */
-export function removeRow(world: World, type: RecordType, id: Id): void {
-  const removed = removedWith(world, { type, id });
+/** Deletes records, and what follows from that: cascades, emptied keys, join rows. */
+export function removeRows(world: World, type: RecordType, ids: readonly Id[]): void {
+  const removed = removedWith(world, type, ids);
   for (const one of removed) {
     const rows = new Map(rowsOf(world, one.type));
     rows.delete(one.id);
@@ -186,15 +186,18 @@ export function removeRow(world: World, type: RecordType, id: Id): void {
   for (const one of removed) unlinkFrom(world, one);
 }
 
-/** How many rows go or lose a link when a record is deleted, itself included. */
-export function rowsTouched(world: World, type: RecordType, id: Id): number {
-  const removed = removedWith(world, { type, id });
-  const unlinked = removed.flatMap((one) => pointingAt(world, one)).filter(({ key }) => key.onDelete === 'setNull');
-  const isRemoved = (end: RecordType, one: Id): boolean => removed.some((gone) => gone.type === end && gone.id === one);
+/** How many rows go or lose a link when records are deleted, themselves included. */
+export function rowsTouched(world: World, type: RecordType, ids: readonly Id[]): number {
+  const removed = removedWith(world, type, ids);
+  const pointing = removed.flatMap((one) => pointingAt(world, one)).filter(({ key }) => key.onDelete === 'setNull');
+  const unlinked = new Set(pointing.flatMap(({ child, row }) => (isRemoved(child, row.id) ? [] : row)));
+  function isRemoved(end: RecordType, one: Id): boolean {
+    return removed.some((gone) => gone.type === end && gone.id === one);
+  }
   const pairs = [...world.joins].flatMap(([table, all]) =>
     all.filter(([left, right]) => isRemoved(table.left.type, left) || isRemoved(table.right.type, right)),
   );
-  return removed.length + unlinked.length + pairs.length;
+  return removed.length + unlinked.size + pairs.length;
 }
 
 export const isField = (member: Field | Relation): member is Field => !('link' in member);

@@ -22,7 +22,7 @@ import {
   putRow,
   refuseDuplicate,
   related,
-  removeRow,
+  removeRows,
   type RecordRow,
   rowOf,
   setLink,
@@ -185,7 +185,7 @@ export function write(world: World, id: Id | undefined, written: BodyWrite, read
   refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
   for (const { relation, row } of leavingIn(before, mentions))
-    if (relation.owned) removeRow(world, relation.target, row.id);
+    if (relation.owned) removeRows(world, relation.target, [row.id]);
   const gone = mentions.filter(({ named, type: one, who }) => named && !rowOf(world, one, ids.get(who)));
   refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
   if (id === undefined && rowOf(before, type, root.id))

@@ -219,5 +219,17 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant('a dry run that takes every link for a new one', "value === null ? 'unlinked' : 'linked'", "'linked'"),
   mutant('a dry run that tells more of what is made', 'others.some(({ found }) => found.has(identifier))', 'false'),
+  mutant('a deletion of more than is allowed', 'if (affected <= limit) return affected', 'return affected'),
+  mutant(
+    'a deletion that counts only what it finds',
+    '(await countBelow(session, type, still, limit - still.length, true)).rows',
+    '0',
+  ),
+  mutant('a deletion without filters', 'given.length === 0 && faults.length === 0', 'false'),
+  mutant(
+    'links that count twice',
+    '!pairs.has(`${table.name} ${pair.join(',
+    'true || !pairs.has(`${table.name} ${pair.join(',
+  ),
   mutant('a bound that is not met by itself', '(order) => order >= 0', '(order) => order > 0'),
 ];

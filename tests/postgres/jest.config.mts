@@ -10,6 +10,7 @@ const both = [
   'commands/import',
   'commands/transfer.slow',
   'field-types/case-folding',
+  'http/delete-found',
   'http/dry-run',
   'embed/records',
   'http/entity-tags',

@@ -1,6 +1,7 @@
 /** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
+import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
@@ -20,6 +21,10 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   /** The record as JSON text, as this reader sees it. */
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
   readonly shown: FindViewRows;
+  /** The identifiers that a query finds, up to its limit. */
+  found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
+  /** Those of some identifiers, as this reader sees them. */
+  among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
 }
 
 interface CompiledView {
@@ -71,8 +76,23 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
     return (await reader.value(whole, [identifier])) as string | undefined;
   }
 
+  async function identifiers(reader: Reader, query: ListQuery): Promise<readonly number[]> {
+    const { list, values } = boundOf(query);
+    return (await reader.column(list.identifiers, [...values, query.limit ?? dialect.unlimited, 0])).map(Number);
+  }
+
   return {
     record,
+    found: async (query, caller = PATIENT) => {
+      const run = driver.isHeavy(workOf.list(query, boundOf(query), 'none')) ? driver.scan : driver.read;
+      return run((reader) => identifiers(reader, query), caller, true);
+    },
+    among: (reader, query, some) =>
+      identifiers(reader, {
+        ...query,
+        filters: [identifiedBy(query.view.type, some), ...query.filters],
+        limit: some.length,
+      }),
     shown: createFindViewRows(dialect),
     ...createSummaries(driver, workOf),
     get: (view, identifier, caller = PATIENT) => {

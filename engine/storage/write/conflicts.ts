@@ -1,8 +1,8 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
-import type { Field, Index, RecordType, Relation } from '../../model/model.ts';
-import { faultyRequest, type Fault, Problem } from '../../problem.ts';
+import type { Field, Index, RecordType, Reference, Relation } from '../../model/model.ts';
+import { faultyRequest, type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import { type Node, type WriteSession, storedValue } from './session.ts';
 import { NAMED } from './tables.ts';
@@ -76,33 +76,62 @@ export async function restrictConflict(
   identifiers: readonly number[],
   pointer: string,
 ): Promise<Problem> {
-  const faults = await referrersOf(session, type, identifiers, pointer, new Set());
+  const going = new Set(identifiers.map((identifier) => `${type.table} ${identifier}`));
+  const faults = await referrersOf(session, type, identifiers, { pointer, going, seen: new Set() });
   if (faults.length > 0) return faultyRequest('restrict-conflict', faults);
   const known = `${type.recordName} ${identifiers.slice(0, NAMED).join(', ')}`;
   return new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
+}
+
+interface Search {
+  readonly pointer: string;
+  /** The records that are to be deleted: they do not prevent it. */
+  readonly going: ReadonlySet<string>;
+  readonly seen: Set<string>;
 }
 
 async function referrersOf(
   session: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
-  pointer: string,
-  seen: Set<string>,
+  search: Search,
 ): Promise<readonly Fault[]> {
+  const { writer, tables, writeRows } = session;
+  const { pointer, going, seen } = search;
   const faults: Fault[] = [];
   for (const { type: child, reference } of type.referrers) {
-    for (const identifier of identifiers) {
-      const key = `${child.table} ${reference.column} ${identifier}`;
-      if (reference.onDelete === 'setNull' || seen.has(key)) continue;
-      seen.add(key);
-      const statement = session.tables.of(child).children(reference.column);
-      const found = (await session.writer.column(statement, [identifier, session.writeRows])) as readonly number[];
-      if (found.length === 0) continue;
-      if (reference.onDelete === 'cascade') faults.push(...(await referrersOf(session, child, found, pointer, seen)));
-      else faults.push({ pointer, code: 'restrict', message: refers(child, found, type, identifier) });
+    const { column, onDelete } = reference;
+    const keyOf = (identifier: number): string => `${child.table} ${column} ${identifier}`;
+    const fresh = identifiers.filter((identifier) => !seen.has(keyOf(identifier)));
+    for (const identifier of fresh) seen.add(keyOf(identifier));
+    if (onDelete === 'setNull' || fresh.length === 0) continue;
+    if (onDelete === 'cascade') {
+      const found = await writer.column(tables.of(child).someChildren(column), [JSON.stringify(fresh), writeRows]);
+      const children = found.map(Number).toSorted((one, other) => one - other);
+      faults.push(...(await referrersOf(session, child, children, search)));
+      continue;
+    }
+    for (const identifier of await referredAmong(session, child, reference, fresh)) {
+      if (faults.length >= MAX_ERRORS) return faults;
+      const found = (await writer.column(tables.of(child).children(column), [identifier, writeRows])).map(Number);
+      const staying = found.filter((one) => !going.has(`${child.table} ${one}`));
+      if (staying.length === 0) continue;
+      faults.push({ pointer, code: 'restrict', message: refers(child, staying, type, identifier) });
     }
   }
   return faults;
+}
+
+/** Of many, only those are looked at that are referred to. */
+async function referredAmong(
+  { tables, writer, writeRows }: WriteSession,
+  child: RecordType,
+  { column }: Reference,
+  identifiers: readonly number[],
+): Promise<readonly number[]> {
+  if (identifiers.length <= NAMED) return identifiers;
+  const found = await writer.column(tables.of(child).parents(column), [JSON.stringify(identifiers), writeRows]);
+  return found.map(Number);
 }
 
 function refers(child: RecordType, found: readonly number[], type: RecordType, identifier: number): string {

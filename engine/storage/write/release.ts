@@ -93,9 +93,9 @@ export async function requireFewRows(
   throw tooManyRows(writeRows, { relation: through }, `"${through}"`);
 }
 
-function tooManyRows(
+export function tooManyRows(
   most: number,
-  place: { readonly pointer: string } | { readonly relation: string },
+  place: { readonly pointer: string } | { readonly relation: string } | { readonly parameter: string },
   what: string,
 ): Problem {
   const message =
@@ -110,15 +110,17 @@ interface Below {
   readonly through: string;
 }
 
-/** Rows that are deleted or unlinked together with these, on all levels. Stops counting beyond `most`. */
-async function countBelow(
+/** Rows that are deleted or unlinked together with these, on all levels. Stops counting beyond `most`. `locked`: nothing joins those that are deleted. */
+export async function countBelow(
   { writer, tables, effects }: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
   most: number,
+  locked = false,
 ): Promise<Below> {
   const gone = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
   const cut = new Map<string, Set<number>>();
+  const pairs = new Set<string>();
   const agenda: { readonly type: RecordType; readonly identifiers: readonly number[]; readonly through?: string }[] = [
     { type, identifiers },
   ];
@@ -129,7 +131,10 @@ async function countBelow(
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete === 'restrict') continue;
       const through = above.through ?? nameOf(type, reference) ?? child.name;
-      const found = await writer.column(tables.of(child).someChildren(reference.column), [all, most - rows + 1]);
+      const found = await writer.column(tables.of(child).someChildren(reference.column, locked), [
+        all,
+        most - rows + 1,
+      ]);
       // One that is unlinked may be deleted as well, and then takes others along.
       const [mine, others] = reference.onDelete === 'cascade' ? [gone, cut] : [cut, gone];
       const [known, counted] = [mine.get(child.table) ?? new Set<number>(), others.get(child.table)];
@@ -145,9 +150,13 @@ async function countBelow(
         agenda.push({ type: child, identifiers: fresh, through });
     }
     for (const [table, column] of tables.joinsOf(above.type)) {
-      const others = await writer.column(tables.rows(table).someOthers(column), [all, most - rows + 1]);
-      rows += others.length;
-      effects?.note({ kind: 'unlinked', ...otherSide(table, column), identifiers: others.map(Number) });
+      // With both of its records, a link is found twice.
+      const found = await writer.all(tables.rows(table).pairs(column), [all, most - rows + 1 + pairs.size]);
+      const fresh = found.filter((pair) => !pairs.has(`${table.name} ${pair.join(' ')}`));
+      for (const pair of fresh) pairs.add(`${table.name} ${pair.join(' ')}`);
+      rows += fresh.length;
+      const others = fresh.map((pair) => Number(pair[column === table.left.column ? 1 : 0]));
+      effects?.note({ kind: 'unlinked', ...otherSide(table, column), identifiers: others });
       if (rows > most) return { rows, through: above.through ?? joinName(type, table) ?? 'links' };
     }
   }

@@ -64,8 +64,10 @@ export interface WriteTable {
   children(column: string): Statement;
   /** All that refer to some records, locked. Bound: JSON array of identifiers. */
   heldChildren(column: string): Statement;
-  /** The same for many records, not locked. Bound: JSON array of identifiers, how many at most. */
-  someChildren(column: string): Statement;
+  /** The same for many records. Bound: JSON array of identifiers, how many at most. */
+  someChildren(column: string, locked?: boolean): Statement;
+  /** Which of some records a row refers to by this column. Bound: JSON array of identifiers, how many at most. */
+  parents(column: string): Statement;
   /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
 }
@@ -77,8 +79,8 @@ interface JoinRows {
   removeMany(column: string): Statement;
   /** The identifiers that a record is linked with. Bound: its identifier, how many at most. */
   others(column: string): Statement;
-  /** What some records are linked with, once for each link. Bound: JSON array of identifiers, how many at most. */
-  someOthers(column: string): Statement;
+  /** Left and right of the links of some records. Bound: JSON array of identifiers, how many at most. */
+  pairs(column: string): Statement;
 }
 
 export interface Tables {
@@ -160,6 +162,12 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     return { statement: { sql }, columns: bindings.flatMap((index) => into[Number(index)] ?? []) };
   };
+  const anyChildren = memoized((column: string) => ({ sql: `${some(oneOf(quote(column)))} limit ? + 0` }));
+  const lockedChildren = dialect.locks
+    ? memoized((column: string) => ({
+        sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)} limit ? + 0 for update`,
+      }))
+    : anyChildren;
   const withIdentifier = insert([identifier, ...names]);
   const nextIdentifier = dialect.sequence.next?.(type.table, identifier);
   const given = ({ statement: { sql }, ...rest }: Insert): Insert => ({
@@ -204,7 +212,10 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     children: memoized((column: string) => ({
       sql: `${some(`${quote(column)} = ?`)} order by ${quote(identifier)} limit ? + 0${dialect.locks ? ' for update' : ''}`,
     })),
-    someChildren: memoized((column: string) => ({ sql: `${some(oneOf(quote(column)))} limit ? + 0` })),
+    someChildren: (column, areLocked = false) => (areLocked ? lockedChildren : anyChildren)(column),
+    parents: memoized((column: string) => ({
+      sql: `select distinct ${quote(column)} from ${quote(type.table)} where ${oneOf(quote(column))} order by 1 limit ? + 0`,
+    })),
     holder: memoized(
       ({ members }: Pick<Index, 'name' | 'members'>) => {
         const query = table().select(identifier);
@@ -229,8 +240,8 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dial
     others: memoized((column: string) => ({
       sql: `select ${otherThan(column)} from ${quote(name)} where ${quote(column)} = ? order by ${otherThan(column)} limit ? + 0`,
     })),
-    someOthers: memoized((column: string) => ({
-      sql: `select ${otherThan(column)} from ${quote(name)} where ${oneOf(quote(column))} limit ? + 0`,
+    pairs: memoized((column: string) => ({
+      sql: `select ${quote(left.column)}, ${quote(right.column)} from ${quote(name)} where ${oneOf(quote(column))} limit ? + 0`,
     })),
   };
 }

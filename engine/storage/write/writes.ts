@@ -8,6 +8,7 @@ import type { Reads } from '../read/reads.ts';
 import type { CreateRequest, KeptAnswer, Store, WriteRequest, Written } from '../store.ts';
 import { checkBody, execute, newValues } from './execute.ts';
 import type { Effects } from './effects.ts';
+import { createDeleteFound } from './delete-found.ts';
 import { createFlatWrites, rowOf, type UpdateRequest } from './flat.ts';
 import { resolveBody } from './record.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
@@ -28,7 +29,7 @@ import { noteLinks, planTree } from './tree.ts';
 type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements' | 'author' | 'dryRun'> &
   Pick<CreateRequest, 'precondition'>;
 
-export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete'> & {
+export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete' | 'deleteFound'> & {
   /** A create inside the caller's transaction. Returns the identifier. */
   insert(writer: Writer, record: NewRecord, rules: Rules): Promise<number>;
 };
@@ -48,6 +49,8 @@ type Addressed = Parameters<Store['delete']>[0];
 interface Stamped {
   readonly stamp: Stamp;
 }
+
+const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 
 interface Made {
   readonly identifier: number;
@@ -114,8 +117,7 @@ export function createWrites(
 
   async function remove(writer: Writer, request: Addressed & Stamped): Promise<Written> {
     const { view, identifier, dryRun, stamp } = request;
-    const rules = { mergePatch: false, readOnlyToo: false };
-    const session = createSession(writer, tables, dialect, rules, { writeRows, dryRun, stamp });
+    const session = createSession(writer, tables, dialect, DELETING, { writeRows, dryRun, stamp });
     const body = await current(writer, request, await lock(session, request));
     await requireFewRows(session, { type: view.type, identifier });
     await deleteRecords(session, view.type, [identifier], '');
@@ -193,7 +195,18 @@ export function createWrites(
     return lockNamed(session, view.type, identifier, session.body, isShown ? findShown : undefined);
   }
 
+  const deleteFound = createDeleteFound({
+    dialect: driver.dialect,
+    reads,
+    writeRows: writeRows ?? Infinity,
+    sessionOf: (writer, request) =>
+      createSession(writer, tables, dialect, DELETING, { writeRows, dryRun: request.dryRun, stamp: request.stamp }),
+    transact,
+    write: (work, caller) => driver.write(work, caller),
+  });
+
   return {
+    deleteFound: (asked) => deleteFound(stamped(asked)),
     insert: async (writer, record, rules) => (await make(writer, stamped(record), rules)).identifier,
     create: async (asked) => {
       const request = stamped(asked);

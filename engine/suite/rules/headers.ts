@@ -1,6 +1,6 @@
 /** Headers: entity tags, preferences, retries, media types, compression, names of requests, positions. */
 import { type Call, endpoints, MISSING_ID, takesBody } from '../call.ts';
-import { LONG } from '../oracle.ts';
+import { LONG } from '../envelope.ts';
 import { fresh, fullest, isChangeable, obtain } from '../samples.ts';
 import { Unreachable } from '../refusal.ts';
 import { get, list, post, put, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';

@@ -1,6 +1,6 @@
 /** What answers show: relations one level deep, `include`, `fields`; the media types of lists; views that are too wide. */
 import { MAX_DEEP_RECORDS, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../../model/model.ts';
-import { endpoints, linkTo, parameter } from '../call.ts';
+import { endpoints, showsRecords, linkTo, parameter } from '../call.ts';
 import type { ViewRequest } from '../reads.ts';
 import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
 import { type Context, get, list, post, put, remove, send, shownAs } from '../scene.ts';
@@ -130,7 +130,7 @@ export const breadth = rule(
     const body = () => ({ ...smallest(scene), [relation.name]: linkTo(relation.target, shared) });
     const ids = Array.from({ length: COUNT }, () => post(scene, body()));
     const wide = `${relation.name}.${relation.inverse.name}`;
-    for (const endpoint of endpoints(type).filter(({ summary }) => summary === undefined)) {
+    for (const endpoint of endpoints(type).filter(showsRecords)) {
       const isList = endpoint.method === 'GET' && endpoint.id === undefined;
       // One record reaches as many of them by going there and back once more.
       const call = { ...endpoint, view: { include: [isList ? wide : `${wide}.${wide}`] } };

@@ -1,0 +1,84 @@
+/** DELETE of all records that filters find: what goes with them, how many they may be, and what is refused. */
+import type { RecordType } from '../../model/model.ts';
+import { type Call, deletesFound, foundDeletion, MISSING_ID } from '../call.ts';
+import type { ConditionRequest } from '../reads.ts';
+import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
+import { get, isRemovable, list, post, type Scene, send } from '../scene.ts';
+import { type Id, rowsTouched } from '../world.ts';
+import { offers, type Rule, rule, single, table } from './rule.ts';
+
+const canDelete = (type: RecordType): boolean => offers('create')(type) && deletesFound(type);
+
+/** Those of the records, whatever else is in the database. */
+const these = ({ type }: Pick<Scene, 'type'>, ids: readonly Id[]): readonly ConditionRequest[] => [
+  { path: type.identifier.name, operator: 'in', ids },
+];
+
+/** What stays, and what is gone. */
+function look(scene: Scene, ids: readonly Id[]): void {
+  for (const id of ids) get(scene, id);
+  list(scene, ids);
+}
+
+const nobody = ({ identifier: { name } }: RecordType): readonly ConditionRequest[] => [
+  { path: name, operator: 'in', ids: [MISSING_ID] },
+];
+
+/** Ways to ask for a deletion that must not be carried out. */
+function refused(type: RecordType): readonly Omit<Call, 'type'>[] {
+  const deletion = foundDeletion(nobody(type), 1);
+  const prefer = ['max-affected', 'max-affected=', 'max-affected=-1', 'max-affected=some', 'return=minimal'];
+  const wrong = ['_cnd[limit]=1', '_cnd[limit][1]=1', '_cnd[orderBy]=x', 'after=x', 'fields=', 'include=', 'dryRun=1'];
+  return [
+    foundDeletion([], 1),
+    { ...foundDeletion([], 1), dryRun: true },
+    { ...deletion, headers: {} },
+    ...prefer.map((value) => ({ ...deletion, headers: { prefer: value } })),
+    ...wrong.map((one) => ({ ...deletion, wrong: [one] })),
+    ...['if-match', 'if-none-match'].map((name) => ({ ...deletion, headers: { ...deletion.headers, [name]: '*' } })),
+  ];
+}
+
+export const deletionRules: readonly Rule[] = table(
+  'deletions by filters',
+  rule('DELETE some of several records', canDelete, (scene) => {
+    const [first, second, third] = [post(scene, nestedBody(scene)), post(scene, smallest(scene)), obtain(scene)];
+    const ids = [first, second, third];
+    if (!ids.every((id) => isRemovable(scene, id))) return;
+    const affected = rowsTouched(scene.world, scene.type, [first, second]);
+    const some = these(scene, [first, second]);
+    for (const most of [affected - 1, 0, 1]) send(scene, { ...foundDeletion(some, most), dryRun: true });
+    if (affected > 1) send(scene, foundDeletion(some, affected - 1));
+    look(scene, ids);
+    send(scene, { ...foundDeletion(some, affected), dryRun: true });
+    look(scene, ids);
+    send(scene, foundDeletion(some, affected));
+    look(scene, ids);
+    send(scene, foundDeletion(some, affected));
+  }),
+  rule('DELETE of what a group finds', canDelete, (scene) => {
+    const ids = [post(scene, fullest(scene)), post(scene, fullest(scene)), post(scene, smallest(scene))];
+    const [first, second, third] = ids.map((id) => these(scene, [id]));
+    const group: ConditionRequest = { group: '$any', items: [first ?? [], third ?? []] };
+    send(scene, foundDeletion([group, ...these(scene, ids.slice(0, 2))], 1000));
+    look(scene, ids);
+    const none: ConditionRequest = { group: '$none', items: [second ?? []] };
+    send(scene, foundDeletion([...these(scene, ids), none], 1000));
+    look(scene, ids);
+  }),
+  rule('DELETE for which the client prefers no answer', canDelete, (scene) => {
+    const id = post(scene, smallest(scene));
+    const headers = { prefer: 'max-affected=1000, return=minimal' };
+    send(scene, { ...foundDeletion(these(scene, [id]), 1000), headers });
+    look(scene, [id]);
+  }),
+  rule('DELETE where nothing is found, and where nothing may be', deletesFound, (scene) => {
+    const none = foundDeletion(nobody(scene.type), 1);
+    send(scene, none);
+    send(scene, { ...none, headers: { prefer: 'max-affected=1, return=minimal' } });
+    const id = obtain(scene);
+    send(scene, foundDeletion(these(scene, [id]), 0));
+    look(scene, [id]);
+  }),
+  single(deletesFound, refused),
+);

@@ -1,0 +1,229 @@
+/** DELETE of a collection: all that the filters find, or nothing, and never more than Prefer: max-affected allows. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+let server: TestServer;
+const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
+  exchange(server.url, title, {
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+const upTo = (most: number | string): Headers => ({ prefer: `max-affected=${most}` });
+const codeOf = ({ text }: Exchanged): string => String(JSON.parse(text).type).replace('urn:problem:', '');
+const listed = async (path: string): Promise<readonly { readonly id: number }[]> =>
+  JSON.parse((await send(`GET /api/${path}`)).text);
+const idsOf = async (path: string): Promise<readonly number[]> => (await listed(path)).map(({ id }) => id);
+
+describe('records with others around them', () => {
+  const PATHS = ['categories', 'tags', 'memos', 'posts', 'scrolls'] as const;
+  beforeAll(async () => {
+    server = await startTestServer({
+      schemaDirectory: 'tests/fixtures/sets',
+      settings: { writeRows: 40 },
+    });
+  });
+  afterAll(() => server.close());
+
+  /** Category 1 takes two memos, two tags, two scrolls and three lines along: with itself, ten rows. */
+  beforeEach(async () => {
+    for (const path of ['posts', 'memos', 'tags', 'categories'])
+      for (const id of await idsOf(path)) await send(`DELETE /api/${path}/${id}`);
+    const made = [
+      await send('POST /api/categories', {
+        id: 1,
+        name: 'full',
+        tags: [{ word: 'a' }, { word: 'b' }],
+        memos: [{ text: 'm' }, { text: 'n' }],
+        archive: [
+          { text: 's', lines: [{ text: '1' }, { text: '2' }] },
+          { text: 't', lines: [{ text: '3' }] },
+        ],
+      }),
+      await send('POST /api/categories', { id: 2, name: 'referred', posts: [{ title: 'p' }] }),
+      await send('POST /api/categories', { id: 3, name: 'plain' }),
+      await send('POST /api/categories', { id: 4, name: 'plain' }),
+    ];
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+  });
+
+  test.each<[query: string, most: number, deleted: number, affected: number, left: readonly number[]]>([
+    ['_cnd[name]=plain', 2, 2, 2, [1, 2]],
+    ['_cnd[name]=plain&_cnd[id][gt]=3', 1, 1, 1, [1, 2, 3]],
+    ['_cnd[name]=full', 10, 1, 10, [2, 3, 4]],
+    ['_cnd[id][in]=1&_cnd[id][in]=3', 11, 2, 11, [2, 4]],
+    ['_cnd[name]=nothing', 0, 0, 0, [1, 2, 3, 4]],
+    ['_cnd[$any][0][id]=3&_cnd[$any][1][id]=4', 1000, 2, 2, [1, 2]],
+    ['_cnd[tags][$some][0][word]=a', 10, 1, 10, [2, 3, 4]],
+    ['_cnd[posts][$count]=0&_cnd[name]=plain', 5, 2, 2, [1, 2]],
+  ])('DELETE /api/categories?%s, at most %i: %i, with others %i', async (query, most, deleted, affected, left) => {
+    const answer = await send(`DELETE /api/categories?${query}`, undefined, upTo(most));
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { deleted, affected }]);
+    expect(answer.headers['preference-applied']).toBe(`max-affected=${most}`);
+    expect(await idsOf('categories')).toEqual(left);
+  });
+
+  test.each<[query: string, most: number, status: number, code: string]>([
+    ['_cnd[name]=plain', 1, 409, 'too-many-affected'],
+    ['_cnd[name]=plain', 0, 409, 'too-many-affected'],
+    ['_cnd[name]=full', 9, 409, 'too-many-affected'],
+    ['_cnd[id][lte]=4', 100, 409, 'restrict-conflict'],
+    ['_cnd[name]=referred', 1, 409, 'restrict-conflict'],
+  ])('DELETE /api/categories?%s, at most %i: %i %s, and all is as it was', async (query, most, status, code) => {
+    const before = await Promise.all(PATHS.map(listed));
+    const answer = await send(`DELETE /api/categories?${query}`, undefined, upTo(most));
+    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+    expect(await Promise.all(PATHS.map(listed))).toEqual(before);
+  });
+
+  test('a conflict names who refers', async () => {
+    const answer = await send('DELETE /api/categories?_cnd[id][lte]=4', undefined, upTo(100));
+    const [post] = await idsOf('posts');
+    expect(JSON.parse(answer.text).detail).toBe(`Post ${post} refers to Category 2`);
+  });
+
+  test('more than one write may touch', async () => {
+    const tags = Array.from({ length: 50 }, (_, index) => send('POST /api/tags', { word: `t${index}` }));
+    expect(new Set((await Promise.all(tags)).map(({ status }) => status))).toEqual(new Set([201]));
+    const answer = await send('DELETE /api/tags?_cnd[word][like]=t*', undefined, upTo(1000));
+    expect([answer.status, codeOf(answer)]).toEqual([422, 'too-many-rows']);
+    expect(await idsOf('tags')).toHaveLength(52);
+    const exact = await send('DELETE /api/tags?_cnd[word][like]=t1*', undefined, upTo(40));
+    expect(JSON.parse(exact.text)).toEqual({ deleted: 11, affected: 11 });
+  });
+
+  test('a dry run', async () => {
+    const answer = await send('DELETE /api/categories?_cnd[name]=full&dryRun=true', undefined, upTo(10));
+    const { answer: told, effects } = JSON.parse(answer.text);
+    expect([told.status, told.body]).toEqual([200, { deleted: 1, affected: 10 }]);
+    expect(
+      effects.map(({ effect, type, count }: { effect: string; type: string; count: number }) => [effect, type, count]),
+    ).toEqual([
+      ['unlinked', 'Memo', 2],
+      ['unlinked', 'Tag', 2],
+      ['deleted', 'Category', 1],
+      ['deleted', 'Line', 3],
+      ['deleted', 'Scroll', 2],
+    ]);
+    expect(await idsOf('categories')).toEqual([1, 2, 3, 4]);
+    const none = await send('DELETE /api/categories?_cnd[name]=none&dryRun=true', undefined, upTo(10));
+    expect(JSON.parse(none.text)).toMatchObject({ dryRun: true, effects: [] });
+    expect((await send('DELETE /api/categories?_cnd[name]=full&dryRun=true', undefined, upTo(9))).status).toBe(409);
+  });
+
+  test('Prefer: return=minimal', async () => {
+    const prefer = { prefer: 'return=minimal, max-affected=2' };
+    const answer = await send('DELETE /api/categories?_cnd[name]=plain', undefined, prefer);
+    expect([answer.status, answer.text, answer.headers['preference-applied']]).toEqual([
+      204,
+      '',
+      'max-affected=2, return=minimal',
+    ]);
+  });
+
+  test.each<[query: string, headers: Headers, place: string, code: string]>([
+    ['', upTo(1), '_cnd', 'required'],
+    ['?dryRun=true', upTo(1), '_cnd', 'required'],
+    ['?_cnd[limit]=0&_cnd[limit]=2', upTo(1), '_cnd[limit]', 'unknown-parameter'],
+    ['?_cnd[id]=3&_cnd[limit]=0&_cnd[limit]=2', upTo(1), '_cnd[limit]', 'unknown-parameter'],
+    ['?_cnd[id]=3&_cnd[orderBy]=id', upTo(1), '_cnd[orderBy]', 'unknown-parameter'],
+    ['?_cnd[id]=3&after=x', upTo(1), 'after', 'unknown-parameter'],
+    ['?_cnd[id]=3&fields=id', upTo(1), 'fields', 'unknown-parameter'],
+    ['?_cnd[nmae]=3', upTo(1), '_cnd[nmae]', 'unknown-field'],
+    ['?_cnd[id]=3', {}, 'Prefer', 'required'],
+    ['?_cnd[id]=3', { prefer: 'return=minimal' }, 'Prefer', 'required'],
+    ['?_cnd[id]=3', upTo('many'), 'Prefer', 'invalid-value'],
+    ['?_cnd[id]=3', upTo('-1'), 'Prefer', 'invalid-value'],
+    ['?_cnd[id]=3', upTo('1.5'), 'Prefer', 'invalid-value'],
+    ['?_cnd[id]=3', { ...upTo(1), 'if-match': '"x"' }, 'If-Match', 'not-for-several'],
+    ['?_cnd[id]=3', { ...upTo(1), 'if-none-match': '*' }, 'If-None-Match', 'not-for-several'],
+  ])('DELETE /api/categories%s %j is 400', async (query, headers, place, code) => {
+    const answer = await send(`DELETE /api/categories${query}`, undefined, headers);
+    expect(answer.status).toBe(400);
+    const [fault] = JSON.parse(answer.text).errors;
+    expect([fault.parameter ?? fault.header, fault.code]).toEqual([place, code]);
+    expect(await idsOf('categories')).toEqual([1, 2, 3, 4]);
+  });
+
+  test('several at once delete each record once', async () => {
+    const sent = Array.from({ length: 20 }, () => send('DELETE /api/categories?_cnd[name]=plain', undefined, upTo(2)));
+    const answers = await Promise.all(sent);
+    expect(answers.map(({ status }) => status)).toEqual(sent.map(() => 200));
+    expect(answers.reduce((sum, { text }) => sum + JSON.parse(text).deleted, 0)).toBe(2);
+  });
+
+  test('OPTIONS names it', async () => {
+    expect((await send('OPTIONS /api/categories')).headers['allow']).toBe('GET, HEAD, POST, DELETE, OPTIONS');
+  });
+});
+
+describe('records that refer to each other', () => {
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested' });
+    const owner = (id: number, friend?: number): Promise<Exchanged> =>
+      send('POST /api/owners', { id, rank: id, ...(friend === undefined ? {} : { friend: { id: friend } }) });
+    const made = [await owner(1), await owner(2, 1), await owner(3, 2), await owner(4, 3)];
+    made.push(await send('PUT /api/owners/1', { friend: { id: 2 } }));
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201, 200]);
+  });
+  afterAll(() => server.close());
+
+  test('go together, unless one that stays refers to them', async () => {
+    const some = await send('DELETE /api/owners?_cnd[id][lte]=2', undefined, upTo(9));
+    expect([some.status, JSON.parse(some.text).detail]).toEqual([409, 'Owner 3 refers to Owner 2']);
+    const more = await send('DELETE /api/owners?_cnd[id][lte]=3', undefined, upTo(9));
+    expect([more.status, JSON.parse(more.text).detail]).toEqual([409, 'Owner 4 refers to Owner 3']);
+    const all = await send('DELETE /api/owners?_cnd[id][lte]=4', undefined, upTo(9));
+    expect([all.status, JSON.parse(all.text)]).toEqual([200, { deleted: 4, affected: 4 }]);
+  });
+});
+
+describe('with preconditions: required', () => {
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/preconditions-required' });
+  });
+  afterAll(() => server.close());
+
+  test('405', async () => {
+    const { paths } = JSON.parse((await send('GET /openapi.json')).text);
+    const path = Object.keys(paths).find((one) => one.startsWith('/api/') && !one.includes('{')) ?? '';
+    const answer = await send(`DELETE ${path}?_cnd[id]=1`, undefined, upTo(1));
+    expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+  });
+});
+
+describe('tokens', () => {
+  const [root, reader, writer] = [createToken(), createToken(), createToken()];
+  const bearer = (token: string, headers: Headers = {}): Headers => ({ ...headers, authorization: `Bearer ${token}` });
+  beforeAll(async () => {
+    const tokens = [
+      tokenLine({ name: 'root', read: 'all', write: 'all' }, root),
+      tokenLine({ name: 'reader', read: 'all', write: new Set() }, reader),
+      tokenLine({ name: 'writer', read: new Set(), write: new Set(['Purchase']) }, writer),
+    ].join(';');
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/access', settings: { tokens } });
+    const body = { code: 'A', customer: { id: 1 }, stickers: [{ word: 's' }, { word: 't' }] };
+    expect((await send('POST /api/purchases', body, bearer(root))).status).toBe(201);
+  });
+  afterAll(() => server.close());
+
+  test('of a reader: 403', async () => {
+    const answer = await send('DELETE /api/purchases?_cnd[code]=A', undefined, bearer(reader, upTo(9)));
+    expect([answer.status, codeOf(answer)]).toEqual([403, 'forbidden']);
+  });
+
+  test('filters see only what the token may read', async () => {
+    const answer = await send('DELETE /api/purchases?_cnd[customer.name]=Ada', undefined, bearer(writer, upTo(9)));
+    expect(answer.status).toBe(400);
+  });
+
+  test('links with records that the token may not read are counted', async () => {
+    const few = await send('DELETE /api/purchases?_cnd[code]=A', undefined, bearer(writer, upTo(2)));
+    expect([few.status, codeOf(few)]).toEqual([409, 'too-many-affected']);
+    const all = await send('DELETE /api/purchases?_cnd[code]=A', undefined, bearer(writer, upTo(3)));
+    expect(JSON.parse(all.text)).toEqual({ deleted: 1, affected: 3 });
+  });
+});
