@@ -3,6 +3,8 @@ import { settingsOf } from './embed/options.ts';
 import { recordsOf } from './embed/records.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
+import { nodeFault } from './package.ts';
+import { StartError } from './start-error.ts';
 
 export type { Diagnostic } from './diagnostic.ts';
 export type {
@@ -30,6 +32,8 @@ export { StartError } from './start-error.ts';
  * environment is not read.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<RecordEngine> {
+  const fault = nodeFault();
+  if (fault !== undefined) throw new StartError(fault);
   const settings = settingsOf(options);
   const engine = await startEngine(settings);
   // The pages bring Express, which a host that only needs the records does not have to load.

@@ -107,6 +107,16 @@ describe('settings', () => {
   });
 });
 
+test('a Node.js that is too old is told by a StartError', async () => {
+  const { node } = process.versions;
+  Object.defineProperty(process.versions, 'node', { value: '20.20.2', configurable: true });
+  try {
+    await expect(createEngine()).rejects.toThrow(/needs Node\.js 22 or later, but this is 20\.20\.2/);
+  } finally {
+    Object.defineProperty(process.versions, 'node', { value: node, configurable: true });
+  }
+});
+
 describe('mounted in Express', () => {
   let directory: string;
   let engine: RecordEngine;

@@ -179,11 +179,12 @@ export function expectWorks(strangerOf: () => Stranger): void {
     expect(await run('node', 'requires.cjs')).toEqual({ code: 0, out, err: '' });
   });
 
-  test.each(['typed.mts', 'typed.cts'])('%s has its types, and only right ones', async (file) => {
+  test('it has its types, and only right ones, for modules of both kinds', async () => {
     const { run, folder } = strangerOf();
-    writeFileSync(join(folder, file), TYPED);
+    const files = ['typed.mts', 'typed.cts'];
+    for (const file of files) writeFileSync(join(folder, file), TYPED);
     const types = { ...TSCONFIG.compilerOptions, typeRoots: [join(process.cwd(), 'node_modules/@types')] };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: types, files: [file] }));
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: types, files }));
     const tsc = join(process.cwd(), 'node_modules/typescript/bin/tsc');
     expect(await run('node', tsc, '-p', '.')).toEqual({ code: 0, out: '', err: '' });
   });
