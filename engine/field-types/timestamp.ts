@@ -90,7 +90,13 @@ export const timestamp: FieldType = {
     },
   },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),
-  edges: () => ['1970-01-01T00:00:00Z', '2024-02-29T23:59:59.999+14:00'],
+  // The last two are one point in time, on another day where its offset is.
+  edges: () => [
+    '1970-01-01T00:00:00Z',
+    '2024-02-29T23:59:59.999+14:00',
+    '2024-03-01T00:30:00+01:00',
+    '2024-02-29T23:30:00Z',
+  ],
   bad: () => [
     ...NOT_STRINGS,
     '',

@@ -33,6 +33,17 @@ function measuresOf({ name, type }: Field): readonly string[] {
 const groupable = ({ type }: Pick<Context, 'type'>): readonly Field[] =>
   representative(comparable(type).filter(({ generated, isNowByDefault }) => !generated && !isNowByDefault));
 
+const periodsOf = ({ name, type }: Field): readonly string[] =>
+  type.columns.sqlite.periods ? ['day', 'month'].map((word) => `${word}(${name})`) : [];
+
+const MAX_EDGES = 8;
+
+/** Fields whose equal values can be written differently. */
+const respellable = ({ type }: Pick<Context, 'type'>): readonly Field[] =>
+  groupable({ type }).filter(
+    (field) => field.type.columns.sqlite.spelling !== undefined && isWritable(type, field) && !field.unique,
+  );
+
 const toOne = relations(({ toMany }) => !toMany);
 
 /** Two records with the same values, one with others, and one without a value where that may be. */
@@ -87,8 +98,16 @@ export const summaryRules = table(
     for (const path of [field.name, ...measure])
       for (const descending of [false, true])
         summarized(scene, ids, { by: [field.name], measure }, { order: [{ path, descending }] });
-    if (field.type.columns.sqlite.periods)
-      for (const word of ['day', 'month']) summarized(scene, ids, { by: [`${word}(${field.name})`] });
+    for (const name of periodsOf(field)) summarized(scene, ids, { by: [name] });
+  }),
+  each('$summary by {}, of values that can be written in several ways', canMake, respellable, (scene, field) => {
+    const values = field.type.edges(field).slice(0, MAX_EDGES);
+    const ids = values.map((value) => post(scene, { ...fullest(scene), [field.name]: value }));
+    const measure = measuresOf(field);
+    for (const by of [[], [field.name], ...periodsOf(field).map((name) => [name])])
+      summarized(scene, ids, { by, measure });
+    for (const path of measure)
+      summarized(scene, ids, { by: [field.name], measure }, { order: [{ path, descending: true }] });
   }),
   each('$summary by {}, the related record', canMake, toOne, (scene, relation: Relation) => {
     const { name, target, required } = relation;
