@@ -73,6 +73,7 @@ export const diagnosticCodes = {
   'contradictory-deletion': 'error',
   'set-null-required': 'error',
   'required-cycle': 'error',
+  'needless-acyclic': 'error',
   'blocked-deletion': 'warning',
   'unreachable-type': 'warning',
   // References to fields

@@ -86,6 +86,7 @@ function describeRelation(relation: Relation): JsonObject {
     required: link.at === 'source' ? relation.required : undefined,
     owned: isParent ? owned : undefined,
     onDelete: link.at === 'source' ? link.reference.onDelete : undefined,
+    acyclic: link.at !== 'join' && relation.target === relation.source ? link.reference.acyclic : undefined,
     nested,
     fields: relation.fields.map(({ name }) => name),
     shown: relation.shown,

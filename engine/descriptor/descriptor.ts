@@ -43,6 +43,7 @@ export interface RelationDescriptor {
   readonly required?: boolean;
   readonly owned?: boolean;
   readonly onDelete?: OnDelete;
+  readonly acyclic?: boolean;
   readonly nested?: Nested;
   readonly fields?: readonly string[];
   readonly shown?: boolean;

@@ -262,8 +262,16 @@ const childColumn = column(
   'The column in the table of the related type. Only for a relation without an inverse; otherwise the belongsTo there names it.',
 );
 
+const acyclic: JsonObject = {
+  type: 'boolean',
+  default: false,
+  description:
+    'For a relation to the own type: whether no record can be above itself, however far. Writes that would make a cycle are refused. Either side can say it.',
+};
+
 const own = {
   belongsTo: {
+    acyclic,
     column: column(
       'The column that holds the identifier of the related record. Default: the name of the relation followed by "_id".',
     ),
@@ -275,8 +283,8 @@ const own = {
         'What happens when the related record is deleted. restrict: the deletion is refused while this record refers to it. cascade: this record is deleted too. setNull: this record stays, without it.',
     },
   },
-  hasOne: { column: childColumn, owned },
-  hasMany: { column: childColumn, owned },
+  hasOne: { column: childColumn, owned, acyclic },
+  hasMany: { column: childColumn, owned, acyclic },
   manyToMany: {
     through: {
       $ref: '#/definitions/table',

@@ -18,6 +18,7 @@ import {
   checkReachability,
   checkRequiredCycles,
   checkTargets,
+  checkTrees,
 } from './checks/relations.ts';
 import { checkGenerated } from './checks/generated.ts';
 import { checkChecks } from './checks/rules.ts';
@@ -175,6 +176,7 @@ const checks: readonly TypeCheck[] = [
   checkTargets,
   checkInverses,
   checkDeletion,
+  checkTrees,
 ];
 const schemaChecks: readonly SchemaCheck[] = [
   checkNames,

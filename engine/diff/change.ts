@@ -61,6 +61,8 @@ export const changeKinds = {
   'relation-shows-more': { breaking: false },
   'relation-not-shown': { breaking: true },
   'relation-shown': { breaking: false },
+  'cycles-refused': { breaking: true },
+  'cycles-accepted': { breaking: true },
   'ownership-changed': { breaking: true },
   'deletion-changed': { breaking: true },
 } as const satisfies Record<string, { readonly breaking: boolean }>;

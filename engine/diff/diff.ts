@@ -30,6 +30,7 @@ const MET_BY_WRITES: ReadonlySet<ChangeKind> = new Set([
   'check-added',
   'closed',
   'relation-link-only',
+  'cycles-refused',
   'ownership-changed',
 ]);
 
@@ -272,7 +273,11 @@ function compareRelation(before: Relation, after: Relation, report: Report, same
   compareNested(before, after, report);
   compareShown(before, after, report);
   compareDeletion(before, after, report);
+  if (!isAcyclic(before) && isAcyclic(after)) report('cycles-refused', name, 'no record can be above itself now');
+  if (isAcyclic(before) && !isAcyclic(after)) report('cycles-accepted', name, 'a record can be above itself now');
 }
+
+const isAcyclic = ({ link }: Relation): boolean => link.at !== 'join' && link.reference.acyclic;
 
 function compareNested(before: Relation, after: Relation, report: Report): void {
   if (before.nested === after.nested) return;

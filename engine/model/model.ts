@@ -49,6 +49,8 @@ export interface Reference {
   readonly required: boolean;
   /** At most one record per target: the other side is a hasOne. */
   readonly unique: boolean;
+  /** No record can be above itself: the target is the type itself. */
+  readonly acyclic: boolean;
   /** The belongsTo relation of this column; undefined if only the other side declares the relation. */
   readonly relation: Relation | undefined;
 }

@@ -81,6 +81,7 @@ function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide |
     onDelete: deletionOf(child?.descriptor, parent?.descriptor),
     required: child?.descriptor.required ?? false,
     unique: parent?.descriptor.kind === 'hasOne',
+    acyclic: (child?.descriptor.acyclic ?? false) || (parent?.descriptor.acyclic ?? false),
     relation: undefined,
   };
   const below = child && relationOf(child, { at: 'source', reference });

@@ -110,11 +110,13 @@ const writingOf = (names: SchemaNames): BodyWriting => ({
   },
 });
 
-function usage({ target, toMany, nested, owned, required }: Relation): string {
+function usage({ target, toMany, nested, owned, required, link: at }: Relation): string {
   const link = `{"${target.identifier.name}": 1} links a record`;
   const created = nested === 'write' ? ', an object without an identifier creates one' : '';
-  if (toMany) return `The whole new set: ${link}${created}; records left out are ${owned ? 'deleted' : 'unlinked'}.`;
-  return `${link}${created}${required ? '' : ', null removes the link'}.`;
+  const tree = at.at !== 'join' && at.reference.acyclic ? ' No record can be above itself.' : '';
+  if (toMany)
+    return `The whole new set: ${link}${created}; records left out are ${owned ? 'deleted' : 'unlinked'}.${tree}`;
+  return `${link}${created}${required ? '' : ', null removes the link'}.${tree}`;
 }
 
 // The JSON Schemas of fields and identifiers, with everything that the descriptors declare.

@@ -3,7 +3,7 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../model/model.ts';
 import { refuse, Unreachable } from './refusal.ts';
-import { type ValueOrder, compareValues } from './stamps.ts';
+import { compareValues, requireKnown, type ValueOrder } from './stamps.ts';
 import { adoptedValue, asCompared, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
 /** The view parameters of a request, each as the list of names that it holds. */
@@ -199,6 +199,7 @@ const sure = (order: number): ValueOrder => ({ order, isSure: true });
 
 /** Null comes first. */
 function compareOrNull(world: World, field: Field, a: JsonValue, b: JsonValue): ValueOrder {
+  requireKnown(field, a, b);
   if (a === null || b === null) return sure(Number(a !== null) - Number(b !== null));
   return compareValues(world, field, a, b);
 }
@@ -275,6 +276,7 @@ function compares(
   { path, operator, value = null, ids = [] }: FilterRequest,
 ): boolean {
   const found = follow(world, type, row, path.split('.'));
+  if (found.field) requireKnown(found.field, found.value);
   const isNull = found.field ? found.value === null : found.id === undefined;
   if (operator === 'null') return isNull === value;
   if (isNull) return operator === 'ne';

@@ -80,6 +80,12 @@ function stamped(
 const FROM = new Date(Date.UTC(2026, 0, 1));
 const UNTIL = new Date(Date.UTC(9000, 0, 1));
 
+/** Who writes may have no name: then the value is null. */
+export function requireKnown(field: Field, ...values: readonly JsonValue[]): void {
+  const names = values.map(referenceName);
+  if (names.includes('author') && (names.length === 1 || names[0] !== names[1])) throw unknown(field);
+}
+
 export interface ValueOrder {
   readonly order: number;
   /** False if both may as well be the same. */
@@ -98,8 +104,6 @@ export function compareValues(world: World, field: Field, a: JsonValue, b: JsonV
   }
   if (first !== undefined) return { order: -sideOf(field, b), isSure: true };
   if (second !== undefined) return { order: sideOf(field, a), isSure: true };
-  const names = [referenceName(a), referenceName(b)];
-  if (names.includes('author') && names[0] !== names[1]) throw unknown(field);
   return { order: field.type.compare(asCompared(field, a), asCompared(field, b)), isSure: true };
 }
 

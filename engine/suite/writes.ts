@@ -1,6 +1,6 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
 import { pointer } from '../json.ts';
-import type { RecordType, Relation } from '../model/model.ts';
+import type { RecordType, Reference, Relation } from '../model/model.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
 import {
   allMentions,
@@ -96,8 +96,37 @@ function foreign(mention: RecordMention, { relation, mentions, at }: RelationCon
   return [owner ? identifierAt(owner) : at];
 }
 
+/** Records that are there, and that a body puts below themselves: the places of the links that do. */
+function cycleFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
+  const linksOf = (mention: RecordMention, { relation, mentions: inner, at }: RelationContent) =>
+    relation.link.at === 'source' ? [{ who: mention.who, at }] : inner.map((item) => ({ who: item.who, at: item.at }));
+  return mentions
+    .filter(({ writable, lost }) => writable && !lost)
+    .flatMap((mention) =>
+      mention.contents.flatMap((content) => {
+        const { link, source: type, owned, inverse } = content.relation;
+        const isTree = link.at !== 'join' && link.reference.acyclic && !owned && !inverse?.owned;
+        if (!isTree || isWayBack(mention, content.relation)) return [];
+        return linksOf(mention, content).flatMap(({ who, at }) => {
+          const [old, now] = [rowOf(before, type, ids.get(who)), rowOf(after, type, ids.get(who))];
+          const isMoved = old?.links.get(link.reference) !== now?.links.get(link.reference);
+          return old && now && isMoved && isBelowItself(after, type, now, link.reference) ? [at] : [];
+        });
+      }),
+    );
+}
+
+function isBelowItself(world: World, type: RecordType, row: RecordRow, key: Reference): boolean {
+  const seen = new Set<Id>();
+  for (let id = row.links.get(key); id !== undefined && !seen.has(id); id = rowOf(world, type, id)?.links.get(key)) {
+    if (id === row.id) return true;
+    seen.add(id);
+  }
+  return false;
+}
+
 /** What a body refers to but must not: missing records, children of other owners, records that it deletes itself. */
-function referenceFaults(before: World, after: World, mentions: readonly RecordMention[]): readonly string[] {
+function referenceFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
   const present = mentions.filter(({ lost }) => !lost);
   const absent = mentions.filter(({ named, lost, via }) => named && lost && !via?.parent.lost);
   const leaving = leavingIn(before, mentions);
@@ -117,6 +146,7 @@ function referenceFaults(before: World, after: World, mentions: readonly RecordM
     ...present.flatMap((mention) => mention.contents.flatMap((content) => foreign(mention, content))),
     ...deleted.map(identifierAt),
     ...homeless.map(({ at }) => at),
+    ...cycleFaults(before, after, mentions, ids),
   ];
 }
 
@@ -182,7 +212,7 @@ export function write(world: World, id: Id | undefined, written: BodyWrite, read
   const time = newTime(world);
   const ids = makeRows(world, mentions, time);
   apply(world, before, mentions, ids, patch);
-  refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions)));
+  refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions, ids)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
   for (const { relation, row } of leavingIn(before, mentions))
     if (relation.owned) removeRows(world, relation.target, [row.id]);

@@ -169,6 +169,16 @@ describe('diff', () => {
       { b: book('a: { type: integer, default: 1 }') },
     ],
     [
+      'breaking cycles-refused',
+      { b: book(A, 'relations: { up: { kind: belongsTo, type: Book } }') },
+      { b: book(A, 'relations: { up: { kind: belongsTo, type: Book, acyclic: true } }') },
+    ],
+    [
+      'breaking cycles-accepted',
+      { b: book(A, 'relations: { downs: { kind: hasMany, type: Book, acyclic: true } }') },
+      { b: book(A, 'relations: { downs: { kind: hasMany, type: Book } }') },
+    ],
+    [
       'breaking field-generated',
       { b: book('a: { type: string }') },
       { b: book('a: { type: string, generated: createdBy }') },

@@ -32,6 +32,7 @@ checks:
     when: { b: true }
 relations:
   shelf: { kind: belongsTo, type: Shelf }
+  above: { kind: belongsTo, type: Thing, acyclic: true }
   tags: { kind: manyToMany, type: Tag, inverse: things }
 `,
   'shelf.yaml': 'type: Shelf\nopen: true\nfields: { name: { type: string } }\n',
@@ -119,6 +120,9 @@ const refused: readonly (readonly [line: string | Buffer, message: string | RegE
   [Buffer.from([0x7b, 0xff, 0x7d]), ': The line is not valid UTF-8'],
 ];
 
+const below = (identifier: number, above: number | null): string =>
+  thing('', '', identifier).replace('"references":{}', `"references":{"above_id":${above}}`);
+
 describe.each(databaseKinds)('into %s', (kind) => {
   let project: Project;
   beforeAll(async () => void (project = await createProject(SCHEMA, undefined, kind)));
@@ -149,6 +153,16 @@ describe.each(databaseKinds)('into %s', (kind) => {
     ]);
     await project.remove();
     project = await createProject(SCHEMA, undefined, kind);
+  });
+
+  it('links that lead in a circle are refused, each with its line, whatever is read unchecked', async () => {
+    writeLines([below(1, null), below(2, 4), below(3, 1), below(4, 2), below(5, 4)]);
+    const { code, err } = await run('--unchecked');
+    expect(code).toBe(1);
+    expect(
+      err.match(/^Line \d+.*\/references\/above_id: .*circle$/gm)?.map((line) => Number(line.split(/\D+/)[1])),
+    ).toEqual([3, 5, 6]);
+    expect(await things()).toEqual([]);
   });
 
   it('a record that breaks a check is read where that is asked for', async () => {

@@ -362,4 +362,58 @@ relations:
       ['GET /api/humans/2', { id: 2, name: 'B', friends: [], boss: null, team: [] }],
     ],
   },
+  {
+    title: 'a relation that leads into a circle stands in the way of acyclic',
+    before: {
+      Book: book(
+        'above: { kind: belongsTo, type: Book, inverse: belows }',
+        'belows: { kind: hasMany, type: Book, inverse: above }',
+      ),
+    },
+    records: [
+      ['books', { id: 1, title: 'One' }],
+      ['books', { id: 2, title: 'Two', above: { id: 1 } }],
+      ['books', { id: 3, title: 'Three', above: { id: 2 }, belows: [{ id: 1 }] }],
+      ['books', { id: 4, title: 'Four', above: { id: 3 } }],
+      ['books', { id: 5, title: 'Five' }],
+      ['books', { id: 6, title: 'Six', above: { id: 5 } }],
+    ],
+    after: {
+      Book: book(
+        'above: { kind: belongsTo, type: Book, inverse: belows, acyclic: true }',
+        'belows: { kind: hasMany, type: Book, inverse: above }',
+      ),
+    },
+    steps: ['blocked forbid-cycles:Book.above'],
+    says: ['4 records: "above" leads into a circle; unlink one record of it (1, 2, 3, 4)'],
+    impossible: true,
+  },
+  {
+    title: 'a tree becomes acyclic, and a new relation is',
+    before: { Book: book('above: { kind: belongsTo, type: Book }') },
+    records: [
+      ['books', { title: 'One' }],
+      ['books', { title: 'Two', above: { id: 1 } }],
+    ],
+    after: {
+      Book: book(
+        'above: { kind: belongsTo, type: Book, acyclic: true }',
+        'before: { kind: belongsTo, type: Book, acyclic: true, shown: false }',
+      ),
+    },
+    steps: ['allow forbid-cycles:Book.above', 'ready add-relation:Book.before'],
+    reads: [
+      ['PUT /api/books/1 {"above": {"id": 2}}', expect.objectContaining({ status: 422 })],
+      ['PUT /api/books/1 {"before": {"id": 1}}', expect.objectContaining({ status: 422 })],
+      ['GET /api/books/2', { id: 2, title: 'Two', above: { id: 1, title: 'One' } }],
+    ],
+  },
+  {
+    title: 'a relation that may lead in circles again',
+    before: { Book: book('above: { kind: belongsTo, type: Book, acyclic: true }') },
+    records: [['books', { title: 'One' }]],
+    after: { Book: book('above: { kind: belongsTo, type: Book }') },
+    steps: ['ready allow-cycles:Book.above'],
+    reads: [['PUT /api/books/1 {"above": {"id": 1}}', { id: 1, title: 'One', above: { id: 1, title: 'One' } }]],
+  },
 ];

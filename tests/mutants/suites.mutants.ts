@@ -12,9 +12,16 @@ import { type Copy, copyEngine, startService } from './planted.ts';
 const fixture = (name: string): string => `tests/fixtures/schemas/${name}`;
 
 /** The quick ones first: between them they have every kind of field and relation. */
-const SCHEMAS = ['has-one', 'unique-together', 'open-types', 'on-delete', 'checks', 'stamps', 'every-field-type'].map(
-  fixture,
-);
+const SCHEMAS = [
+  'has-one',
+  'unique-together',
+  'open-types',
+  'on-delete',
+  'checks',
+  'stamps',
+  'trees',
+  'every-field-type',
+].map(fixture);
 
 let copy: Copy;
 const found: (readonly [mutant: string, request: string])[] = [];

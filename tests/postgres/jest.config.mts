@@ -44,6 +44,7 @@ const both = [
   'storage/sets',
   'storage/stamps',
   'storage/storage',
+  'storage/trees',
   'storage/two-versions.slow',
   'suite/fixtures.slow',
   'suite/suite.slow',

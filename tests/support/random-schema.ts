@@ -70,6 +70,7 @@ interface RelationChoice {
   readonly onDelete: 'restrict' | 'cascade' | 'setNull';
   readonly shown: boolean;
   readonly backShown: boolean;
+  readonly acyclic: boolean;
 }
 
 type Sides = readonly [RelationDescriptor, RelationDescriptor | undefined];
@@ -136,6 +137,7 @@ const relationChoice = (types: number): fc.Arbitrary<RelationChoice> =>
     onDelete: fc.constantFrom('restrict', 'cascade', 'setNull'),
     shown: fc.boolean(),
     backShown: fc.boolean(),
+    acyclic: fc.boolean(),
   });
 
 /** Both sides, named by their number. A side that is owned always writes. */
@@ -144,7 +146,9 @@ function sidesOf(choice: RelationChoice, index: number, names: readonly string[]
   const [from, to] = [names[choice.from] ?? '', names[choice.to] ?? ''];
   const nested = (side: Side, writes: boolean) =>
     side.owned ? {} : { nested: writes ? ('write' as const) : ('link' as const) };
-  const forth = { ...here, type: to, shown: choice.shown, ...nested(here, choice.nested) };
+  const isTree = choice.acyclic && from === to && here.kind !== 'manyToMany';
+  const tree = isTree ? { acyclic: true } : {};
+  const forth = { ...here, ...tree, type: to, shown: choice.shown, ...nested(here, choice.nested) };
   if (!choice.inverse) return [forth, undefined];
   return [
     { ...forth, inverse: `back${index}` },

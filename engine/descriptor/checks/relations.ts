@@ -208,6 +208,14 @@ function describe(cycle: readonly RelationEnd[]): TypeFinding {
   ];
 }
 
+export const checkTrees: TypeCheck = (type, schema) =>
+  schema.sidesOf(type).flatMap((side) => {
+    const { name, relation, target } = side;
+    if (relation.acyclic !== true || !target || target === type) return [];
+    const message = `${quoted(name)} leads to ${target.name}, so no record of ${type.name} can be above itself; remove "acyclic"`;
+    return [finding('needless-acyclic', ['relations', name, 'acyclic'], 'value', message)];
+  });
+
 // Deletion: whether both sides agree, and whether records can be deleted at all.
 
 export const checkDeletion: TypeCheck = (type, schema) =>

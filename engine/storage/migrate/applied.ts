@@ -53,6 +53,8 @@ export interface AppliedReference {
   readonly onDelete: OnDelete;
   readonly required: boolean;
   readonly unique: boolean;
+  /** Absent where it may lead in circles. */
+  readonly acyclic?: boolean | undefined;
   /** The relation of this type that shows it, and the one of the target; null where a side has no name for it. */
   readonly belongsTo: string | null;
   readonly has: string | null;
@@ -179,7 +181,8 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
 export function appliedReference(reference: Reference): AppliedReference {
   const { column, target, onDelete, required, unique, relation } = reference;
   const names = { belongsTo: relation?.name ?? null, has: otherSide(reference)?.name ?? null };
-  return { column, target: target.name, onDelete, required, unique, ...names };
+  const acyclic = reference.acyclic ? true : undefined;
+  return { column, target: target.name, onDelete, required, unique, acyclic, ...names };
 }
 
 /** The relation by which the target sees the reference, where it has a name for it. */

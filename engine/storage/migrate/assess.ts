@@ -2,6 +2,7 @@
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Dialect, Reader } from '../driver.ts';
+import type { AppliedType } from './applied.ts';
 import type { TypeChange } from './match.ts';
 import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
 import { costOf, type StepCost, worksOnRows } from './tasks.ts';
@@ -136,6 +137,24 @@ export function rowsUnfit(
     },
   };
 }
+
+/**
+ * Rows from which a link leads into a circle: all but those that can be reached from a row without one. `identifier` and
+ * `column` are of one table.
+ */
+export const rowsInCircles = (
+  { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
+  { column }: { readonly column: string },
+  { quote }: Pick<Dialect, 'quote'>,
+): RowQuery => {
+  const [rows, id, link] = [quote(table), quote(identifier), quote(column)];
+  const free = [
+    `with recursive free (id) as (select ${id} from ${rows} where ${link} is null`,
+    `union all select below.${id} from ${rows} as below join free on below.${link} = free.id) select id from free`,
+  ].join(' ');
+  const sql = `select one.${id} as identifier, null as value from ${rows} as one left join (${free}) as known on known.id = one.${id} where known.id is null`;
+  return { sql, fits: undefined };
+};
 
 /** Rows that share their values with another one; nulls are never the same. */
 export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {

@@ -242,7 +242,7 @@ export function unnamedField(name: string, { type, constraints, column, nullable
 }
 
 function keepReference(keeping: Keeping, { type, former }: KeptChange, before: AppliedReference): void {
-  const { column, onDelete, required, unique, belongsTo, has } = before;
+  const { column, onDelete, required, unique, acyclic = false, belongsTo, has } = before;
   const target = keeping.types.get(keeping.currents.get(before.target) ?? '');
   if (!target || (isNamed(keeping, type) && required) || !isColumnFree(type, column)) return;
   if (!keeping.stays({ code: 'drop-relation', ...referenceOwner(former, before) })) return;
@@ -253,6 +253,7 @@ function keepReference(keeping: Keeping, { type, former }: KeptChange, before: A
     onDelete,
     required,
     unique,
+    acyclic,
     relation: undefined,
   };
   type.references.push(reference);

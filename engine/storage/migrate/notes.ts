@@ -49,6 +49,8 @@ export const stepNotes = {
   'require-relation': { older: 'follow', undo: 'always' },
   'share-relation': { older: 'refuse', undo: 'ifRecordsFit' },
   'unshare-relation': { older: 'follow', undo: 'always' },
+  'forbid-cycles': { older: 'follow', undo: 'always' },
+  'allow-cycles': { older: 'follow', undo: 'ifRecordsFit' },
   'change-deletion': { older: 'follow', undo: 'always' },
   'drop-relation': { older: 'refuse', undo: 'never' },
   'add-unique': { older: 'follow', undo: 'always' },

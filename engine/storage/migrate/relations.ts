@@ -3,7 +3,7 @@ import type { JoinTable } from '../../model/model.ts';
 import { defineJoinTable } from '../define.ts';
 import type { Dialect } from '../driver.ts';
 import type { AppliedJoin, AppliedReference } from './applied.ts';
-import { rowsAlike, rowsOf, rowsWhere } from './assess.ts';
+import { rowsAlike, rowsInCircles, rowsOf, rowsWhere } from './assess.ts';
 import type { Edit } from './alter.ts';
 import { type ColumnChanges, type JoinChange, type ReferenceChange, relationAt, type TypeChange } from './match.ts';
 import { createStep, type MigrationStep } from './steps.ts';
@@ -44,6 +44,11 @@ function keptSteps(change: TypeChange, one: ReferenceChange, before: AppliedRefe
   if (before.unique && !after.unique) steps.push(createStep('share-relation', type, { name, detail, rowsIn }));
   if (!before.unique && after.unique)
     steps.push(createStep('unshare-relation', type, { name, detail, rows: rowsAlike(change, [value]), rowsIn }));
+  if (after.acyclic && !before.acyclic)
+    steps.push(
+      createStep('forbid-cycles', type, { name, rows: rowsInCircles(change.before, before, change.dialect), rowsIn }),
+    );
+  if (!after.acyclic && before.acyclic) steps.push(createStep('allow-cycles', type, { name, rowsIn }));
   if (before.onDelete !== after.onDelete) {
     const words = { name, was: before.onDelete, now: after.onDelete };
     steps.push(createStep('change-deletion', type, { ...words, edits, rowsIn }));

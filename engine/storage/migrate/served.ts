@@ -209,16 +209,17 @@ function serveReference(
   comparison: Comparison,
   { table }: RecordType,
   reference: Reference,
-  { required, unique, onDelete }: AppliedReference,
+  { required, unique, onDelete, acyclic = false }: AppliedReference,
   owner: Relation | undefined,
 ): void {
   if (reference.unique && !unique) return misfit(comparison, table, `several rows can share "${reference.column}" now`);
   if (owner && onDelete !== reference.onDelete)
     return misfit(comparison, table, `"${owner.name}" owns its rows no more`);
   if (reference.relation && required !== reference.required) revise(comparison, reference.relation, { required });
-  if (required === reference.required && unique === reference.unique && onDelete === reference.onDelete)
-    return undefined;
-  return revise(comparison, reference, { required, unique, onDelete });
+  const now = { required, unique, onDelete, acyclic };
+  const rules = Object.keys(now) as readonly (keyof typeof now)[];
+  if (rules.some((rule) => reference[rule] !== now[rule])) revise(comparison, reference, now);
+  return undefined;
 }
 
 /** By its column: names may have another meaning now. */

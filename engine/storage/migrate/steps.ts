@@ -135,6 +135,12 @@ export const stepKinds = {
     describe: (one) => `Let no two ${one.detail} share ${relation(one)}`,
     affects: ['fail', ({ name }) => `another one has the same "${name}"`],
   },
+  'forbid-cycles': {
+    risk: 'needsCheck',
+    describe: (one) => `Let ${relation(one)} no longer lead in circles`,
+    affects: ['fail', ({ name }) => `"${name}" leads into a circle; unlink one record of it`],
+  },
+  'allow-cycles': { risk: 'safe', describe: (one) => `Let ${relation(one)} lead in circles` },
   'change-deletion': { risk: 'safe', describe: (one) => `On deletion, ${relation(one)}: ${one.now}, not ${one.was}` },
   'drop-relation': {
     risk: 'destructive',

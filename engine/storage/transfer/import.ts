@@ -4,6 +4,7 @@ import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
 import type { Awaitable, Dialect, Driver, Reader, Row, Writer } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
+import { rowsInCircles } from '../migrate/assess.ts';
 import {
   type CheckLine,
   type Faults,
@@ -217,7 +218,27 @@ async function refuseDangling(
       found.set([row, ...values].join(' '), { pointer, code: 'not-found', message });
     }
   }
+  if (found.size === 0) for (const [key, fault] of await circles(model, reader, { quote })) found.set(key, fault);
   if (found.size > 0) await tell(found, source, faults);
+}
+
+/** Records whose links lead into a circle though they must not, as `refuseDangling` names them. */
+async function circles(
+  model: Model,
+  reader: Reader,
+  { quote }: Pick<Dialect, 'quote'>,
+): Promise<readonly (readonly [key: string, fault: Fault])[]> {
+  const found: (readonly [key: string, fault: Fault])[] = [];
+  for (const { row, columns, table, column, pointer, target } of referencesOf(model).filter(({ acyclic }) => acyclic)) {
+    const { identifier } = target;
+    const { sql } = rowsInCircles({ table, identifier: identifier.column }, { column }, { quote });
+    const selected = columns.map((name) => `r.${quote(name)}`).join(', ');
+    const joined = `select ${selected} from ${quote(table)} as r join (${sql} limit ${MOST}) as c on c.identifier = r.${quote(identifier.column)}`;
+    const message = `${target.name} records are above themselves: their links lead in a circle`;
+    for (const values of await reader.all({ sql: joined }, []))
+      found.push([[row, ...values].join(' '), { pointer, code: 'cycle', message }]);
+  }
+  return found;
 }
 
 async function tell(found: ReadonlyMap<string, Fault>, source: LineSource, faults: Faults): Promise<void> {
@@ -256,24 +277,42 @@ interface ReferenceRow {
   readonly column: string;
   readonly pointer: string;
   readonly target: RecordType;
+  readonly acyclic: boolean;
 }
 
 const referencesOf = ({ types, joinTables }: Model): readonly ReferenceRow[] => [
   ...[...types.values()].flatMap(({ name, table, identifier, references }) =>
-    references.map(({ column, exportName, target }) => ({
+    references.map(({ column, exportName, target, acyclic }) => ({
       row: `type ${name} ${exportName}`,
       columns: [identifier.column, column],
       table,
       column,
       pointer: `/references/${escapeStep(exportName)}`,
       target,
+      acyclic,
     })),
   ),
   ...joinTables.flatMap(({ name: table, exportName, left, right }) => {
     const columns = [left.column, right.column];
     return [
-      { row: `pair ${exportName} left`, columns, table, column: left.column, pointer: '/left', target: left.type },
-      { row: `pair ${exportName} right`, columns, table, column: right.column, pointer: '/right', target: right.type },
+      {
+        row: `pair ${exportName} left`,
+        columns,
+        acyclic: false,
+        table,
+        column: left.column,
+        pointer: '/left',
+        target: left.type,
+      },
+      {
+        row: `pair ${exportName} right`,
+        columns,
+        acyclic: false,
+        table,
+        column: right.column,
+        pointer: '/right',
+        target: right.type,
+      },
     ];
   }),
 ];

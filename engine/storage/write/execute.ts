@@ -1,7 +1,7 @@
 /** Carries a session out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
-import { type JoinTable, OPEN_COLUMN } from '../../model/model.ts';
+import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { uniqueConflict } from './conflicts.ts';
 import { rawObject } from '../../raw-json.ts';
@@ -16,6 +16,7 @@ import type { Insert } from './tables.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 import { fillNew, stampChanged } from './stamps.ts';
 import { withFolded } from './tables.ts';
+import { checkTrees } from './trees.ts';
 
 export type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
@@ -37,6 +38,7 @@ export async function execute(session: WriteSession): Promise<void> {
   const released = settleReleased(session);
   for (const check of session.checks) check();
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
+  if ([...session.existing.keys()].some(isTree)) await checkTrees(session, released);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   // By type and identifier: they were loaded in an order that depends on the database, and it decides which one a conflict names.
@@ -76,6 +78,8 @@ export async function execute(session: WriteSession): Promise<void> {
   const changes = changed.map((node) => [node, changesOf(node)] as const);
   noteWritten(session, changes, unpaired);
 }
+
+const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);
 
 interface Writing {
   readonly session: WriteSession;

@@ -68,6 +68,8 @@ export interface WriteTable {
   someChildren(column: string, locked?: boolean): Statement;
   /** Which of some records a row refers to by this column. Bound: JSON array of identifiers, how many at most. */
   parents(column: string): Statement;
+  /** Records and all above them by the column, each with what it refers to. Bound: JSON array of identifiers, how many at most. */
+  above(column: string): Statement;
   /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
 }
@@ -86,7 +88,7 @@ interface JoinRows {
 export interface Tables {
   /** Whether rows have to be locked before they are compared. */
   readonly locks: boolean;
-  /** Makes the writes that change which record owns which wait for each other. Undefined where all writes do. */
+  /** Makes the writes that change which record owns which, or is above which, wait for each other. Undefined where all writes do. */
   readonly lockOwnership: Statement | undefined;
   of(type: RecordType): WriteTable;
   rows(table: JoinTable): JoinRows;
@@ -216,6 +218,9 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     parents: memoized((column: string) => ({
       sql: `select distinct ${quote(column)} from ${quote(type.table)} where ${oneOf(quote(column))} order by 1 limit ? + 0`,
     })),
+    above: memoized((column: string) => ({
+      sql: aboveStatement(type, column, dialect),
+    })),
     holder: memoized(
       ({ members }: Pick<Index, 'name' | 'members'>) => {
         const query = table().select(identifier);
@@ -225,6 +230,16 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
       ({ name }) => name,
     ),
   };
+}
+
+/** Each row once, so that it ends where the way up leads in a circle. */
+function aboveStatement({ table, identifier }: RecordType, name: string, { quote, oneOf }: Dialect): string {
+  const [id, column] = [quote(identifier.column), quote(name)];
+  const row = `select one.${id}, one.${column} from ${quote(table)} as one`;
+  return (
+    `with recursive above (id, parent) as (${row} where ${oneOf(`one.${id}`)} ` +
+    `union ${row} join above on one.${id} = above.parent) select id, parent from above limit ? + 0`
+  );
 }
 
 function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dialect): JoinRows {

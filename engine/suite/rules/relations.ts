@@ -3,7 +3,17 @@ import type { Operation } from '../../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
-import { childBody, fresh, fullest, inRelation, isChangeable, obtain, otherThan, targetsOf } from '../samples.ts';
+import {
+  childBody,
+  fresh,
+  fullest,
+  inRelation,
+  isChangeable,
+  obtain,
+  otherThan,
+  smallest,
+  targetsOf,
+} from '../samples.ts';
 import { Unreachable } from '../refusal.ts';
 import { type Context, get, post, put, puts, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
@@ -26,6 +36,8 @@ const hasId = ({ target }: Relation): boolean => target.identifier.inRecord;
 const isObligatory = ({ link, owned }: Relation): boolean => link.at === 'target' && link.reference.required && !owned;
 const isSetWithIds = (relation: Relation): boolean => relation.toMany && hasId(relation);
 const isMovable = (relation: Relation): boolean => hasId(relation) && !isObligatory(relation);
+const isTree = ({ link, owned, inverse, required }: Relation): boolean =>
+  link.at !== 'join' && link.reference.acyclic && !owned && !inverse?.owned && !required;
 const changeable = ({ fields }: Relation) => fields.find(isChangeable);
 
 /** Links of the related record to records that cannot be written through them. */
@@ -241,6 +253,19 @@ const refused = table(
       if (!toMany) put(scene, id, { [name]: through(type, relation, id, first, {}) });
     },
   ),
+  updated('what would be below itself', isTree, (scene, relation) => {
+    const { name, target } = relation;
+    const all = [1, 2, 3].map(() => post(scene, smallest(scene)));
+    const [first = '', second = '', third = ''] = all;
+    const link = (id: Id, other: Id): void => put(scene, id, { [name]: inRelation(relation, linkTo(target, other)) });
+    link(second, first);
+    link(third, second);
+    for (const other of all) link(first, other);
+    for (const id of all) get(scene, id);
+    put(scene, second, { [name]: relation.toMany ? [] : null });
+    link(first, third);
+    for (const id of all) get(scene, id);
+  }),
   // Faults of the body are told together, in its order, before it is asked what is there.
   updated(
     'a related record twice, and another identifier',

@@ -1,0 +1,167 @@
+/** Acyclic relations: no write makes a record its own ancestor, whichever side says so, and however many write at once. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { type Answer, ask } from '../support/ask.ts';
+import { connectTo, fileOf } from '../support/databases.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/trees' })));
+afterAll(() => server.close());
+
+const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
+
+async function fill(sql: string): Promise<void> {
+  const { kind, url } = server.database;
+  if (kind === 'sqlite') {
+    const database = new Database(fileOf({ url }));
+    database.exec(sql);
+    database.close();
+    return;
+  }
+  const client = await connectTo(url);
+  await client.query(sql);
+  await client.end();
+}
+
+/** By identifier, what each record is below. */
+type Above = Readonly<Record<number, number | null>>;
+
+async function parents(): Promise<Above> {
+  const { body } = await send('GET /api/categories?include=parent&fields=id,parent');
+  const rows = body as readonly { id: number; parent: { id: number } | null }[];
+  return Object.fromEntries(rows.map(({ id, parent }) => [id, parent?.id ?? null]));
+}
+
+/** 1 > 2 > 3 > 4, and 5 beside them. */
+beforeEach(async () => {
+  for (const path of ['categories', 'folders']) {
+    const { body } = await send(`GET /api/${path}?fields=id`);
+    for (const { id } of body as readonly { id: number }[]) await send(`DELETE /api/${path}/${id}`);
+  }
+  for (const [id, parent] of [[1], [2, 1], [3, 2], [4, 3], [5]]) {
+    const { status } = await send('POST /api/categories', {
+      id,
+      name: `c${id}`,
+      parent: parent ? { id: parent } : null,
+    });
+    expect(status).toBe(201);
+  }
+});
+
+const BELOW = 'link a record that is not below it';
+
+describe('refused, and nothing is written', () => {
+  test.each<[title: string, body: unknown, pointers: readonly string[]]>([
+    ['PUT /api/categories/1', { parent: { id: 1 } }, ['/parent']],
+    ['PUT /api/categories/1', { parent: { id: 4 } }, ['/parent']],
+    ['PATCH /api/categories/2', { name: 'x', parent: { id: 3 } }, ['/parent']],
+    ['PUT /api/categories/4', { children: [{ id: 1 }] }, ['/children/0']],
+    ['PUT /api/categories/4', { children: [{ id: 5 }, { id: 2 }, { name: 'new' }] }, ['/children/1']],
+    ['PUT /api/categories/4', { children: [{ id: 4 }] }, ['/children/0']],
+    // Only together.
+    ['PUT /api/categories/1', { parent: { id: 5, parent: { id: 4 } } }, ['/parent', '/parent/parent']],
+    ['PUT /api/categories/5', { parent: { id: 4 }, children: [{ id: 1 }] }, ['/children/0', '/parent']],
+    ['POST /api/categories', { name: 'new', parent: { id: 4 }, children: [{ id: 2 }] }, ['/children/0']],
+    [
+      'POST /api/categories',
+      { name: 'new', parent: { name: 'newer', parent: { id: 3 } }, children: [{ id: 1 }] },
+      ['/children/0'],
+    ],
+    ['PUT /api/categories/3', { children: [{ id: 4, children: [{ id: 5, children: [{ id: 3 }] }] }] }, []],
+  ])('%s %j', async (request, body, pointers) => {
+    const before = await parents();
+    const answer = await send(request, body);
+    const { errors } = answer.body as { errors: readonly { pointer: string; code: string; message: string }[] };
+    expect(answer.status).toBe(422);
+    if (pointers.length > 0) {
+      expect(errors.map(({ pointer, code }) => [pointer, code]).toSorted()).toEqual(
+        pointers.map((pointer) => [pointer, 'cycle']).toSorted(),
+      );
+      expect(errors[0]?.message).toContain(BELOW);
+    }
+    expect(await parents()).toEqual(before);
+  });
+});
+
+describe('accepted', () => {
+  test.each<[title: string, body: unknown, after: Above]>([
+    ['PUT /api/categories/4', { parent: { id: 1 } }, { 1: null, 2: 1, 3: 2, 4: 1, 5: null }],
+    ['PUT /api/categories/2', { parent: { id: 1 } }, { 1: null, 2: 1, 3: 2, 4: 3, 5: null }],
+    ['PUT /api/categories/1', { parent: { id: 5 } }, { 1: 5, 2: 1, 3: 2, 4: 3, 5: null }],
+    ['PUT /api/categories/1', { related: { id: 4 } }, { 1: null, 2: 1, 3: 2, 4: 3, 5: null }],
+    // The whole becomes a tree again: 2 leaves 1, and 1 goes below 3.
+    [
+      'PUT /api/categories/2',
+      { parent: null, children: [{ id: 3, children: [{ id: 1 }, { id: 4 }] }] },
+      { 1: 3, 2: null, 3: 2, 4: 3, 5: null },
+    ],
+    // 2 is left out of the set of 1, which goes below 4.
+    ['PUT /api/categories/1', { children: [], parent: { id: 4 } }, { 1: 4, 2: null, 3: 2, 4: 3, 5: null }],
+  ])('%s %j', async (request, body, after) => {
+    const answer = await send(request, body);
+    expect([answer.status, await parents()]).toEqual([200, after]);
+  });
+
+  test('PUT of what GET answers', async () => {
+    const { body } = await send('GET /api/categories/2');
+    expect(await send('PUT /api/categories/2', body)).toMatchObject({ status: 200, body });
+  });
+});
+
+test('said by the set, or by the other side of a hasOne', async () => {
+  for (const id of [1, 2, 3]) await send('POST /api/folders', { id, name: `f${id}` });
+  const put = async (id: number, body: unknown) => (await send(`PUT /api/folders/${id}`, body)).status;
+  expect([await put(1, { folders: [{ id: 2 }] }), await put(2, { folders: [{ id: 1 }] })]).toEqual([200, 422]);
+  expect([await put(1, { next: { id: 2 } }), await put(2, { next: { id: 3 } })]).toEqual([200, 200]);
+  expect([await put(3, { next: { id: 1 } }), await put(1, { previous: { id: 3 } })]).toEqual([422, 422]);
+});
+
+test('of many writers that move records at once, none makes a cycle', async () => {
+  const ids = Array.from({ length: 12 }, (_, index) => index + 100);
+  for (const id of ids) await send('POST /api/categories', { id, name: `m${id}` });
+  const statuses: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    // Each goes below the next one, the last below the first.
+    const moves = ids.map((id, index) =>
+      send(`PUT /api/categories/${id}`, { parent: { id: ids[(index + 1 + round) % ids.length] } }),
+    );
+    statuses.push(...(await Promise.all(moves)).map(({ status }) => status));
+    const above = await parents();
+    for (const start of ids) {
+      const seen = new Set<number>();
+      for (let at: number | null = start; at !== null; at = above[at] ?? null) {
+        expect(seen.has(at)).toBe(false);
+        seen.add(at);
+      }
+    }
+  }
+  expect(new Set(statuses)).toEqual(new Set([200, 422]));
+});
+
+test('of two moves that make a cycle together, though neither touches what the other locks, one is refused', async () => {
+  const put = async (id: number, parent: number | null) =>
+    (await send(`PUT /api/categories/${id}`, { parent: parent === null ? null : { id: parent } })).status;
+  for (let round = 0; round < 20; round += 1) {
+    for (const [id, parent] of [
+      [1, null],
+      [3, null],
+      [2, 3],
+      [4, 1],
+    ] as const)
+      expect(await put(id, parent)).toBe(200);
+    const statuses = await Promise.all([put(1, 2), put(3, 4)]);
+    expect(statuses.toSorted()).toEqual([200, 422]);
+  }
+});
+
+test('a chain of 10,000', async () => {
+  await fill(`insert into categories (id, name, parent_id)
+    with recursive numbers (one) as (select 1000 union all select one + 1 from numbers where one < 10999)
+    select one, 'd', case when one > 1000 then one - 1 end from numbers`);
+  const move = async (id: number, body: unknown) => (await send(`PUT /api/categories/${id}?include=`, body)).status;
+  expect(await move(1000, { parent: { id: 10_999 } })).toBe(422);
+  expect(await move(10_999, { parent: { id: 1 } })).toBe(200);
+  expect(await move(10_999, { children: [{ id: 1000 }, { id: 5 }] })).toBe(200);
+  expect(await move(1000, { parent: { id: 10_998 } })).toBe(422);
+});
