@@ -55,11 +55,13 @@ interface Item {
 const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
 
 function itemsOf(text: string, most: number, complain: Complain): readonly Item[] {
-  const names = text.split(',');
-  const twice = names.find((name, index) => names.indexOf(name) < index);
+  // One more than there may be tells that there are too many; the others are not looked at.
+  const names = text.split(',', most + 1);
+  if (names.length > most) complain('too-many', `There can be at most ${most} names, separated by commas`);
+  const known = names.slice(0, most);
+  const twice = known.find((name, index) => known.indexOf(name) < index);
   if (twice !== undefined) complain('repeated', `${quote(twice)} is given twice`);
-  if (names.length > most) complain('too-many', `There can be at most ${most} items`);
-  return names.slice(0, most).map((name) => {
+  return known.map((name) => {
     const { word, inner } = CALL.exec(name)?.groups ?? {};
     return { name, word, path: inner ?? name };
   });

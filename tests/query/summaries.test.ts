@@ -426,6 +426,7 @@ it.each([
   ['by=title,title', ['by repeated']],
   ['by=id,title,open,units,rate,price,amount,sold_on,sold_at', ['by too-many']],
   ['by=title&by=open', ['by repeated']],
+  [`by=id${',title'.repeat(500)}`, ['by too-many', 'by repeated']],
   ['measure=', ['measure unknown-measure']],
   ['measure=avg(price)', ['measure unknown-measure']],
   ['measure=cuont', ['measure unknown-measure did you mean "count"']],
