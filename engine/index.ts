@@ -1,6 +1,6 @@
 /** The public API: serves records in any Node server, and offers them in process. */
 import { settingsOf } from './embed/options.ts';
-import { recordsOf } from './embed/records.ts';
+import { createInProcess } from './embed/records.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
 import { nodeFault } from './package.ts';
@@ -36,6 +36,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
   if (fault !== undefined) throw new StartError(fault);
   const settings = settingsOf(options);
   const engine = await startEngine(settings);
+  const inProcess = createInProcess(engine);
   // The pages bring Express, which a host that only needs the records does not have to load.
   const lazily = (which: 'pages' | 'documents'): MountableHandler => {
     let loading: Promise<MountableHandler> | undefined;
@@ -49,9 +50,12 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     pages: lazily('pages'),
     document: lazily('documents'),
     warnings: engine.warnings,
-    records: (type) => recordsOf(engine, type),
+    records: inProcess.records,
     ready: async () => void (await engine.ready()),
     drain: () => engine.drain(),
-    close: () => engine.close(),
+    close: async () => {
+      await inProcess.close();
+      await engine.close();
+    },
   };
 }

@@ -67,7 +67,8 @@ export function loadDescriptors(directory: string): Loaded {
     diagnostics: [diagnose(unplaced(shownPath(directory)), 'no-schema', [], 'value', message)],
   });
   const found = attempt(() => findDescriptors(directory));
-  if (found instanceof Error) return none(`the schema directory cannot be read: ${found.message}`);
+  if (found instanceof Error)
+    return none(`the schema directory cannot be read: ${found.message}; "records init" sets up a new project`);
   return found.length > 0 ? loadFiles(found) : none('this directory has no descriptors (*.yaml or *.yml)');
 }
 

@@ -12,34 +12,67 @@ import { entityTag } from '../http/conditions.ts';
 import { JSON_TYPE } from '../http/negotiation.ts';
 import { didYouMean } from '../names.ts';
 import { Problem } from '../problem.ts';
+import { reasonOf } from '../start-error.ts';
 import { searchOf } from './search.ts';
 import type { CreateOptions, ListOptions, RecordPage, RecordCollection, ViewOptions, UpdateOptions } from './types.ts';
 
 interface InProcessCall {
   readonly operation: 'list' | 'get' | 'create' | 'update' | 'delete';
-  readonly identifier?: number;
+  readonly identifier?: number | undefined;
   readonly options: ViewOptions & ListOptions & UpdateOptions & CreateOptions;
   readonly body?: object;
 }
 
-/** What an operation is asked with, as `bindings` has it. */
-const METHODS = { list: 'GET', get: 'GET', create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
+/** How an operation is asked for, as `bindings` has it. */
+const REQUESTS = {
+  list: { method: 'GET', path: 'collection' },
+  get: { method: 'GET', path: 'item' },
+  create: { method: 'POST', path: 'collection' },
+  update: { method: 'PUT', path: 'item' },
+  delete: { method: 'DELETE', path: 'item' },
+} as const;
 
 /** Of the records that were returned. */
 const TAGS = new WeakMap<object, string>();
 
-type InProcess = Pick<Engine, 'routes' | 'model' | 'budget'>;
+type CallableEngine = Pick<Engine, 'routes' | 'model' | 'budget'>;
 
-/** Records of one type. Whether it is served is looked up at each call: the model may be replaced. */
-export function recordsOf<R extends object>(engine: InProcess, type: string): RecordCollection<R> {
+interface InProcess {
+  records<R extends object>(type: string): RecordCollection<R>;
+  /** From now on calls are refused. Resolves when those that have begun have ended. */
+  close(): Promise<void>;
+}
+
+export function createInProcess(engine: CallableEngine): InProcess {
+  const running = new Set<Promise<unknown>>();
+  const position: Position = { last: undefined };
+  let isClosed = false;
+  const ask = (type: string, call: InProcessCall): Promise<Told> => {
+    if (isClosed) return Promise.reject(new Error('The engine is closed'));
+    const told = serveCall(engine, type, call, position);
+    const ended = told.catch(() => undefined).finally(() => running.delete(ended));
+    running.add(ended);
+    return told;
+  };
+  return {
+    records: (type) => collectionOf((call) => ask(type, call)),
+    close: async () => {
+      isClosed = true;
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Whether the type is served is looked up at each call: the model may be replaced. */
+function collectionOf<R extends object>(ask: (call: InProcessCall) => Promise<Told>): RecordCollection<R> {
   const record = async (call: InProcessCall): Promise<R> => {
-    const { text } = await ask(engine, type, call);
+    const { text } = await ask(call);
     const found = JSON.parse(text) as R;
     if (call.operation !== 'delete') TAGS.set(found, entityTag(text));
     return found;
   };
   return {
-    list: async (options = {}) => pageOf<R>(await ask(engine, type, { operation: 'list', options })),
+    list: async (options = {}) => pageOf<R>(await ask({ operation: 'list', options })),
     get: (identifier, options = {}) => record({ operation: 'get', identifier, options }),
     create: (body, options = {}) => record({ operation: 'create', body, options }),
     update: (identifier, body, options = {}) => record({ operation: 'update', identifier, body, options }),
@@ -53,23 +86,26 @@ interface Told {
   readonly headers: Answer['headers'];
 }
 
-async function ask(engine: InProcess, typeName: string, call: InProcessCall): Promise<Told> {
+async function serveCall(
+  engine: CallableEngine,
+  typeName: string,
+  call: InProcessCall,
+  position: Position,
+): Promise<Told> {
   const { operation, identifier, options, body } = call;
-  options.signal?.throwIfAborted();
-  const { path } = typeOf(engine, typeName);
-  const pair = engine.routes().get(path);
-  const method = METHODS[operation];
-  const offer = pair?.[identifier === undefined ? 'collection' : 'item'].offers.get(method);
-  if (offer === undefined || offer.label.operation !== operation)
-    throw new Problem('method-not-allowed', `The type ${typeName} does not offer ${operation}`);
   const query = searchOf(options, operation);
-  const caller = new InProcessCaller(engine.budget, options.signal);
+  options.signal?.throwIfAborted();
+  const type = typeOf(engine, typeName);
+  const { method, path } = REQUESTS[operation];
+  const offer = engine.routes().get(type.path)?.[path].offers.get(method);
+  if (offer === undefined) throw new Problem('method-not-allowed', `The type ${typeName} does not offer ${operation}`);
+  const caller = new InProcessCaller(engine.budget, position, options.signal);
   try {
     const answer = await offer.serve({
-      request: requestOf(method, headersOf(options), body),
+      request: requestOf(method, headersOf(options), 'body' in call ? textOfBody(body) : undefined),
       caller,
       target: { base: '', path: '', query },
-      identifier: identifier === undefined ? '' : String(identifier),
+      identifier: path === 'item' ? String(identifier) : '',
       mediaType: JSON_TYPE,
     });
     return { text: await textOf(answer, caller), headers: answer.headers };
@@ -81,10 +117,10 @@ async function ask(engine: InProcess, typeName: string, call: InProcessCall): Pr
   }
 }
 
-function typeOf({ model }: InProcess, name: string) {
+function typeOf({ model }: CallableEngine, name: string) {
   const type = model.types.get(name);
   if (type) return type;
-  throw new Problem('path-not-found', `There is no type "${name}"${didYouMean(name, model.types.keys())}`);
+  throw new Problem('path-not-found', `There is no type "${name}"${didYouMean(String(name), model.types.keys())}`);
 }
 
 function headersOf({ ifMatch, idempotencyKey, count }: InProcessCall['options']): Readonly<Record<string, string>> {
@@ -99,14 +135,23 @@ function headersOf({ ifMatch, idempotencyKey, count }: InProcessCall['options'])
 const NO_SOCKET = new Socket();
 
 /** As a body parser in front of the engine leaves it: read to its end. */
-function requestOf(method: string, headers: Readonly<Record<string, string>>, value?: object): IncomingMessage {
+function requestOf(method: string, headers: Readonly<Record<string, string>>, text?: string): IncomingMessage {
   const request = new IncomingMessage(NO_SOCKET);
   request.method = method;
   request.headers = { ...headers };
-  if (value === undefined) return request;
-  const body = Buffer.from(JSON.stringify(value) ?? '');
+  if (text === undefined) return request;
+  const body = Buffer.from(text);
   Object.assign(request.headers, { 'content-type': JSON_TYPE, 'content-length': String(body.length) });
   return Object.defineProperties(request, { readableEnded: { value: true }, body: { value: body } });
+}
+
+/** Empty for undefined, which the parser of bodies refuses. */
+function textOfBody(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch (error) {
+    throw new Problem('invalid-json', `The record cannot be written as JSON: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 async function textOf({ body = '' }: Answer, caller: Caller): Promise<string> {
@@ -135,14 +180,21 @@ function pageOf<R>({ text, headers }: Told): RecordPage<R> {
   };
 }
 
+/** Of the last write in process, in the log of the database: later reads, of replicas too, see it. */
+interface Position {
+  last: string | undefined;
+}
+
 /** The caller of one call. It draws on the same budget as clients do. */
 class InProcessCaller implements Caller {
   readonly origin = '';
   readonly most: number;
   readonly #share: ReturnType<Budget['take']>;
   readonly #until: Caller;
+  readonly #position: Position;
 
-  constructor(budget: Budget, signal: AbortSignal | undefined) {
+  constructor(budget: Budget, position: Position, signal: AbortSignal | undefined) {
+    this.#position = position;
     this.most = budget.limit / 8;
     this.#share = budget.take(0);
     this.#until = signal === undefined ? PATIENT : callerUntil(signal);
@@ -150,6 +202,14 @@ class InProcessCaller implements Caller {
 
   get isGone(): boolean {
     return this.#until.isGone;
+  }
+
+  get position(): string | undefined {
+    return this.#position.last;
+  }
+
+  wrote(position: string): void {
+    this.#position.last = position;
   }
 
   take(bytes: number): void {

@@ -41,17 +41,31 @@ function encoded(text: string): string {
 }
 
 function refuseUnknown(options: object, known: readonly string[]): void {
+  if (!isPlain(options)) throw refusal('options', 'The options are not an object');
   const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const hint = didYouMean(unknown, known) || `; the options are ${known.join(', ')}`;
-  throw refusal(unknown, `Unknown option "${unknown}"${hint}`);
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known) || `; the options are ${known.join(', ')}`;
+    throw refusal(unknown, `Unknown option "${unknown}"${hint}`);
+  }
+  // A tag that got lost on its way must not make the write unconditional.
+  if ('ifMatch' in options && options.ifMatch === undefined)
+    throw refusal('ifMatch', 'ifMatch is undefined; leave it out to write unconditionally');
 }
+
+/** An object literal, from whatever realm. */
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && Object.prototype.toString.call(value) === '[object Object]';
 
 const refusal = (parameter: string, message: string): Problem =>
   new Problem('invalid-query', message, { errors: [{ parameter, code: 'invalid-option', message }] });
 
-const orderOf = (order: Order): QueryPairs =>
-  (typeof order === 'string' ? [order] : order.flat()).map((word) => ['_cnd[orderBy]', word] as const);
+function orderOf(order: Order): QueryPairs {
+  const words: readonly unknown[] = Array.isArray(order) ? order.flat() : [order];
+  return words.map((word) => {
+    if (typeof word === 'string') return ['_cnd[orderBy]', word] as const;
+    throw refusal('order', "order is neither a name nor a list of names, as in ['name', 'desc']");
+  });
+}
 
 const PAGING = new Set(['limit', 'orderBy']);
 
@@ -70,30 +84,39 @@ function filtersOf(name: string, value: FilterValue | undefined, place: string):
   if (value === undefined)
     throw refusal('where', `${place} is undefined, which would filter nothing; use null, or leave it out`);
   if (value === null) return [[`${name}[null]`, 'true']];
-  if (value instanceof Date) return [[name, value.toISOString()]];
   if (Array.isArray(value)) return listOf(name, value, place);
-  if (typeof value !== 'object') return [[name, String(value)]];
-  return entriesOf(place, value as Where).flatMap(([key, inner]) =>
-    filtersOf(`${name}[${key}]`, inner, `${place}.${key}`),
-  );
+  if (isPlain(value))
+    return entriesOf(place, value as Where).flatMap(([key, inner]) =>
+      filtersOf(`${name}[${key}]`, inner, `${place}.${key}`),
+    );
+  return [[name, scalarText(value, place)]];
+}
+
+const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'bigint', 'boolean']);
+
+function scalarText(value: unknown, place: string): string {
+  if (SCALARS.has(typeof value)) return String(value);
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  throw refusal('where', `${place} is not a value to compare with`);
 }
 
 /** Values that are compared with, or the items of a group. */
 function listOf(name: string, values: readonly FilterValue[], place: string): QueryPairs {
   if (values.length === 0) throw refusal('where', `${place} is an empty list, which cannot be asked for`);
-  if (values.every((value) => typeof value === 'object' && value !== null && !(value instanceof Date)))
-    return values.flatMap((value, index) => filtersOf(`${name}[${index}]`, value, `${place}[${index}]`));
+  if (values.every(isPlain))
+    return values.flatMap((value, index) => filtersOf(`${name}[${index}]`, value as Where, `${place}[${index}]`));
   const among = name.endsWith('[in]') ? name : `${name}[in]`;
-  return values.flatMap((value, index) => {
-    if (value !== null && (typeof value !== 'object' || value instanceof Date))
-      return filtersOf(among, value, `${place}[${index}]`);
-    throw refusal('where', `${place}[${index}] is not a value to compare with`);
-  });
+  return values.map((value, index) => [among, scalarText(value, `${place}[${index}]`)] as const);
 }
 
 function entriesOf(place: string, where: Where): readonly [string, FilterValue | undefined][] {
+  if (!isPlain(where)) throw refusal('where', `${place} is not an object of filters`);
   const entries = Object.entries(where);
   if (entries.length === 0 && place !== 'where')
     throw refusal('where', `${place} is empty, which would filter nothing`);
+  // They would end the name in the query.
+  const bracketed = entries.find(([name]) => /[[\]]/.test(name));
+  if (bracketed !== undefined)
+    throw refusal('where', `${place} has the key "${bracketed[0]}"; no name has brackets, use nested objects`);
   return entries;
 }

@@ -84,7 +84,7 @@ export interface RecordEngine {
   ready(): Promise<void>;
   /** From now on each answer closes its connection: call it before the server closes. */
   drain(): void;
-  /** Closes the database. Requests and calls must have ended. */
+  /** Waits for the calls in process that have begun, and closes the database. Requests must have been answered. */
   close(): Promise<void>;
 }
 

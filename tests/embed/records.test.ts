@@ -2,6 +2,11 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { createBudget } from '../../engine/budget.ts';
+import { createInProcess } from '../../engine/embed/records.ts';
+import type { ServeOperation } from '../../engine/http/request.ts';
+import type { Route } from '../../engine/http/routes.ts';
+import { resolveModel } from '../../engine/model/resolve.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { createEngine, type ListOptions, Problem, type RecordEngine } from '../../engine/index.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
@@ -125,6 +130,14 @@ describe('lists', () => {
     ['an empty group', { where: { $any: [{}] } }, 'where.$any[0] is empty'],
     ['paging among filters', { where: { limit: 1 } }, 'limit is an option of its own'],
     ['half a surrogate pair', { where: { name: '\ud800' } }, 'well-formed'],
+    ['filters that are not an object', { where: null }, 'where is not an object of filters'],
+    ['filters in a Map', { where: new Map([['rank', 1]]) }, 'where is not an object of filters'],
+    ['a function', { where: { rank: () => 1 } }, 'where.rank is not a value to compare with'],
+    ['an invalid date', { where: { name: new Date(Number.NaN) } }, 'where.name is not a value'],
+    ['a list with null', { where: { rank: [1, null] } }, 'where.rank[1] is not a value'],
+    ['a key that would end the name', { where: { 'rank][gt': 0 } }, 'the key "rank][gt"; no name has brackets'],
+    ['an order that is not a list', { order: { rank: 'desc' } }, 'order is neither a name nor a list of names'],
+    ['options that are not an object', null, 'The options are not an object'],
   ])('refuses %s', async (_, options, message) => {
     const problem = await problemOf(owners().list(options as ListOptions));
     expect([problem.code, problem.status]).toEqual(['invalid-query', 400]);
@@ -180,6 +193,63 @@ test('ifMatch refuses a write that comes too late', async () => {
   expect((await problemOf(owners().update(id, { name: 'third' }, { ifMatch }))).code).toBe('precondition-failed');
   expect((await problemOf(owners().delete(id, { ifMatch }))).code).toBe('precondition-failed');
   await owners().delete(id, { ifMatch: owners().tagOf(second) ?? '' });
+});
+
+test('a tag that got lost does not make a write unconditional', async () => {
+  const { id } = await owners().create({ rank: 711 });
+  const lost = { ifMatch: undefined } as unknown as { ifMatch: string };
+  expect((await problemOf(owners().update(id, { name: 'x' }, lost))).message).toContain('ifMatch is undefined');
+  expect((await problemOf(owners().delete(id, lost))).message).toContain('ifMatch is undefined');
+});
+
+test.each(['get', 'update', 'delete'] as const)('%s without an identifier touches no record', async (operation) => {
+  const missing = undefined as unknown as number;
+  const calls = {
+    get: () => owners().get(missing),
+    update: () => owners().update(missing, { name: 'x' }),
+    delete: () => owners().delete(missing),
+  };
+  expect((await problemOf(calls[operation]())).code).toBe('invalid-identifier');
+});
+
+test.each([
+  ['undefined', undefined, 'invalid-json'],
+  ['null', null, 'invalid-body'],
+  ['a BigInt', { rank: 1n }, 'invalid-json'],
+])('%s is not a record', async (_, record, code) => {
+  expect((await problemOf(owners().create(record as object))).code).toBe(code);
+});
+
+test('reads ask for what was written before, of replicas too', async () => {
+  const positions: unknown[] = [];
+  const serve: ServeOperation = ({ request, caller }) => {
+    positions.push(caller.position);
+    if (request.method === 'PUT') caller.wrote?.('0/16B3748');
+    return { status: 200, headers: {}, body: '{}' };
+  };
+  const offer = { serve, label: { type: 'A', operation: 'any' }, mediaTypes: [] };
+  const route = { offers: new Map(['GET', 'PUT'].map((method) => [method, offer])) } as unknown as Route;
+  const { records } = createInProcess({
+    model: resolveModel([{ type: 'A', fields: {} }]),
+    routes: () => new Map([['as', { collection: route, item: route, summary: undefined }]]),
+    budget: createBudget(2 ** 20),
+  });
+  await records('A').get(1);
+  await records('A').update(1, {});
+  await records('A').get(1);
+  expect(positions).toEqual([undefined, undefined, '0/16B3748']);
+});
+
+test('closing waits for the calls that have begun, and refuses others', async () => {
+  const own = await createDatabase();
+  const closing = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: own.url, logLevel: 'silent' });
+  const records = closing.records('Owner');
+  const begun = records.create({ rank: 1 });
+  const closed = closing.close();
+  expect((await begun)['rank']).toBe(1);
+  await expect(records.create({ rank: 2 })).rejects.toThrow('The engine is closed');
+  await closed;
+  await own.remove();
 });
 
 test('a create with an idempotency key is done once', async () => {
