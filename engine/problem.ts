@@ -29,6 +29,7 @@ export const problemKinds = {
   'too-many-affected': { status: 409, title: 'The request would affect more records than it allows' },
   'precondition-failed': { status: 412, title: 'The record was changed in the meantime' },
   'content-too-large': { status: 413, title: 'The body is too large' },
+  'batch-too-large': { status: 413, title: 'The batch has too many records' },
   'uri-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
   'misdirected-request': { status: 421, title: 'The request is for another host' },
@@ -99,6 +100,27 @@ export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Prob
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
 }
 
+/** Throws what all of these checks refuse for the reason of the first. */
+export function throwTogether(checks: readonly (() => void)[]): void {
+  const problems: Problem[] = [];
+  for (const check of checks)
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problems.push(error);
+    }
+  const [first] = problems;
+  if (!first) return;
+  const alike = problems.filter(({ code }) => code === first.code);
+  throw alike.length === 1
+    ? first
+    : faultyRequest(
+        first.code,
+        alike.flatMap(({ errors }) => errors),
+      );
+}
+
 /** A database statement was stopped after `patience` milliseconds. */
 export const tooSlow = (patience: number, cause?: unknown): Problem =>
   new Problem(
@@ -116,6 +138,13 @@ export const pageTooLong = (most: number): Problem =>
       message: `The page has more than ${most} bytes; ask for fewer records with _cnd[limit], or for less of each with fields and include`,
     },
   ]);
+
+/** The records that a batch answers are held like a page. */
+export const manyTooLong = (most: number): Problem =>
+  new Problem(
+    'invalid-query',
+    `The answer would have more than ${most} bytes; send fewer records at once, ask for less of each with fields and include, or for none with Prefer: return=minimal`,
+  );
 
 export const isPageTooLong = (error: unknown): boolean =>
   error instanceof Problem && error.errors.some(({ code }) => code === 'page-too-long');

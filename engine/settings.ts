@@ -113,6 +113,12 @@ export const settingsTable = {
     description: 'Maximum number of items in an array of a request body.',
     ...wholeNumber(1, 10_000_000),
   }),
+  batchLimit: setting({
+    name: 'BATCH_LIMIT',
+    default: '1000',
+    description: 'Maximum number of records in the array that a POST creates or a PATCH changes at once.',
+    ...wholeNumber(1, 1_000_000),
+  }),
   writeRows: setting({
     name: 'WRITE_ROWS',
     default: '10000',

@@ -198,10 +198,10 @@ export function refusingLinks(validators: TypeValidators, type: RecordType, limi
   if (limits.readOnly.size === 0 && limits.barred.size === 0) return validators;
   const refusing =
     (validate: Validator): Validator =>
-    (body, identifier, raw) => {
-      const faults = isObject(body) ? refusedIn(type, body, '', limits) : [];
+    (records, raw, known) => {
+      const faults = records.flatMap(({ body, pointer }) => refusedIn(type, body, pointer, limits));
       if (faults.length > 0) throw faultyRequest('forbidden', faults);
-      return validate(body, identifier, raw);
+      return validate(records, raw, known);
     };
   return {
     create: (variant) => refusing(validators.create(variant)),

@@ -1,63 +1,118 @@
 /** From bytes to an object that may be validated: JSON in UTF-8, each key once, not too deep, clean strings. */
 import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json.ts';
+import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import {
-  hasEscapedKey,
-  NO_RAW_VALUES,
-  parseValue,
-  readItems,
-  type RawMember,
-  type RawReading,
-  type RawValues,
-  readingOf,
-  readMembers,
-  skipValue,
-  takeValue,
-} from '../raw-json.ts';
+import { hasEscapedKey, NO_RAW_VALUES, parseValue, type RawValues, readingOf, skipValue } from '../raw-json.ts';
 import type { Content } from './content.ts';
 import { textFault } from './json-fault.ts';
+import { isKept, rawReader } from './raw-body.ts';
+
+/** A record in a body. */
+export interface ParsedRecord {
+  readonly body: JsonObject;
+  /** Where it stands in the body. */
+  readonly pointer: string;
+  /** What an item of an array holds under ITEM_TAG. */
+  readonly tag: JsonValue | undefined;
+}
 
 export interface Body {
-  readonly body: JsonObject;
+  readonly records: readonly ParsedRecord[];
+  readonly isArray: boolean;
   /** Empty if a body parser in front has left nothing but values. */
   readonly raw: RawValues;
 }
 
-export function bodyParser(type: RecordType, limits: BodyLimits): (content: Content) => Body {
+/** What a body may be. */
+type BodyShape = 'record' | 'records' | 'either';
+
+export function bodyParser(type: RecordType, limits: BodyLimits, shape: BodyShape): (content: Content) => Body {
   const readRaw = rawReader(type);
-  const isFault = ({ code, ...fault }: Fault): boolean =>
-    code !== 'number-range' || !('pointer' in fault) || !isKept(type, unescapedSteps(fault.pointer));
+  const accept = acceptor(type, shape, limits);
+  const isFault = ({ code, ...fault }: Fault, isArray: boolean): boolean => {
+    if (code !== 'number-range' || !('pointer' in fault)) return true;
+    const steps = unescapedSteps(fault.pointer);
+    return !isKept(type, isArray ? steps.slice(1) : steps);
+  };
   return (content) => {
-    if ('parsed' in content) return { body: inspected(content.parsed, true, limits).value, raw: NO_RAW_VALUES };
+    if ('parsed' in content)
+      return { ...accept(inspected(content.parsed, true, limits, isFault).value), raw: NO_RAW_VALUES };
     const text = decode(content);
     const { value, keys } = readText(text, limits, isFault);
-    const raw = readRaw(text, value);
+    const found = accept(value);
+    const raw = readRaw(text, found.isArray, (index) => found.records[index]?.body);
     if (keys !== raw.keys) throw textProblem(text, limits);
-    return { body: value, raw: raw.values };
+    return { ...found, raw: raw.values };
   };
 }
 
-type IsFault = (fault: Fault) => boolean;
+type Accepted = Omit<Body, 'raw'>;
+
+/** Refuses bodies of another shape. */
+function acceptor(type: RecordType, shape: BodyShape, { batchLimit }: BodyLimits): (value: JsonValue) => Accepted {
+  const { name } = type.identifier;
+  const message = {
+    record: 'The body must be a JSON object',
+    records: `The body must be an array of records, each with its "${name}"`,
+    either: 'The body must be a JSON object, or an array of them',
+  }[shape];
+  const cure = ` (one record is changed by PATCH of its own path, with its ${name} at the end)`;
+  return (value) => {
+    if (Array.isArray(value) && shape !== 'record') return { records: itemsOf(value, batchLimit), isArray: true };
+    if (isObject(value) && shape !== 'records')
+      return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false };
+    const found = `${message}, not ${kindOf(value)}${shape === 'records' && isObject(value) ? cure : ''}`;
+    throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message: found }]);
+  };
+}
+
+function itemsOf(values: readonly JsonValue[], most: number): readonly ParsedRecord[] {
+  if (values.length > most) throw tooManyItems(values.length, most);
+  const faults: Fault[] = [];
+  const records = values.map((value, index): ParsedRecord => {
+    const place = `/${index}`;
+    if (isObject(value)) return itemOf(value, place);
+    faults.push({ pointer: place, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(value)}` });
+    return { body: {}, pointer: place, tag: undefined };
+  });
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+  return records;
+}
+
+function itemOf(value: JsonObject, place: string): ParsedRecord {
+  if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer: place, tag: undefined };
+  const { [ITEM_TAG]: tag, ...body } = value;
+  return { body, pointer: place, tag };
+}
+
+function tooManyItems(count: number, most: number): Problem {
+  const message = `The array has ${count} records; at most ${most} are written at once (BATCH_LIMIT). Send it in parts`;
+  return new Problem('batch-too-large', message, { errors: [{ pointer: '', code: 'batch-too-large', message }] });
+}
+
+type IsFault = (fault: Fault, isArray: boolean) => boolean;
 
 interface Inspected {
-  readonly value: JsonObject;
+  readonly value: JsonValue;
   readonly keys: number;
 }
 
-function readText(text: string, limits: BodyLimits, isFault: IsFault, what = BODY): Inspected {
+function readText(text: string, limits: TextLimits, isFault: IsFault, what = BODY): Inspected {
   const parsed = parse(text, limits, what);
   // Only an escape can bring a lone surrogate or U+0000 into a string: neither is UTF-8, or JSON, as it stands.
   return inspected(parsed, text.includes('\\u'), limits, isFault, what);
 }
 
 /** The object in a text that is not a body; messages call it `what`. */
-export function parseText(text: string, limits: BodyLimits, isFault: IsFault, what: string): JsonObject {
+export function parseText(text: string, limits: TextLimits, isFault: IsFault, what: string): JsonObject {
   const { value, keys } = readText(text, limits, isFault, what);
   const reading = readingOf(text);
   skipValue(reading);
   if (keys !== reading.keys) throw textProblem(text, limits, what);
-  return value;
+  if (isObject(value)) return value;
+  const message = `${what} must be a JSON object, not ${kindOf(value)}`;
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
 }
 
 const BODY = 'The body';
@@ -73,14 +128,14 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function parse(text: string, limits: BodyLimits, what: string): unknown {
+function parse(text: string, limits: TextLimits, what: string): unknown {
   const parsed = parseNatively(text, limits, what);
   if (!hasEscapedKey(text)) return parsed;
   if (textFault(text, limits.bodyDepth)) throw textProblem(text, limits, what);
   return parseValue(readingOf(text));
 }
 
-function parseNatively(text: string, limits: BodyLimits, what: string): unknown {
+function parseNatively(text: string, limits: TextLimits, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -91,24 +146,23 @@ function parseNatively(text: string, limits: BodyLimits, what: string): unknown 
 function inspected(
   parsed: unknown,
   checkStrings: boolean,
-  limits: BodyLimits,
+  limits: TextLimits,
   isFault: IsFault = () => true,
   what = BODY,
 ): Inspected {
   const { faults: found, keys, items, tooDeep } = inspect(parsed, checkStrings, limits.bodyDepth);
   if (tooDeep) throw jsonProblem(`${what} is nested deeper than ${limits.bodyDepth} levels`);
   refuseTooMuch({ bodyKeys: keys, bodyItems: items }, limits);
-  const faults = found.filter(isFault);
+  const isArray = Array.isArray(parsed);
+  const faults = found.filter((fault) => isFault(fault, isArray));
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-  if (isObject(parsed)) return { value: parsed, keys };
-  const message = `${what} must be a JSON object, not ${kindOf(parsed)}`;
-  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
+  return { value: parsed as JsonValue, keys };
 }
 
 const kindOf = (value: unknown): string =>
-  Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
+  Array.isArray(value) ? 'an array' : value === null ? 'null' : isObject(value) ? 'an object' : `a ${typeof value}`;
 
-function textProblem(text: string, { bodyDepth }: BodyLimits, what = BODY): Problem {
+function textProblem(text: string, { bodyDepth }: TextLimits, what = BODY): Problem {
   const fault = textFault(text, bodyDepth);
   return fault === undefined
     ? jsonProblem(`${what} is not valid JSON`)
@@ -198,7 +252,7 @@ function refuse(walk: InspectionState, code: string, message: string): void {
 
 // Limits of a body besides its bytes: a small body can be expensive to check.
 
-export interface BodyLimits {
+interface TextLimits {
   /** Levels of objects and arrays. */
   readonly bodyDepth: number;
   /** Keys, at all levels. */
@@ -207,7 +261,12 @@ export interface BodyLimits {
   readonly bodyItems: number;
 }
 
-function refuseTooMuch(found: Omit<BodyLimits, 'bodyDepth'>, limits: BodyLimits): void {
+export interface BodyLimits extends TextLimits {
+  /** Records of an array that is written at once. */
+  readonly batchLimit: number;
+}
+
+function refuseTooMuch(found: Omit<TextLimits, 'bodyDepth'>, limits: TextLimits): void {
   if (found.bodyKeys > limits.bodyKeys) throw tooMuch(`${found.bodyKeys} keys`, limits.bodyKeys);
   if (found.bodyItems > limits.bodyItems) throw tooMuch(`an array of ${found.bodyItems} items`, limits.bodyItems);
 }
@@ -217,78 +276,3 @@ const tooMuch = (what: string, limit: number): Problem =>
 
 /** For a body that is refused before all of it has arrived. */
 export const tooManyKeys = (limit: number): Problem => tooMuch(`more than ${limit} keys`, limit);
-
-// Values that are stored as they were written, and their texts.
-
-interface RawBody {
-  readonly values: RawValues;
-  /** How many keys the text names. */
-  readonly keys: number;
-}
-
-interface Scan extends RawReading {
-  readonly values: Map<JsonObject, Map<string, RawMember>>;
-}
-
-/** Reads the texts in a body of the type, which is valid JSON. Types that cannot hold such values are skipped. */
-function rawReader(type: RecordType): (text: string, body: JsonValue) => RawBody {
-  let keeps: boolean | undefined;
-  return (text, body) => {
-    keeps ??= mayKeep(type);
-    const reading = readingOf(text);
-    if (!keeps || !isObject(body)) {
-      skipValue(reading);
-      return { values: NO_RAW_VALUES, keys: reading.keys };
-    }
-    const scan: Scan = Object.assign(reading, { values: new Map() });
-    readRecord(scan, type, body);
-    return scan;
-  };
-}
-
-/** Whether a body of the type can hold such a value, itself or in nested records. */
-function mayKeep(root: RecordType): boolean {
-  const types = new Set([root]);
-  for (const { open, fields, relations } of types) {
-    if (open || [...fields.values()].some((field) => field.type.keepsText)) return true;
-    for (const { target } of relations.values()) types.add(target);
-  }
-  return false;
-}
-
-function readRecord(scan: Scan, type: RecordType, record: JsonObject): void {
-  readMembers(scan, (key, name) => {
-    const relation = type.relations.get(key);
-    if (relation) readRelated(scan, relation.target, record[key]);
-    else if (keepsText(type, key)) keep(scan, record, key, name);
-    else skipValue(scan);
-  });
-}
-
-/** A field that keeps text, or a key of an open type that is not a field. */
-function keepsText(type: RecordType, key: string): boolean {
-  const field = type.fields.get(key);
-  if (field) return field.type.keepsText === true;
-  return type.open && !(type.identifier.inRecord && key === type.identifier.name);
-}
-
-function keep(scan: Scan, record: JsonObject, key: string, name: string): void {
-  const members = scan.values.get(record) ?? new Map<string, RawMember>();
-  scan.values.set(record, members);
-  members.set(key, { name, text: takeValue(scan) });
-}
-
-/** Any value other than a record or a set of records is refused by the validator. */
-function readRelated(scan: Scan, type: RecordType, value: JsonValue | undefined): void {
-  const first = scan.text[scan.at];
-  if (first === '{' && isObject(value)) readRecord(scan, type, value);
-  else if (first === '[' && Array.isArray(value)) readItems(scan, (index) => readRelated(scan, type, value[index]));
-  else skipValue(scan);
-}
-
-/** Whether the value at the steps of a pointer is kept as text. */
-function isKept(type: RecordType, [key = '', ...rest]: readonly string[]): boolean {
-  const relation = type.relations.get(key);
-  if (!relation) return keepsText(type, key);
-  return isKept(relation.target, relation.toMany ? rest.slice(1) : rest);
-}

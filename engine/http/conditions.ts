@@ -47,6 +47,26 @@ export function refuseConditions({ headers }: IncomingMessage, cure: string): vo
   if (errors.length > 0) throw faultyRequest('invalid-header', errors);
 }
 
+/** The same as `If-Match` for an item, whose tag stands at the pointer. */
+export function preconditionAt(
+  pointer: string,
+  tag: string | undefined,
+  mode: Preconditions,
+): Precondition | undefined {
+  if (tag === undefined) {
+    if (mode !== 'required') return undefined;
+    const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
+    return () => {
+      throw faultyRequest('precondition-required', [{ pointer, code: 'required', message }]);
+    };
+  }
+  return (current) => {
+    if (matchesStrongly(tag, mode === 'off' ? '' : entityTag(current))) return;
+    const message = '"@etag" is not the current entity tag of this record; read it again';
+    throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
+  };
+}
+
 function requireMatch(expected: string | undefined, tag: string): void {
   if (expected !== undefined && !isAny(expected) && !matchesStrongly(expected, tag)) throw changed();
 }

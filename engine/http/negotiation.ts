@@ -28,6 +28,7 @@ export interface BodyTypes {
 }
 
 export const RECORD_BODY: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept' };
+export const RECORDS_PATCH: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept-Patch' };
 export const PATCH_BODY: BodyTypes = { accepted: [MERGE_PATCH_TYPE, JSON_TYPE], header: 'Accept-Patch' };
 
 /** Clients repeat themselves: what they accept is worked out once for each header. */

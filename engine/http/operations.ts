@@ -1,19 +1,23 @@
 /** The operations on one record, each readable from top to bottom: create, get, update, remove. */
 import { createHash } from 'node:crypto';
 import { andThen } from '../awaitable.ts';
-import type { Model, RecordType } from '../model/model.ts';
-import { faultyRequest, Problem } from '../problem.ts';
+import { inDocumentOrder } from '../document-order.ts';
+import { escapeStep } from '../json.ts';
+import { documentOf, ITEM_TAG } from '../model/bodies.ts';
+import { identifierIn, type Model, type RecordType } from '../model/model.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
-import type { Once, Store, WriteRequest, Written } from '../storage/store.ts';
+import type { RawValues } from '../raw-json.ts';
+import type { Once, Store, WriteEffect, WriteItem, WriteRequest, Written, WrittenRecords } from '../storage/store.ts';
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
-import { type Body, type BodyLimits, bodyParser } from './body.ts';
-import { entityTag, preconditionOf, refuseIfMatch } from './conditions.ts';
+import { type BodyLimits, bodyParser, type ParsedRecord } from './body.ts';
+import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './conditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
 import { type Content, isLarge, type ReadContent } from './content.ts';
-import { PATCH_BODY, RECORD_BODY } from './negotiation.ts';
+import { PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
 import { type Exchange, fullPath, type ServeOperation, type Target } from './request.ts';
 import type { Turns } from './turns.ts';
 
@@ -39,22 +43,25 @@ export interface Service {
   readonly author: string | null;
 }
 
-/** POST of a new record; under an Idempotency-Key once, however often it is sent. */
+/** POST of a new record, or of an array of them; under an Idempotency-Key once, however often it is sent. */
 export function create(service: Service): ServeOperation {
   const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
-  const parse = bodyParser(type, limits);
+  const parse = bodyParser(type, limits, 'either');
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORD_BODY);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    const { body, raw } = parse(content);
+    const { records, isArray, raw } = parse(content);
+    if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
     if (isLarge(content)) await largeTurn();
-    const { faults, disagreements } = faultsIn(service, validators.create(view.variant), { body, raw });
-    const precondition = (): void => refuseIfMatch(request);
+    const items = records.map(({ body, pointer }) => ({ body, pointer, identifier: undefined }));
+    const tags = records.flatMap(tagOfNew);
+    const { faults, disagreements } = faultsIn(service, validators.create(view.variant), items, raw, tags);
+    const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
     const wanted = {
       type,
-      body,
+      items,
       raw,
       faults,
       disagreements,
@@ -65,16 +72,42 @@ export function create(service: Service): ServeOperation {
       dryRun,
       precondition,
     };
+    const answer = isArray ? createdAll : created;
     if (once !== undefined && !dryRun && faults.length === 0)
-      return store.createOnce(wanted, once, (written) => created(service, exchange, written));
-    return created(service, exchange, await store.create(wanted));
+      return store.createOnce(wanted, once, (written) => answer(service, exchange, written));
+    return answer(service, exchange, await store.create(wanted));
   };
 }
 
-function created(service: Service, { request, target }: Exchange, { identifier, body, effects }: Written): Whole {
+type WrittenAnswer = (service: Service, exchange: Exchange, written: WrittenRecords) => Whole;
+
+const created: WrittenAnswer = (service, { request, target }, { records, effects }) => {
+  const { identifier, body } = only(records);
   const Location = `${target.base}${service.path}/${identifier}`;
-  const answer = writeAnswer(request, 201, body, { Location, ...tagHeader(service.type, body) });
-  return effects ? dryRunAnswer(201, answer, effects, service.seen) : answer;
+  return reported(
+    service,
+    201,
+    writeAnswer(request, 201, body, { Location, ...tagHeader(service.type, body) }),
+    effects,
+  );
+};
+
+const createdAll: WrittenAnswer = (service, { request }, { records, effects }) =>
+  reported(service, 201, writeAnswer(request, 201, arrayOf(records), {}), effects);
+
+/** The answer itself, or what a dry run reports in its place. */
+const reported = (
+  { seen }: Pick<Service, 'seen'>,
+  status: number,
+  answer: Whole,
+  effects: readonly WriteEffect[] | undefined,
+): Whole => (effects ? dryRunAnswer(status, answer, effects, seen) : answer);
+
+const arrayOf = (written: readonly Written[]): string => `[${written.map(({ body }) => body).join(',')}]`;
+
+function only([first]: readonly Written[]): Written {
+  if (first === undefined) throw new Error('one record was to be written');
+  return first;
 }
 
 /** GET of one record. */
@@ -94,33 +127,42 @@ export function get({ type, store, queries }: Service): ServeOperation {
 export function update(service: Service, method: string): ServeOperation {
   const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
   const mergePatch = method === 'PATCH';
-  const parse = bodyParser(type, limits);
+  const parse = bodyParser(type, limits, 'record');
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
   return async (exchange) => {
     const { request, caller, target, identifier: text } = exchange;
     const content = await readContent(exchange, bodyTypes);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
-    const { body, raw } = parse(content);
+    const { records, raw } = parse(content);
     if (isLarge(content)) await largeTurn();
-    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), { body, raw }, identifier);
-    const precondition = preconditionOf(request, type.preconditions);
-    const written = await store.update({
-      type,
-      identifier,
-      body,
-      raw,
-      faults,
-      disagreements,
-      mergePatch,
-      view,
-      author,
-      caller,
-      dryRun,
-      ...precondition,
-    });
-    const answer = writeAnswer(request, 200, written.body, tagHeader(type, written.body));
-    return written.effects ? dryRunAnswer(200, answer, written.effects, service.seen) : answer;
+    const { precondition } = preconditionOf(request, type.preconditions);
+    const items = records.map(({ body, pointer }) => ({ body, pointer, identifier, precondition }));
+    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), items, raw);
+    const wanted = { type, items, raw, faults, disagreements, mergePatch, view, author, caller, dryRun };
+    const { records: written, effects } = await store.update(wanted);
+    const { body } = only(written);
+    return reported(service, 200, writeAnswer(request, 200, body, tagHeader(type, body)), effects);
+  };
+}
+
+/** PATCH of an array of records, each with its identifier, and perhaps with the tag that it must have. */
+export function updateMany(service: Service): ServeOperation {
+  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
+  const parse = bodyParser(type, limits, 'records');
+  return async (exchange) => {
+    const { request, caller, target } = exchange;
+    const content = await readContent(exchange, RECORDS_PATCH);
+    const { view, dryRun } = queries.write(target.query);
+    const { records, raw } = parse(content);
+    refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
+    if (isLarge(content)) await largeTurn();
+    const items = records.map((record) => namedItem(type, record));
+    const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
+    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), items, raw, misnamed);
+    const wanted = { type, items, raw, faults, disagreements, mergePatch: true, view, author, caller, dryRun };
+    const { records: written, effects } = await store.update(wanted);
+    return reported(service, 200, writeAnswer(request, 200, arrayOf(written), {}), effects);
   };
 }
 
@@ -130,23 +172,62 @@ export function remove({ type, store, queries, author, seen }: Service): ServeOp
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
     const precondition = preconditionOf(request, type.preconditions);
-    const written = await store.delete({ identifier, view, author, caller, dryRun, ...precondition });
-    const answer = writeAnswer(request, 200, written.body, {});
-    return written.effects ? dryRunAnswer(200, answer, written.effects, seen) : answer;
+    const { body, effects } = await store.delete({ identifier, view, author, caller, dryRun, ...precondition });
+    return reported({ seen }, 200, writeAnswer(request, 200, body, {}), effects);
   };
 }
 
-/** The faults of a body. They are thrown at once unless only the database knows whether there are more. */
+/** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
 function faultsIn(
   { type }: Pick<Service, 'type'>,
   validator: Validator,
-  { body, raw }: Pick<Body, 'body' | 'raw'>,
-  identifier?: number,
+  items: readonly WriteItem[],
+  raw: RawValues,
+  known: readonly Fault[] = [],
 ): Required<Pick<WriteRequest, 'faults' | 'disagreements'>> {
-  const mentions = mentionsIn(type, body, identifier);
-  const faults = validator(body, identifier, raw, mentions);
+  const mentions = mentionsIn(type, items);
+  const faults = validator(items, raw, mentions);
+  if (known.length > 0) throw faultyRequest('invalid-body', inDocumentOrder([...known, ...faults], documentOf(items)));
   if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
-  return { faults, disagreements: disagreementsKnowing(type, body, identifier, raw) };
+  return { faults, disagreements: disagreementsKnowing(type, items, raw) };
+}
+
+// Items of an array.
+
+/** Records that are to be made have no tags. */
+function tagOfNew({ tag, pointer }: ParsedRecord): readonly Fault[] {
+  const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
+  return tag === undefined ? [] : [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'reserved-key', message }];
+}
+
+function namedItem(type: RecordType, { body, pointer, tag }: ParsedRecord): WriteItem {
+  const expected = typeof tag === 'string' ? tag : undefined;
+  const precondition = preconditionAt(`${pointer}/${ITEM_TAG}`, expected, type.preconditions);
+  return { body, pointer, identifier: identifierIn(body, type), precondition };
+}
+
+/** One strong entity tag (RFC 9110, 8.8.3). */
+const TAG = /^"[^"]*"$/;
+
+/** What is wrong with the identifier of an item, which says what to change, and with its tag. */
+function misnamedIn(
+  { identifier: { name } }: RecordType,
+  { body, pointer, tag }: ParsedRecord,
+  identifier: number | undefined,
+): readonly Fault[] {
+  const faults: Fault[] = [];
+  if (identifier === undefined) {
+    const isMissing = (body[name] ?? null) === null;
+    const message = isMissing
+      ? `"${name}" is required: it says which record to change`
+      : `"${name}" must be an identifier: an integer from 1 to 2^53-1`;
+    faults.push({ pointer: `${pointer}/${escapeStep(name)}`, code: isMissing ? 'required' : 'type', message });
+  }
+  if (tag !== undefined && !(typeof tag === 'string' && TAG.test(tag))) {
+    const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes`;
+    faults.push({ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message });
+  }
+  return faults;
 }
 
 function noSuchRecord(type: RecordType, identifier: number): never {

@@ -5,8 +5,8 @@ import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { LIST_FORMATS } from './formats.ts';
-import { JSON_TYPE, PATCH_BODY } from './negotiation.ts';
-import { create, get, remove, type Service, update } from './operations.ts';
+import { type BodyTypes, JSON_TYPE, PATCH_BODY, RECORDS_PATCH } from './negotiation.ts';
+import { create, get, remove, type Service, update, updateMany } from './operations.ts';
 import type { Label, ServeOperation } from './request.ts';
 import { list, removeFound } from './list.ts';
 import { summary, SUMMARY } from './summary.ts';
@@ -51,19 +51,27 @@ interface Binding {
 const RECORD: readonly string[] = [JSON_TYPE];
 const LIST: readonly string[] = [...LIST_FORMATS.keys()];
 
+const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
+
 /** How operations are requested, in the order in which `Allow` names their methods. */
 const bindings: readonly Binding[] = [
-  { operation: 'list', path: 'collection', methods: ['GET', 'HEAD'], mediaTypes: LIST, serve: list },
+  { operation: 'list', path: 'collection', methods: READ_METHODS, mediaTypes: LIST, serve: list },
   { operation: 'create', path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
+  { operation: 'update', path: 'collection', methods: ['PATCH'], mediaTypes: RECORD, serve: updateMany },
   { operation: 'delete', path: 'collection', methods: ['DELETE'], mediaTypes: RECORD, serve: removeFound },
-  { operation: 'get', path: 'item', methods: ['GET', 'HEAD'], mediaTypes: RECORD, serve: get },
+  { operation: 'get', path: 'item', methods: READ_METHODS, mediaTypes: RECORD, serve: get },
   { operation: 'update', path: 'item', methods: ['PUT', 'PATCH'], mediaTypes: RECORD, serve: update },
   { operation: 'delete', path: 'item', methods: ['DELETE'], mediaTypes: RECORD, serve: remove },
 ];
 
-/** What filters find cannot be deleted where each record must be named with its tag. */
-const isBound = ({ preconditions }: RecordType, { operation, path }: Binding): boolean =>
-  !(operation === 'delete' && path === 'collection' && preconditions === 'required');
+/**
+ * Without its identifier, an item of an array cannot say which record to change. What filters find cannot be deleted
+ * where each record must be named with its tag.
+ */
+function isBound({ identifier, preconditions }: RecordType, { operation, path }: Binding): boolean {
+  if (path === 'item') return true;
+  return operation === 'delete' ? preconditions !== 'required' : operation !== 'update' || identifier.inRecord;
+}
 
 /** Types without operations are only reached through others: they do not have a path. */
 export function createRoutes(
@@ -87,11 +95,10 @@ const routesOf = (service: Service, withheld: Operations): TypeRoutes => ({
 
 /** Who may list the records may summarize them. */
 function summaryRoute(service: Service): Route {
-  const methods = ['GET', 'HEAD'];
   const offer = { serve: summary(service), mediaTypes: LIST, label: { type: service.type.name, operation: 'summary' } };
-  const allow = [...methods, 'OPTIONS'].join(', ');
-  const offers = new Map(methods.map((method) => [method, offer]));
-  return { offers, withheld: new Set(), allow, options: optionsAnswer(allow, false) };
+  const offers = new Map(READ_METHODS.map((method) => [method, offer]));
+  const allow = [...READ_METHODS, 'OPTIONS'].join(', ');
+  return { offers, withheld: new Set(), allow, options: optionsAnswer(allow, undefined) };
 }
 
 function routeOf(service: Service, path: Binding['path'], withheldOperations: Operations): Route {
@@ -110,11 +117,12 @@ function routeOf(service: Service, path: Binding['path'], withheldOperations: Op
     ),
   );
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
-  return { offers, withheld, allow, options: optionsAnswer(allow, offers.has('PATCH')) };
+  const patches = path === 'item' ? PATCH_BODY : RECORDS_PATCH;
+  return { offers, withheld, allow, options: optionsAnswer(allow, offers.has('PATCH') ? patches : undefined) };
 }
 
-function optionsAnswer(allow: string, patches: boolean): Answer {
-  const acceptPatch = patches ? { 'Accept-Patch': PATCH_BODY.accepted.join(', ') } : {};
+function optionsAnswer(allow: string, patches: BodyTypes | undefined): Answer {
+  const acceptPatch = patches ? { 'Accept-Patch': patches.accepted.join(', ') } : {};
   return { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
 }
 

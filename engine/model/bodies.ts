@@ -1,7 +1,28 @@
 /** Request bodies as JSON Schema. Validation compiles it and OpenAPI prints it: each writes its parts in its own way. */
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
+
+/** A record that a request writes: its body, or an item of the array in it. */
+export interface BodyRecord {
+  readonly body: JsonObject;
+  /** The record that is to be changed; undefined for one that is to be made. */
+  readonly identifier: number | undefined;
+  /** Where it stands: the empty string for the whole body. */
+  readonly pointer: string;
+}
+
+/** A body that is one record. */
+export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
+
+/** The body that the records stand in. */
+export function documentOf(records: readonly BodyRecord[]): JsonValue {
+  const [first] = records;
+  return first?.pointer === '' ? first.body : records.map(({ body }) => body);
+}
+
+/** The key of an item that holds the entity tag of its record. No record may have it as a key of its own. */
+export const ITEM_TAG = '@etag';
 
 /** How the parts of a body are written. */
 export interface BodyWriting {
@@ -13,6 +34,8 @@ export interface BodyWriting {
   /** What is said of a relation besides. */
   about(relation: Relation): JsonObject;
   orNull(schema: JsonObject): JsonObject;
+  /** A key that no body may have. */
+  readonly refused: JsonValue;
   /** Either an identifier, or these keys. */
   linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
 }
@@ -45,7 +68,9 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
       ...(identifier.inRecord ? { [identifier.name]: withNull(write.identifier(type, largest)) } : {}),
       ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
       // Unknown keys are kept in an open record, but a field that is not accepted here is not one of them.
-      ...(open ? Object.fromEntries(refused.map(({ name }) => [name, false])) : {}),
+      ...(open
+        ? Object.fromEntries([...refused.map(({ name }) => name), ITEM_TAG].map((name) => [name, write.refused]))
+        : {}),
       ...Object.fromEntries(
         [...type.relations.values()].map((relation) => [relation.name, relationSchema(relation, write)]),
       ),

@@ -5,11 +5,11 @@ import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, withExample } from './examples.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
-import { type Components, createNames, needed, type SchemaNames } from './names.ts';
+import { type Components, createNames, needed, oneOrMany, ref, type SchemaNames } from './names.ts';
 import { SHARED_RESPONSES, pathMethods } from './operations.ts';
 import { DRY_RUN_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
-import { newSchema, inputSchemas, readSchemas } from './schemas.ts';
+import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
 
 export interface About {
   readonly title: string;
@@ -71,6 +71,8 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
       ...(types.some(writes) ? DRY_RUN_SCHEMAS : {}),
       ...Object.assign({}, ...types.map((type) => readSchemas(type, names))),
       ...Object.assign({}, ...types.map((type) => inputSchemas(type, names))),
+      ...Object.fromEntries(types.map((type) => [names.creation(type), newSchema(type, names)])),
+      ...Object.fromEntries(types.map((type) => [names.item(type), itemSchema(type, names)])),
     },
     parameters: SHARED_PARAMETERS,
     headers: HEADERS,
@@ -83,7 +85,8 @@ const writes = ({ operations }: RecordType): boolean =>
   [...operations].some((name) => name !== 'list' && name !== 'get');
 
 function creationBody(type: RecordType, names: SchemaNames): JsonObject {
-  const media = withExample(newSchema(type, names), 'A new record.', creationExample(type));
+  const one = ref('schemas', names.creation(type));
+  const media = withExample(oneOrMany(one), 'A new record.', creationExample(type));
   return { required: true, content: { 'application/json': media } };
 }
 
@@ -104,8 +107,9 @@ group, exactly. It takes the filters of lists; \`_cnd[orderBy]\` and \`_cnd[limi
 back with PUT.
 
 **Writes** change the keys in the body. Related records are linked by their identifier, created without one, and unlinked
-by null. Unknown keys and parameters are rejected. Each request is one transaction. \`dryRun=true\` only tells what a write
-would do.
+by null. Unknown keys and parameters are rejected. POST also takes an array of records, and PATCH of the collection an
+array of changes, each with its identifier. Each request is one transaction: all or nothing. \`dryRun=true\` only tells
+what a write would do.
 
 **Decimals** are strings, and come back as they were written.
 

@@ -37,6 +37,9 @@ export function changeExample(type: RecordType): JsonObject {
   return Object.fromEntries(fitting.map(({ name }) => [name, others[name] ?? null]));
 }
 
+/** An item of an array that changes records. */
+export const itemExample = (type: RecordType): JsonObject => ({ ...identifierOf(type, FIRST), ...changeExample(type) });
+
 /** The record that `creationExample` creates, as the service returns it. */
 export function recordExample(type: RecordType): JsonObject {
   const shown = [...type.relations.values()].filter((relation) => relation.shown);

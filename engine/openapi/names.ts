@@ -15,6 +15,8 @@ export interface SchemaNames {
   nestedInput(relation: Relation): string;
   /** A body that creates a record. */
   creation(type: RecordType): string;
+  /** An item of an array that changes records. */
+  item(type: RecordType): string;
   /** `BookShelf` */
   one(type: RecordType): string;
   /** `BookShelves` */
@@ -44,6 +46,7 @@ export function createNames(): SchemaNames {
       return nameOf(`input ${source.name}.${name}`, `${owner(relation)}Input`);
     },
     creation: ({ name }) => nameOf(`creation ${name}`, `New${name}`),
+    item: ({ name }) => nameOf(`item ${name}`, `Changed${name}`),
     one: ({ name }) => oneOf(name, capitalized(name)),
     many: ({ name }) => manyOf(name, defaultPath(name).split('-').map(capitalized).join('')),
   };
@@ -86,6 +89,9 @@ export const manyInWords = ({ name }: RecordType): string => defaultPath(name).r
 type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'requestBodies' | 'examples';
 
 export type Components = Readonly<Record<ComponentKind, JsonObject>>;
+
+/** A record, or an array of them. */
+export const oneOrMany = (one: JsonObject): JsonObject => ({ oneOf: [one, { type: 'array', items: one }] });
 
 export const ref = (section: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${section}/${name}` });
 

@@ -2,7 +2,7 @@
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
-import { changeExample, recordExample, summaryExample, withExample } from './examples.ts';
+import { changeExample, itemExample, recordExample, summaryExample, withExample } from './examples.ts';
 import type { HeaderName } from './headers.ts';
 import {
   filters,
@@ -12,14 +12,14 @@ import {
   variantParameter,
   viewParameters,
 } from './parameters.ts';
-import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
+import { manyInWords, oneInWords, oneOrMany, ref, type SchemaNames } from './names.ts';
 import type { ProblemResponses } from './problems.ts';
-import { DELETED_FOUND } from './reports.ts';
+import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
 
 interface OperationKind {
   readonly operation: Operation;
   /** What its problems are, if not those of the operation. */
-  readonly problems?: 'deleteFound' | 'summary';
+  readonly problems?: 'deleteFound' | 'updateMany' | 'summary';
   readonly path: 'collection' | 'item' | 'summary';
   readonly method: string;
   readonly id: (type: RecordType, names: SchemaNames) => string;
@@ -72,13 +72,31 @@ const KINDS: readonly OperationKind[] = [
     method: 'post',
     id: (type, names) => `create${names.one(type)}`,
     summary: (type) => `Add new ${oneInWords(type)}`,
-    description: 'Creates a record and the records nested in it, all or nothing.',
+    description:
+      'Creates a record and the records nested in it, or those of an array, all or nothing. Of an array, the response is the array of the created records, in order, without Location and ETag.',
     parameters: viewParameters,
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
-      201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
+      201: createdAnswer(type, names),
       204: ref('responses', 'created'),
+    }),
+  },
+  {
+    operation: 'update',
+    problems: 'updateMany',
+    path: 'collection',
+    method: 'patch',
+    id: (type, names) => `patchMany${names.many(type)}`,
+    summary: (type) => `Change several ${manyInWords(type)}`,
+    description:
+      'Changes the records of an array, each named by its identifier, all or nothing. The rest is as in PATCH of one record.',
+    parameters: viewParameters,
+    shared: ['dryRun', 'Prefer-Return'],
+    body: itemsBody,
+    answers: (type, names) => ({
+      200: itemsAnswer(type, names),
+      204: ref('responses', 'updatedMany'),
     }),
   },
   {
@@ -93,20 +111,6 @@ const KINDS: readonly OperationKind[] = [
     parameters: (type) => [...filters(type), ...variantParameter(type)],
     shared: ['Condition-Any', 'Condition-All', 'Condition-None', 'dryRun', 'Prefer-Max-Affected'],
     answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
-  },
-  {
-    operation: 'get',
-    path: 'item',
-    method: 'get',
-    id: (type, names) => `get${names.one(type)}`,
-    summary: (type) => `Retrieve ${oneInWords(type)} by id`,
-    description: 'Returns one record, with its relations one level deep.',
-    parameters: viewParameters,
-    shared: ['If-None-Match', 'X-Position'],
-    answers: (type, names) => ({
-      200: recordAnswer(type, names, 'The record.', ['ETag']),
-      304: ref('responses', 'notModified'),
-    }),
   },
   {
     operation: 'update',
@@ -161,8 +165,8 @@ export function pathMethods(
   return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
 }
 
-const isOffered = ({ problems }: OperationKind, { preconditions }: RecordType): boolean =>
-  problems !== 'deleteFound' || preconditions !== 'required';
+const isOffered = ({ problems }: OperationKind, { preconditions, identifier }: RecordType): boolean =>
+  problems === 'deleteFound' ? preconditions !== 'required' : problems !== 'updateMany' || identifier.inRecord;
 
 function operationObject(
   kind: OperationKind,
@@ -209,12 +213,13 @@ export const SHARED_RESPONSES: JsonObject = {
     headers: headersOf(['X-Position', 'Preference-Applied']),
     content: {
       'application/json': { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } },
-      'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') },
+      ...DRY_RUN_CONTENT,
     },
   },
   notModified: { description: 'The client already has the current representation.', headers: headersOf(['ETag']) },
   created: minimal('The record was created; Location is its path.', ['Location', 'ETag']),
   updated: minimal('The record was updated.', ['ETag']),
+  updatedMany: minimal('The records were updated.', []),
   deleted: minimal('The record was deleted.', []),
 };
 
@@ -235,7 +240,35 @@ function recordAnswer(
 /** The same for a write, which may be a dry run. */
 function writtenAnswer(...of: Parameters<typeof recordAnswer>): JsonObject {
   const { content, ...answer } = recordAnswer(...of);
-  return { ...answer, content: { ...content, 'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') } } };
+  return { ...answer, content: { ...content, ...DRY_RUN_CONTENT } };
+}
+
+function createdAnswer(type: RecordType, names: SchemaNames): JsonObject {
+  const description = 'The created record, or the array of them.';
+  const schema = oneOrMany(ref('schemas', names.record(type)));
+  return {
+    description,
+    headers: headersOf(['Location', 'ETag', 'X-Position', 'Preference-Applied']),
+    content: { 'application/json': withExample(schema, description, recordExample(type)), ...DRY_RUN_CONTENT },
+  };
+}
+
+function itemsAnswer(type: RecordType, names: SchemaNames): JsonObject {
+  const description = 'The updated records, in the order of the items.';
+  const schema = { type: 'array', items: ref('schemas', names.record(type)) };
+  return {
+    description,
+    headers: headersOf(['X-Position', 'Preference-Applied']),
+    content: { 'application/json': withExample(schema, description, [recordExample(type)]), ...DRY_RUN_CONTENT },
+  };
+}
+
+function itemsBody(type: RecordType, names: SchemaNames): JsonObject {
+  const schema = { type: 'array', items: ref('schemas', names.item(type)) };
+  return {
+    required: true,
+    content: { 'application/json': withExample(schema, 'A change of one record.', [itemExample(type)]) },
+  };
 }
 
 function listAnswer(type: RecordType, names: SchemaNames): JsonObject {

@@ -21,17 +21,20 @@ const ANY = [
 ] as const;
 const ONE = ['invalid-identifier', 'record-not-found'] as const;
 const WRITING = ['forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
+/** Of requests that may write an array. */
+const MANY = ['invalid-header', 'batch-too-large'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
 /** What problems depend on: an operation, or a way of requesting it. */
-type RequestKind = Operation | 'deleteFound' | 'summary';
+type RequestKind = Operation | 'deleteFound' | 'summary' | 'updateMany';
 
 const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   list: ANY,
   summary: [...ANY, 'too-many-groups'],
   get: [...ANY, ...ONE],
-  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
+  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', ...MANY, 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
+  updateMany: [...ANY, 'record-not-found', ...BODY, ...WRITING, ...MANY],
   delete: [...ANY, ...ONE, ...WRITING],
   deleteFound: [
     ...ANY,
@@ -46,9 +49,10 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
 
 /** The problems that an operation of a type can return. */
 function problemCodes(operation: RequestKind, type: RecordType): readonly ProblemCode[] {
-  const writes = operation === 'create' || operation === 'update';
+  const updates = operation === 'update' || operation === 'updateMany';
+  const writes = operation === 'create' || updates;
   const deletes = operation === 'delete' || operation === 'deleteFound';
-  const changes = operation === 'update' || operation === 'delete';
+  const changes = updates || operation === 'delete';
   return [
     ...CODES[operation],
     ...when('too-many-related', type.relations.size > 0 && operation !== 'summary' && operation !== 'deleteFound'),

@@ -17,6 +17,8 @@ export const DELETED_FOUND: JsonObject = {
   additionalProperties: false,
 };
 
+export const DRY_RUN_CONTENT: JsonObject = { 'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') } };
+
 const described = (description: string, schema: JsonObject): JsonObject => ({ description, ...schema });
 const COUNT: JsonObject = { type: 'integer', minimum: 0 };
 

@@ -1,11 +1,18 @@
 /** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
-import type { JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { generatedMeanings } from '../descriptor/grammar-parts.ts';
 import { ruleOf } from '../model/checks.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { ref, type SchemaNames } from './names.ts';
-import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
+import {
+  type BodyWriting,
+  changeSchema,
+  ITEM_TAG,
+  creationSchema,
+  relatedSchema,
+  valueSchema,
+} from '../model/bodies.ts';
 import type { ItemShape } from '../field-types/field-type.ts';
 
 /** By name. The schema of a record refers to those of related records, which refer to no others. */
@@ -80,6 +87,23 @@ const checksOf = ({ checks }: RecordType): JsonObject =>
     ? {}
     : { 'x-checks': checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })) };
 
+/** An item of an array that changes records: it names its record, and may have its tag. */
+export function itemSchema(type: RecordType, names: SchemaNames): JsonObject {
+  const { name } = type.identifier;
+  const { properties, ...schema } = inputSchema(type, allFields(type), writingOf(names));
+  const tag = {
+    type: 'string',
+    pattern: '^"[^"]*"$',
+    description: 'The entity tag that GET of the record returned. If it has changed since, nothing is written: 412.',
+  };
+  const required = [name, ...(type.preconditions === 'required' ? [ITEM_TAG] : [])];
+  return {
+    ...schema,
+    properties: { ...(isObject(properties) ? properties : {}), [name]: identifierSchema(type), [ITEM_TAG]: tag },
+    required,
+  };
+}
+
 /** A body that creates a record, with defaults. */
 export const newSchema = (type: RecordType, names: SchemaNames): JsonObject => ({
   ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
@@ -95,6 +119,7 @@ export const newSchema = (type: RecordType, names: SchemaNames): JsonObject => (
 });
 
 const writingOf = (names: SchemaNames): BodyWriting => ({
+  refused: { not: {} },
   identifier: identifierSchema,
   field: fieldValueSchema,
   related: (relation) => ref('schemas', names.nestedInput(relation)),

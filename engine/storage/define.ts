@@ -42,6 +42,12 @@ export interface Sequence {
   readonly move: (table: string, column: string) => readonly string[];
 }
 
+/** A column and its type in DDL. */
+export interface BulkColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
 /** A column with a foreign key. */
 export interface LinkColumn {
   readonly table: string;

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Altered, TableAlteration } from './migrate/alter.ts';
-import type { LinkColumn, Revision, Sequence } from './define.ts';
+import type { BulkColumn, LinkColumn, Revision, Sequence } from './define.ts';
 import type { DatabaseUsage, OnWait } from './usage.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
@@ -70,8 +70,11 @@ export class NeedsSnapshot extends Error {}
 export class Rehearsed extends Error {}
 
 export interface Writer extends Reader {
-  /** Returns how many rows changed, and the identifier of an inserted row. */
-  run(statement: Statement, values: Values): Awaitable<{ readonly changes: number; readonly identifier: number }>;
+  /** Returns how many rows changed, the identifier of an inserted row, and the rows that RETURNING answers. */
+  run(
+    statement: Statement,
+    values: Values,
+  ): Awaitable<{ readonly changes: number; readonly identifier: number; readonly rows?: readonly Row[] }>;
 }
 
 /** A snapshot that stays open over several turns of the event loop, for lists that are streamed. */
@@ -180,12 +183,6 @@ export interface Driver extends Reader, Migrating {
   /** Missing if nobody looks at whether the server answers. */
   readonly silence?: Silence | undefined;
   close(): Promise<void>;
-}
-
-/** A column and its type in DDL. */
-export interface BulkColumn {
-  readonly name: string;
-  readonly type: string;
 }
 
 export interface DriverOptions {
@@ -307,6 +304,8 @@ export interface Dialect {
   readonly alterTable: (alteration: TableAlteration) => Altered;
   /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
   readonly oneOf: (column: string) => string;
+  /** The rows of a JSON array of numbers: `listed.value`, and their order in `listed.key`. Bound: the array. */
+  readonly listed: string;
   /** Condition: two columns are in a JSON array of pairs. Bound: the array. */
   readonly oneOfPairs: (left: string, right: string) => string;
   /**

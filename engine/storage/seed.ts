@@ -1,4 +1,5 @@
 /** Inserts each seed record once per database. It is remembered, so that users may change and delete the record. */
+import { wholeBody } from '../model/bodies.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
@@ -25,7 +26,7 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
     try {
       await writes.insert(
         writer,
-        { type, body, raw: type.seedRaw, author: null },
+        { type, items: [wholeBody(body)], raw: type.seedRaw, author: null },
         { mergePatch: false, readOnlyToo: true },
       );
     } catch (error) {

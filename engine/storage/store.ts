@@ -1,7 +1,8 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
@@ -38,18 +39,21 @@ export interface Summary {
 /** Throws a Problem if the record, as GET with the same view returns it, is not what the client expects. */
 export type Precondition = (current: string) => void;
 
+export type WriteItem = BodyRecord & { readonly precondition?: Precondition | undefined };
+
+/** Records to create, or records to change: all of them are written, or none. */
 export interface WriteRequest {
   readonly type: RecordType;
-  readonly body: JsonObject;
+  readonly items: readonly WriteItem[];
   /** The texts of values that are stored as they were sent. A value without a text is written by JSON.stringify. */
   readonly raw?: RawValues;
   /** What the type's validator found. With a fault, nothing is written: only further faults are looked for. */
   readonly faults?: readonly Fault[];
   /** Where the body contradicts itself, once it is known which children are meant where the body names none. */
-  readonly disagreements?: (ownChildOf: OwnChildOf) => readonly Fault[];
+  readonly disagreements?: ((ownChildOf: OwnChildOf) => readonly Fault[]) | undefined;
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
-  /** How the written record is returned. */
+  /** How the written records are returned. */
   readonly view: View;
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
@@ -61,7 +65,7 @@ export interface WriteRequest {
 
 export type CreateRequest = WriteRequest & {
   /** Throws a Problem if the client expects something that a new record cannot be. Called if the body has no fault. */
-  readonly precondition?: () => void;
+  readonly precondition?: (() => void) | undefined;
 };
 
 export interface Written {
@@ -69,6 +73,12 @@ export interface Written {
   /** The record as JSON text. */
   readonly body: string;
   /** Of a dry run: what it did before it was undone. */
+  readonly effects?: readonly WriteEffect[];
+}
+
+/** What a write made of its records, in the order of its items. */
+export interface WrittenRecords {
+  readonly records: readonly Written[];
   readonly effects?: readonly WriteEffect[];
 }
 
@@ -138,17 +148,16 @@ export interface Store {
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
-  create(request: CreateRequest): Promise<Written>;
+  create(request: CreateRequest): Promise<WrittenRecords>;
   /** The same, unless it was done before; `answer` makes the answer that is kept. Problem: `idempotency-conflict`. */
-  createOnce(request: CreateRequest, once: Once, answer: (written: Written) => KeptAnswer): Promise<KeptAnswer>;
-  update(
-    request: WriteRequest & { readonly identifier: number; readonly precondition?: Precondition },
-  ): Promise<Written>;
+  createOnce(request: CreateRequest, once: Once, answer: (written: WrittenRecords) => KeptAnswer): Promise<KeptAnswer>;
+  /** Each item names its record. */
+  update(request: WriteRequest): Promise<WrittenRecords>;
   /** Returns the record as it was. */
   delete(request: {
     readonly view: View;
     readonly identifier: number;
-    readonly precondition?: Precondition;
+    readonly precondition?: Precondition | undefined;
     readonly author: string | null;
     readonly caller?: Caller;
     readonly dryRun?: boolean;

@@ -1,10 +1,10 @@
 /** What the oracle refuses before it looks at any record: by sender, path, method, headers, size and query. */
-import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson, pointer } from '../json.ts';
 import { allowedMethods, type Call, collectionPath, METHODS, pathOf, takesBody } from './call.ts';
 import type { Condition } from './case.ts';
 import type { Deployment } from './deployment.ts';
-import { type RefusalCode, refuse } from './refusal.ts';
-import type { World } from './world.ts';
+import { type RefusalCode, refuse, refuseAt } from './refusal.ts';
+import { idIn, type World } from './world.ts';
 
 export const JSON_TYPE = 'application/json';
 export const NDJSON = 'application/x-ndjson';
@@ -95,7 +95,7 @@ function admitContent(
   call: Call,
   { bodyLimit = Infinity, bodyKeys = Infinity, bodyItems = Infinity, bodyDepth = Infinity }: Deployment,
 ): void {
-  const takes = call.method === 'PATCH' ? PATCHES : [JSON_TYPE];
+  const takes = call.method === 'PATCH' && call.id !== undefined ? PATCHES : [JSON_TYPE];
   if (!takes.some((one) => one === (header(call, 'content-type') ?? JSON_TYPE)))
     refuse('unsupported-media-type', {
       headers: ['Content-Type'],
@@ -150,10 +150,52 @@ const MOST_GROUPS = 10_000;
 export const mediaType = (call: Call): string =>
   preferred(header(call, 'accept') ?? '*/*', offersOf(call)) ?? JSON_TYPE;
 
+/** The key of an item for the tag of its record. */
+const TAG = '@etag';
+
+interface ReadBody {
+  /** Without the tags of items. */
+  readonly body: JsonObject | readonly JsonObject[];
+  /** Of each item; undefined where it has none. */
+  readonly tags: readonly (JsonValue | undefined)[];
+}
+
 /** The body as it is read. */
-export function readBody({ call, deployment: { bodyDepth = Infinity } }: CallSetting): JsonObject {
+export function readBody({ call, deployment: { bodyDepth = Infinity, batchLimit = Infinity } }: CallSetting): ReadBody {
   const body = call.text === undefined ? call.body : parsedJson(call.text);
   if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth)) refuse('invalid-json');
-  if (!isObject(body)) refuse('invalid-body', { pointers: [''] });
-  return body;
+  const [mayBeOne, mayBeMany] = [call.id !== undefined || call.method === 'POST', call.id === undefined];
+  if (mayBeOne && isObject(body)) return { body, tags: [] };
+  if (!mayBeMany || !Array.isArray(body)) return refuse('invalid-body', { pointers: [''] });
+  const items: readonly JsonValue[] = body;
+  if (items.length > batchLimit) refuse('batch-too-large', { pointers: [''] });
+  refuseAt(
+    'invalid-body',
+    items.flatMap((item, index) => (isObject(item) ? [] : [`/${index}`])),
+  );
+  const records = items.filter(isObject);
+  const untagged = records.map((item) => Object.fromEntries(Object.entries(item).filter(([key]) => key !== TAG)));
+  return { body: untagged, tags: records.map((item) => item[TAG]) };
 }
+
+/** What concerns an array as such: headers about one record, items that do not say which, and tags out of place. */
+export function admitItems({ call }: CallSetting, { body, tags }: ReadBody): void {
+  if (!Array.isArray(body)) return;
+  const items: readonly JsonObject[] = body;
+  const { type, method } = call;
+  const headers = ['If-Match', 'If-None-Match'].filter((name) => header(call, name.toLowerCase()) !== undefined);
+  if (headers.length > 0) refuse('invalid-header', { headers });
+  const isMaking = method === 'POST';
+  const faults = items.flatMap((item, index) => {
+    const tag = tags[index];
+    return [
+      ...(isMaking || idIn(item, type) !== undefined ? [] : [pointer([index, type.identifier.name])]),
+      ...(tag === undefined || (!isMaking && isTag(tag)) ? [] : [tagPlace(index)]),
+    ];
+  });
+  refuseAt('invalid-body', faults);
+}
+
+const isTag = (value: JsonValue): boolean => typeof value === 'string' && /^"[^"]*"$/.test(value);
+
+export const tagPlace = (index: number): string => pointer([index, TAG]);

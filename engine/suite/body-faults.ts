@@ -7,11 +7,12 @@ import { allMentions, type RelationContent, membersOf, type RecordMention, type 
 import { isUnchanged, ownEntries, refusedAt } from './values.ts';
 import { isIdentifierKey } from './world.ts';
 
-/** What a write asks for, beside its body. */
+/** What a write asks for, beside its records. */
 export interface BodyWrite {
   readonly type: RecordType;
-  readonly body: JsonObject;
-  /** Whether a record is addressed. */
+  /** The whole body. */
+  readonly body: JsonValue;
+  /** Whether records are changed, or made. */
   readonly update: boolean;
   readonly patch: boolean;
   /** The fields that the variant accepts. */
@@ -29,7 +30,7 @@ function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, p
     const [field, relation, at] = [type.fields.get(key), type.relations.get(key), [...path, key]];
     if (relation) return misfitsOf(relation, value, at);
     if (isIdentifierKey(type, key)) return value === null || isIdentifier(value) ? [] : [pointer(at)];
-    if (!field || !fields.includes(field)) return type.open && !field ? [] : [pointer(at)];
+    if (!field || !fields.includes(field)) return type.open && !field && key !== '@etag' ? [] : [pointer(at)];
     return field.readOnly ? [] : refusedAt(field, value).map((within) => pointer([...at, ...within]));
   });
 }
@@ -44,12 +45,12 @@ function misfitsOf({ toMany, required, target, fields }: Relation, value: JsonVa
 }
 
 /** The identifier of a body for one record: what clients may choose, or the record's own. */
-function identifierFaults({ type, update, body }: BodyWrite, { id }: RecordMention): readonly string[] {
+function identifierFaults({ type, update }: BodyWrite, { id, body, path }: RecordMention): readonly string[] {
   const { name, inRecord } = type.identifier;
   const value = body[name];
   if (!inRecord || value === undefined) return [];
   const own = update ? (referenceName(value) ?? value) === id : !(Number(value) > MAX_GIVEN_IDENTIFIER);
-  return own || (value === null && !update) ? [] : [pointer([name])];
+  return own || (value === null && !update) ? [] : [pointer([...path, name])];
 }
 
 /** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
@@ -150,12 +151,18 @@ const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: b
     .filter(([key, given]) => !lost && type.fields.get(key)?.readOnly && !isUnchanged(type, row, key, given, patch))
     .map(([key]) => pointer([...path, key]));
 
-export function bodyFaults(root: RecordMention, written: BodyWrite): readonly string[] {
-  const mentions = allMentions(root);
-  const unfit = misfits(written.type, written.fields, written.body, []);
+/** Items of an array for a record that an earlier one writes. */
+const repeated = (roots: readonly RecordMention[]): readonly RecordMention[] =>
+  roots.filter(({ who }, index) => roots.findIndex((one) => one.who === who) < index);
+
+export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite): readonly string[] {
+  const again = repeated(roots);
+  const mentions = roots.filter((root) => !again.includes(root)).flatMap(allMentions);
+  const unfit = roots.flatMap(({ body, path }) => misfits(written.type, written.fields, body, path));
   return inOrder(written.body, [
     ...unfit,
-    ...identifierFaults(written, root),
+    ...roots.flatMap((root) => identifierFaults(written, root)),
+    ...again.map(({ type, path }) => pointer([...path, type.identifier.name])),
     ...mentions.flatMap(duplicates),
     ...contradictions(mentions),
     ...mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)),
@@ -165,7 +172,7 @@ export function bodyFaults(root: RecordMention, written: BodyWrite): readonly st
 }
 
 /** Each place once; a key that is missing comes after everything in its object. */
-export function inOrder(body: JsonObject, places: readonly string[]): readonly string[] {
+export function inOrder(body: JsonValue, places: readonly string[]): readonly string[] {
   const order = new Map<string, number>();
   const ends = new Map<string, number>();
   const visit = (value: JsonValue, at: BodyPath): void => {

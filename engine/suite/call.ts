@@ -129,8 +129,12 @@ export const pathOf = ({ type, id, path, view = {}, list = {}, summary, form, wr
 };
 
 /** What a write to a type with `preconditions: required` needs; any record that is there will do. */
-const isGuarded = ({ type, method, headers, unguarded }: Call): boolean =>
-  type.preconditions === 'required' && CHANGING.has(method) && !unguarded && headers?.['if-match'] === undefined;
+const isGuarded = ({ type, method, id, path, headers, unguarded }: Call): boolean =>
+  type.preconditions === 'required' &&
+  CHANGING.has(method) &&
+  (id !== undefined || path !== undefined) &&
+  !unguarded &&
+  headers?.['if-match'] === undefined;
 
 export function requestOf(call: Call): Request {
   const { method, text, padTo, as, bound } = call;
@@ -160,14 +164,18 @@ const COLLECTION: ReadonlySet<Operation> = new Set(['list', 'create']);
 
 /** What a request may be about. */
 type PlaceName = 'collection' | 'summary' | 'item';
+/** Whether PATCH of the collection changes records: each says which it is. */
+const changesMany = ({ operations, identifier }: RecordType): boolean =>
+  operations.has('update') && identifier.inRecord;
 
 /** What a path of the type allows, OPTIONS included. */
 export function allowedMethods(type: RecordType, place: PlaceName): readonly string[] {
   if (place === 'summary') return [...METHODS.list, 'OPTIONS'];
   const onItem = place === 'item';
   const operations = [...type.operations].filter((one) => COLLECTION.has(one) !== onItem);
+  const many = !onItem && changesMany(type) ? ['PATCH'] : [];
   const found = !onItem && deletesFound(type) ? ['DELETE'] : [];
-  return [...operations.flatMap((one) => METHODS[one]), ...found, 'OPTIONS'];
+  return [...operations.flatMap((one) => METHODS[one]), ...many, ...found, 'OPTIONS'];
 }
 
 /** Whether the type lets clients delete what filters find. */
@@ -201,4 +209,5 @@ export const endpoints = (type: RecordType): readonly Call[] => [
       })),
   ),
   ...(type.operations.has('list') ? [{ type, method: 'GET', summary: { by: [], measure: ['count'] } }] : []),
+  ...(changesMany(type) ? [{ type, method: 'PATCH', body: [linkTo(type, MISSING_ID)] }] : []),
 ];

@@ -7,6 +7,7 @@ const TOLD = [
   'bodyKeys',
   'bodyItems',
   'bodyDepth',
+  'batchLimit',
   'writeRows',
   'urlLimit',
   'headerLimit',

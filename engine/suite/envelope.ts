@@ -1,6 +1,15 @@
 /** What every answer has, whatever it is about; and the answers to OPTIONS. */
 import { allowedMethods, type Call, METHODS, takesBody } from './call.ts';
-import { addressed, type CallSetting, header, isPreflight, PATCHES, preferred, READING } from './admission.ts';
+import {
+  addressed,
+  type CallSetting,
+  header,
+  isPreflight,
+  JSON_TYPE,
+  PATCHES,
+  preferred,
+  READING,
+} from './admission.ts';
 import type { Expectation } from './case.ts';
 import { reference } from './template.ts';
 
@@ -22,7 +31,8 @@ export function options({ call }: CallSetting): Expectation {
   const { type, as } = call;
   const all = allowedMethods(type, addressed(call) ?? 'collection');
   const allow = as === 'reader' ? all.filter((method) => READING.includes(method)) : all;
-  const patches = allow.includes('PATCH') ? PATCHES.join(', ') : null;
+  const takes = addressed(call) === 'item' ? PATCHES : [JSON_TYPE];
+  const patches = allow.includes('PATCH') ? takes.join(', ') : null;
   return { status: 204, headers: { allow: allow.join(', '), 'accept-patch': patches }, empty: true };
 }
 

@@ -95,19 +95,27 @@ function contentOf(world: World, parent: RecordMention, relation: Relation, valu
   return { relation, mentions, at: pointer(path) };
 }
 
-/** The body itself: of a record that is there, of one that is nowhere, or of one that is to be made. */
-export function mentionOf(world: World, type: RecordType, body: JsonObject, id: Id | undefined): RecordMention {
+/** A record that a body writes: the whole of it, or an item of an array. */
+export interface WrittenRecord {
+  /** undefined where it is to be made. */
+  readonly id: Id | undefined;
+  readonly body: JsonObject;
+  readonly path: BodyPath;
+}
+
+/** A record that is there, one that is nowhere, or one that is to be made. */
+export function mentionOf(world: World, type: RecordType, { id, body, path }: WrittenRecord): RecordMention {
   const given = id ?? idIn(body, type);
   const row = rowOf(world, type, id);
   return complete(world, {
     type,
-    who: given === undefined ? 'new' : nameOf(type, given),
+    who: given === undefined ? `new ${pointer(path)}` : nameOf(type, given),
     id: given,
     row,
     named: false,
     own: false,
     body,
-    path: [],
+    path,
     writable: true,
     via: undefined,
     lost: id !== undefined && row === undefined,

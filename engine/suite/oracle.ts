@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
   admit,
+  admitItems,
   admitQuery,
   CSV,
   failWhere,
@@ -22,62 +23,19 @@ import type { Deployment } from './deployment.ts';
 import { reported } from './effects.ts';
 import { listed, type ListRequest, representAll, type SummaryRequest } from './reads.ts';
 import { summarize } from './summaries.ts';
+import { checkPreconditions, checkTags, names, representation, tagged } from './tags.ts';
 import { newTime, stampChanged } from './stamps.ts';
 import { completed, compressed, type Headers, options, preflight } from './envelope.ts';
 import { Refusal, refuse } from './refusal.ts';
-import {
-  changedTables,
-  copyWorld,
-  type Id,
-  removeRows,
-  replaceWorld,
-  rowOf,
-  rowsTouched,
-  type World,
-} from './world.ts';
+import { changedTables, copyWorld, type Id, idIn, removeRows, replaceWorld, rowsTouched, type World } from './world.ts';
 import { write } from './writes.ts';
 
 export interface OracleAnswer {
   readonly expect: Expectation;
   /** The tables that it changes; undefined where that depends on what an adopted record holds. */
   readonly changes: readonly string[] | undefined;
-  /** The record that it made. */
-  readonly id?: Id;
-}
-
-/** A record as the view of a request shows it; undefined where there is none. */
-export const representation = (
-  world: World,
-  { type, view = {} }: Pick<Call, 'type' | 'view'>,
-  id: Id,
-): JsonObject | undefined => {
-  const row = rowOf(world, type, id);
-  return row && representAll(world, type, [row], view)[0];
-};
-
-/** What an entity tag stands for: the same text, the same tag. */
-const tagged = ({ type, list, view }: Call, ...content: readonly unknown[]): string =>
-  JSON.stringify([type.name, list ?? {}, view ?? {}, content]);
-
-/** Whether If-Match or If-None-Match names the tag. Weak ones and those of a coding only do where nothing is written. */
-function names(world: World, value: string, content: string, weakly: boolean): boolean {
-  const listedTags = value.split(',').map((one) => one.trim());
-  return listedTags.some((one) => {
-    const [, weak, name = ''] = /^(W\/)?"\{(.*?)\}(-\w+)?"$/.exec(one) ?? [];
-    return one === '*' || (world.tags.get(name) === content && (weakly || weak === undefined));
-  });
-}
-
-/** `there`: what GET of the same address would answer; undefined where nothing is there. */
-function checkPreconditions({ world, call }: CallSetting, there: JsonObject | undefined): void {
-  const [match, noneMatch] = [header(call, 'if-match'), header(call, 'if-none-match')];
-  const fail = (name: string): never => refuse('precondition-failed', { headers: [name] });
-  if (match === undefined && call.unguarded && call.type.preconditions === 'required')
-    refuse('precondition-required', { headers: ['If-Match'] });
-  if (match !== undefined && (there === undefined || !names(world, match, tagged(call, there), false)))
-    fail('If-Match');
-  if (noneMatch !== undefined && there !== undefined && names(world, noneMatch, tagged(call, there), true))
-    fail('If-None-Match');
+  /** The records that it made or changed. */
+  readonly ids?: readonly Id[];
 }
 
 /** An answer with a tag: the whole, or 304 where the client knows it. The same content has the same tag again. */
@@ -174,7 +132,7 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
 }
 
 /** A write is answered with the record, or without, as the client prefers it. */
-function answerWrite({ call }: CallSetting, status: number, body: JsonObject, headers: Headers): Expectation {
+function answerWrite({ call }: CallSetting, status: number, body: JsonValue, headers: Headers): Expectation {
   const prefer = header(call, 'prefer');
   const applied = { ...headers, ...(prefer === undefined ? {} : { 'preference-applied': prefer }) };
   return prefer?.endsWith('return=minimal')
@@ -184,23 +142,37 @@ function answerWrite({ call }: CallSetting, status: number, body: JsonObject, he
 
 const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
 
-function putRecord(setting: CallSetting, id: Id | undefined): readonly [Expectation, Id] {
+/** Makes records, or changes them: one, or those of an array. */
+function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expectation, readonly Id[]] {
   const { world, call } = setting;
   const { type, method, view = {} } = call;
-  const body = readBody(setting);
+  const read = readBody(setting);
+  admitItems(setting, read);
+  const { body } = read;
+  const isArray = Array.isArray(body);
+  const update = id !== undefined || method !== 'POST';
+  const items: readonly JsonObject[] = isArray ? body : [body as JsonObject];
+  const records = items.map((item, index) => ({
+    id: isArray && update ? idIn(item, type) : id,
+    body: item,
+    path: isArray ? [index] : [],
+  }));
   const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
   const { writeRows = Infinity } = setting.deployment;
-  const written = { type, body, fields, writeRows, update: id !== undefined, patch: method === 'PATCH' };
+  const written = { type, body, fields, writeRows, update, patch: method === 'PATCH' };
   const key = call.dryRun ? undefined : header(call, 'idempotency-key');
   const before = key === undefined ? undefined : world.keys.get(key);
   if (before && before.body !== writeJson(body)) refuse('idempotency-conflict');
-  const there = id === undefined ? undefined : representation(world, call, id);
-  const made = before?.id ?? write(world, id, written, () => checkPreconditions(setting, there));
-  const shown = before?.shown ?? representation(world, call, made) ?? {};
-  if (key !== undefined) world.keys.set(key, { body: writeJson(body), id: made, shown });
-  if (call.tag !== undefined) world.tags.set(call.tag, tagged(call, shown));
-  const location = id === undefined ? { location: itemPath(type, made) } : {};
-  return [answerWrite(setting, id === undefined ? 201 : 200, shown, { ...location, etag: etag(call) }), made];
+  const there = records.map((one) => (one.id === undefined ? undefined : representation(world, call, one.id)));
+  const ready = (): void => (isArray ? checkTags(setting, read.tags, there) : checkPreconditions(setting, there[0]));
+  const made = before?.ids ?? write(world, records, written, ready);
+  const shown = before?.shown ?? made.map((one) => representation(world, call, one) ?? {});
+  if (key !== undefined) world.keys.set(key, { body: writeJson(body), ids: made, shown });
+  const [first = '', answered = {}] = [made[0], shown[0]];
+  if (isArray) return [answerWrite(setting, update ? 200 : 201, shown, { location: null, etag: null }), made];
+  if (call.tag !== undefined) world.tags.set(call.tag, tagged(call, answered));
+  const location = update ? {} : { location: itemPath(type, first) };
+  return [answerWrite(setting, update ? 200 : 201, answered, { ...location, etag: etag(call) }), made];
 }
 
 function deleteRecord(setting: CallSetting, id: Id): Expectation {
@@ -234,7 +206,7 @@ function deleteFound(setting: CallSetting): Expectation {
   return answerWrite(setting, 200, { deleted: ids.length, affected }, { etag: null });
 }
 
-function carryOut(setting: CallSetting): readonly [Expectation, Id?] {
+function carryOut(setting: CallSetting): readonly [Expectation, (readonly Id[])?] {
   const { call } = setting;
   if (isPreflight(call)) return [preflight(setting)];
   admit(setting);
@@ -242,7 +214,7 @@ function carryOut(setting: CallSetting): readonly [Expectation, Id?] {
   admitQuery(setting);
   failWhere(setting);
   const { method, id } = call;
-  if (takesBody(call)) return putRecord(setting, id);
+  if (takesBody(call)) return putRecords(setting, id);
   if (id === undefined) return [method === 'DELETE' ? deleteFound(setting) : getList(setting)];
   return [method === 'DELETE' ? deleteRecord(setting, id) : getRecord(setting, id)];
 }
@@ -260,11 +232,11 @@ export function answer(world: World, call: Call, deployment: Deployment = {}, gi
   const finish = (expect: Expectation): Expectation =>
     completed(setting, call.method === 'HEAD' ? withoutBody(expect) : expect);
   try {
-    const [expect, id] = carryOut(setting);
+    const [expect, ids] = carryOut(setting);
     if (call.dryRun) return { expect: finish(reported(call, expect, { before: world, after: copy })), changes: [] };
     const changes = changedTables(world, copy);
     replaceWorld(world, copy);
-    return { expect: finish(expect), changes, ...(id === undefined ? {} : { id }) };
+    return { expect: finish(expect), changes, ...(ids === undefined ? {} : { ids }) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { status, problem, headers } = error;

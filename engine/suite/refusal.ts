@@ -21,6 +21,7 @@ const STATUS = {
   'too-many-affected': 409,
   'unique-conflict': 409,
   'precondition-failed': 412,
+  'batch-too-large': 413,
   'content-too-large': 413,
   'uri-too-long': 414,
   'unsupported-media-type': 415,

@@ -6,9 +6,10 @@ import { type Call, requestOf } from './call.ts';
 import type { Case, Step } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { fitted } from './checks.ts';
-import { answer, type OracleAnswer, representation } from './oracle.ts';
+import { answer, type OracleAnswer } from './oracle.ts';
 import type { ListRequest, ViewRequest } from './reads.ts';
 import { Unreachable } from './refusal.ts';
+import { representation } from './tags.ts';
 import { isSettable } from './stamps.ts';
 import { adoptedValue, adoptRow, createWorld, type Id, idValue, rowOf, rowsOf, type World } from './world.ts';
 
@@ -53,9 +54,39 @@ export function post(scene: Scene, body: JsonObject, more: More = {}): Id {
   const { type = scene.type } = more;
   if (!type.operations.has('create')) throw new Unreachable(`${type.name} has no create`);
   const whole = meeting(scene, type, undefined, body);
-  const { id } = send(scene, { view: viewOf(type, body), ...more, method: 'POST', body: whole });
+  const [id] = send(scene, { view: viewOf(type, body), ...more, method: 'POST', body: whole }).ids ?? [];
   if (id === undefined) throw new Unreachable(`${type.name} cannot be made so`);
   return id;
+}
+
+/** Makes all of them at once, which must go well. */
+export function postMany(scene: Scene, bodies: readonly JsonObject[], more: More = {}): readonly Id[] {
+  const { type } = scene;
+  const body = bodies.map((one) => meeting(scene, type, undefined, one));
+  const { ids } = send(scene, { view: viewOf(type, Object.assign({}, ...bodies)), ...more, method: 'POST', body });
+  if (ids === undefined) throw new Unreachable(`an array of ${type.name} cannot be made so`);
+  return ids;
+}
+
+function tagOf(scene: Scene, id: Id, { view = {} }: More): string {
+  const tag = `tag ${(scene.seeds.next += 1)}`;
+  get(scene, id, { view, tag });
+  return `"{${tag}}"`;
+}
+
+/** Updates all of them at once. */
+export function patchMany(
+  scene: Scene,
+  changes: readonly (readonly [id: Id, body: JsonObject])[],
+  more: More = {},
+): void {
+  const { type } = scene;
+  const body = changes.map(([id, one]) => ({
+    ...meeting(scene, type, id, one),
+    [type.identifier.name]: idValue(id),
+    ...(type.preconditions === 'required' ? { '@etag': tagOf(scene, id, more) } : {}),
+  }));
+  send(scene, { ...more, method: 'PATCH', body });
 }
 
 /** Updates the record, where the type offers that and the rules let it. */

@@ -3,6 +3,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { type Case, conditionsOf } from './case.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
+import { batchRules } from './rules/batches.ts';
 import { checkRules } from './rules/checks.ts';
 import { deletionRules } from './rules/deletions.ts';
 import { fieldRules } from './rules/fields.ts';
@@ -22,6 +23,7 @@ import type { Context } from './scene.ts';
 const RULES = [
   ...writeRules,
   ...deletionRules,
+  ...batchRules,
   ...fieldRules,
   ...checkRules,
   ...stampRules,

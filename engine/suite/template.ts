@@ -124,8 +124,16 @@ export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   if (!isObject(value)) return value;
   const name = referenceName(value);
   if (name !== undefined) return bound(name, bindings);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      isTag(key, item) ? fillText(item, bindings) : fill(item, bindings),
+    ]),
+  );
 }
+
+/** A tag is written as in a header. */
+const isTag = (key: string, value: JsonValue): value is string => key === '@etag' && typeof value === 'string';
 
 /** Variables for identifiers have a colon: `Order:1`. No two of one type stand for the same record. */
 function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {

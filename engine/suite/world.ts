@@ -32,8 +32,11 @@ export interface World {
   readonly stamps: { count: number; passed: number };
   /** What each variable that stands for an entity tag was the tag of. */
   readonly tags: Map<string, string>;
-  /** By idempotency key: what was sent with it, and the record that it made. */
-  readonly keys: Map<string, { readonly body: string; readonly id: Id; readonly shown: JsonObject }>;
+  /** By idempotency key: what was sent with it, and the records that it made. */
+  readonly keys: Map<
+    string,
+    { readonly body: string; readonly ids: readonly Id[]; readonly shown: readonly JsonObject[] }
+  >;
   /** What identifiers are ordered by; where it is not known yet, by when they were given out. */
   readonly rank: (id: Id) => number;
   /** Nothing else is in the database. */

@@ -11,6 +11,7 @@ import {
   membersOf,
   type RecordMention,
   mentionOf,
+  type WrittenRecord,
 } from './mentions.ts';
 import { refuse, refuseAt } from './refusal.ts';
 import { newTime, newValue, stampChanged } from './stamps.ts';
@@ -198,16 +199,23 @@ const rowsOfSets = (before: World, mentions: readonly RecordMention[]): readonly
       }),
     );
 
-/** `id`: of the record that is addressed; undefined where one is to be made. `ready`: what is asked before records are. */
-export function write(world: World, id: Id | undefined, written: BodyWrite, ready: () => void): Id {
-  const { type, body, patch } = written;
+/** `ready`: what is asked before records are. Returns the identifiers of the records. */
+export function write(
+  world: World,
+  records: readonly WrittenRecord[],
+  written: BodyWrite,
+  ready: () => void,
+): readonly Id[] {
+  const { type, body, patch, update } = written;
   const before = copyWorld(world);
-  const root = mentionOf(before, type, body, id);
-  const mentions = allMentions(root);
-  refuseAt('invalid-body', bodyFaults(root, written));
-  if (root.lost) refuse('record-not-found');
+  const roots = records.map((record) => mentionOf(before, type, record));
+  const mentions = roots.flatMap(allMentions);
+  refuseAt('invalid-body', bodyFaults(roots, written));
+  const nowhere = roots.filter(({ lost }) => lost);
+  if (nowhere.length > 0)
+    refuse('record-not-found', Array.isArray(body) ? { pointers: nowhere.map(identifierAt) } : {});
   ready();
-  const tooMany = [...(id === undefined ? [''] : []), ...rowsOfSets(before, mentions)][written.writeRows];
+  const tooMany = [...(update ? [] : roots.map(() => '')), ...rowsOfSets(before, mentions)][written.writeRows];
   if (tooMany !== undefined) refuse('too-many-rows', { pointers: [tooMany] });
   const time = newTime(world);
   const ids = makeRows(world, mentions, time);
@@ -216,11 +224,13 @@ export function write(world: World, id: Id | undefined, written: BodyWrite, read
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
   for (const { relation, row } of leavingIn(before, mentions))
     if (relation.owned) removeRows(world, relation.target, [row.id]);
-  const gone = mentions.filter(({ named, type: one, who }) => named && !rowOf(world, one, ids.get(who)));
+  const isNamed = (mention: RecordMention): boolean =>
+    mention.named || (update && Array.isArray(body) && roots.includes(mention));
+  const gone = mentions.filter((mention) => isNamed(mention) && !rowOf(world, mention.type, ids.get(mention.who)));
   refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
-  if (id === undefined && rowOf(before, type, root.id))
-    refuse('identifier-conflict', { pointers: [identifierAt(root)] });
+  for (const root of update ? [] : roots)
+    if (rowOf(before, type, root.id)) refuse('identifier-conflict', { pointers: [identifierAt(root)] });
   for (const { type: one, who } of mentions) refuseDuplicate(world, one, ids.get(who));
   stampChanged(world, before, time);
-  return ids.get(root.who) ?? '';
+  return roots.map(({ who }) => ids.get(who) ?? '');
 }

@@ -1,5 +1,6 @@
 /** Checks that a body which mentions a record several times is consistent about its values, links and sets. */
-import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
+import { escapeStep, type JsonValue } from '../json.ts';
+import type { BodyRecord } from '../model/bodies.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
@@ -59,11 +60,11 @@ export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_
   return claims.faults;
 }
 
-/** `disagreements` with knowledge of the stored children, whose identifiers the body leaves out. */
+/** `disagreements` with knowledge of the stored children, whose identifiers the bodies leave out. */
 export const disagreementsKnowing =
-  (type: RecordType, body: JsonObject, identifier: number | undefined, raw: RawValues) =>
+  (type: RecordType, records: readonly BodyRecord[], raw: RawValues) =>
   (ownChildOf: OwnChildOf): readonly Fault[] =>
-    disagreements(mentionsIn(type, body, identifier, ownChildOf), raw);
+    disagreements(mentionsIn(type, records, ownChildOf), raw);
 
 /** Compares values as written, since that is how they are returned. */
 function claimValues(

@@ -64,6 +64,7 @@ const WRITING: BodyWriting = {
     };
     return relatedSchema(relation, record, WRITING);
   },
+  refused: false,
   about: ({ toMany }) => (toMany ? { [EXPECTED]: 'an array with the whole new set' } : {}),
   // Of `anyOf`, Ajv would report the faults of both.
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),

@@ -2,11 +2,12 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
+import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json.ts';
+import { type BodyRecord, documentOf, wholeBody } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
-import { type ErrorsWithin, faultsOf, onePerLocation } from './faults.ts';
+import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/checks.ts';
@@ -77,28 +78,26 @@ function addRecordKeyword(
 }
 
 function validator(type: RecordType, validate: ValidateFunction, errorsWithin: ErrorsWithin): Validator {
-  return (body, identifier, raw, known) => {
-    // Ajv stores errors on the function: read them before it runs again.
-    const errors: readonly ErrorObject[] = validate(body) ? [] : (validate.errors ?? []);
-    const own = faultsOf(errors, errorsWithin);
-    if (!isObject(body)) return onePerLocation(own);
-    const mentions = known ?? mentionsIn(type, body, identifier);
-    const faults = [
-      ...own,
-      ...otherIdentifier(type, body, identifier),
-      ...mentions.faults,
-      ...disagreements(mentions, raw),
-    ];
-    return inDocumentOrder(faults, body);
+  return (records, raw, known) => {
+    const mentions = known ?? mentionsIn(type, records);
+    const faults = [...mentions.faults, ...disagreements(mentions, raw)];
+    const own = records.flatMap((record) => {
+      // Ajv stores errors on the function: read them before it runs again.
+      if (validate(record.body)) return otherIdentifier(type, record);
+      const found = faultsOf(validate.errors ?? [], errorsWithin, record.pointer);
+      return [...found, ...otherIdentifier(type, record)];
+    });
+    return own.length + faults.length === 0 ? NO_FAULTS : inDocumentOrder([...own, ...faults], documentOf(records));
   };
 }
 
+const NO_FAULTS: readonly Fault[] = Object.freeze([]);
+
 /**
- * All faults of a body, nested records included, in document order, as pointers into it; empty if it is valid.
- * `identifier`: that of the addressed record. `raw`: the values to store as they were written. `known`: the mentions of the
- * body, if they have been collected already.
+ * All faults of the records, nested ones included, in document order, as pointers into the body; empty if it is valid.
+ * `raw`: the values to store as they were written. `known`: what they mention, if that has been collected already.
  */
-export type Validator = (body: JsonValue, identifier?: number, raw?: RawValues, known?: Mentions) => readonly Fault[];
+export type Validator = (records: readonly BodyRecord[], raw?: RawValues, known?: Mentions) => readonly Fault[];
 
 export interface TypeValidators {
   create(variant: Variant): Validator;
@@ -120,8 +119,9 @@ export function checkSeeds(
     if (!type || type.seed.length === 0) return [];
     const validate = validatorsOf(type).create(type.defaultVariant);
     return type.seed.flatMap((record, index) => {
-      const faults = validate(record);
-      return (faults.length > 0 ? faults : unmetIn(type, record)).map((fault) => {
+      const records = [wholeBody(record)];
+      const faults = validate(records);
+      return (faults.length > 0 ? faults : unmetIn(type, records)).map((fault) => {
         const path: YamlPath = ['seed', index, ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
       });
@@ -129,9 +129,9 @@ export function checkSeeds(
   });
 }
 
-/** Checks that the new records of a body do not meet. */
-const unmetIn = (type: RecordType, body: JsonObject): readonly Fault[] =>
-  mentionsIn(type, body, undefined)
+/** Checks that the new records do not meet. */
+const unmetIn = (type: RecordType, records: readonly BodyRecord[]): readonly Fault[] =>
+  mentionsIn(type, records)
     .all.filter(({ subject }) => !subject.mayBeStored)
     .flatMap((mention) =>
       unmetBy(mention.subject.type, mention.body).map(({ at, message }) => ({

@@ -2,6 +2,7 @@
 import type { ErrorObject } from 'ajv';
 import { firstByLocation } from '../document-order.ts';
 import { escapeStep, unescapedSteps } from '../json.ts';
+import { ITEM_TAG } from '../model/bodies.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
@@ -20,6 +21,12 @@ const unknownKey = (pointer: string, key: string, suggestion = ''): Fault => ({
   message: `Unknown key "${shortened(key, MAX_SHOWN)}"${suggestion}`,
 });
 
+const reservedTag = (pointer: string): Fault => ({
+  pointer,
+  code: 'reserved-key',
+  message: `The key "${ITEM_TAG}" is reserved for the entity tags of records in the array that a PATCH takes`,
+});
+
 const wordings: Readonly<Record<string, Wording>> = {
   if: silent,
   additionalProperties: ({ instancePath, params, parentSchema }, index) => {
@@ -28,7 +35,10 @@ const wordings: Readonly<Record<string, Wording>> = {
     const suggestion = index < MAX_ERRORS ? didYouMean(key, Object.keys(known)) : '';
     return unknownKey(`${instancePath}/${escapeStep(key)}`, key, suggestion);
   },
-  'false schema': ({ instancePath }) => unknownKey(instancePath, unescapedSteps(instancePath).at(-1) ?? ''),
+  'false schema': ({ instancePath }) => {
+    const key = unescapedSteps(instancePath).at(-1) ?? '';
+    return key === ITEM_TAG ? reservedTag(instancePath) : unknownKey(instancePath, key);
+  },
   required: ({ instancePath, params, parentSchema }) => {
     const key = String(params['missingProperty']);
     const relation: unknown = parentSchema?.[LINK_ONLY];
@@ -66,9 +76,13 @@ function collect(errors: readonly ErrorObject[], within: ErrorsWithin, place: st
 }
 
 /** In Ajv's order; several may be about one location. */
-export function faultsOf(errors: readonly ErrorObject[], within: ErrorsWithin = new WeakMap()): readonly Fault[] {
+export function faultsOf(
+  errors: readonly ErrorObject[],
+  within: ErrorsWithin = new WeakMap(),
+  place = '',
+): readonly Fault[] {
   const faults: Fault[] = [];
-  collect(errors, within, '', faults);
+  collect(errors, within, place, faults);
   return faults;
 }
 

@@ -1,5 +1,6 @@
 /** Collects every record that a body mentions, and where: one record may appear in several places. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
+import type { BodyRecord } from '../model/bodies.ts';
 import { type Field, identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 
@@ -51,32 +52,49 @@ interface MentionsWalk extends Mentions {
 
 const notAsked: OwnChildOf = () => undefined;
 
-/** `identifier`: that of the addressed record; undefined if one is created. The body may be invalid. */
+/** The bodies may be invalid. */
 export function mentionsIn(
   type: RecordType,
-  body: JsonObject,
-  identifier: number | undefined,
+  records: readonly BodyRecord[],
   ownChildOf: OwnChildOf = notAsked,
 ): Mentions {
   const walk: MentionsWalk = { all: [], faults: [], mayDiffer: false, named: new Map(), ownChildOf };
-  const root = identifier ?? identifierIn(body, type);
-  const subject =
-    root === undefined
-      ? newSubject(type, undefined)
-      : named(walk, type, root, { mayBeStored: identifier !== undefined });
-  visit(walk, subject, body, '', undefined);
+  const roots = rootsOf(walk, type, records);
+  for (const [index, { body, pointer }] of records.entries()) {
+    const subject = roots[index];
+    if (subject) visit(walk, subject, body, pointer, undefined);
+  }
   return walk;
+}
+
+/** Undefined in place of a record that the array has already. All are known before one names another. */
+function rootsOf(
+  walk: MentionsWalk,
+  type: RecordType,
+  records: readonly BodyRecord[],
+): readonly (MentionedRecord | undefined)[] {
+  const known = new Set<number>();
+  return records.map(({ body, identifier, pointer }) => {
+    const root = identifier ?? identifierIn(body, type);
+    if (root === undefined) return newSubject(type, undefined);
+    if (known.has(root)) {
+      const message = `${type.recordName} ${root} is in the array twice; list it once`;
+      walk.faults.push({ pointer: `${pointer}/${escapeStep(type.identifier.name)}`, code: 'duplicate', message });
+      return undefined;
+    }
+    known.add(root);
+    return named(walk, type, root, { mayBeStored: identifier !== undefined });
+  });
 }
 
 /** A fault if the body changes the identifier of the addressed record. */
 export function otherIdentifier(
   { identifier: { name, inRecord } }: RecordType,
-  body: JsonObject,
-  identifier: number | undefined,
+  { body, identifier, pointer }: BodyRecord,
 ): readonly Fault[] {
   if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || body[name] === identifier) return [];
   const message = `The identifier of this record is ${identifier} and cannot be changed`;
-  return [{ pointer: `/${escapeStep(name)}`, code: 'read-only', message }];
+  return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'read-only', message }];
 }
 
 const newSubject = (

@@ -37,6 +37,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   bodyKeys: 10,
   bodyDepth: 5,
   bodyItems: 6,
+  batchLimit: 4,
   writeRows: 7,
   urlLimit: 800,
   maxFilters: 9,

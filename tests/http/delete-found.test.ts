@@ -156,7 +156,7 @@ describe('records with others around them', () => {
   });
 
   test('OPTIONS names it', async () => {
-    expect((await send('OPTIONS /api/categories')).headers['allow']).toBe('GET, HEAD, POST, DELETE, OPTIONS');
+    expect((await send('OPTIONS /api/categories')).headers['allow']).toBe('GET, HEAD, POST, PATCH, DELETE, OPTIONS');
   });
 });
 
@@ -191,7 +191,7 @@ describe('with preconditions: required', () => {
     const { paths } = JSON.parse((await send('GET /openapi.json')).text);
     const path = Object.keys(paths).find((one) => one.startsWith('/api/') && !one.includes('{')) ?? '';
     const answer = await send(`DELETE ${path}?_cnd[id]=1`, undefined, upTo(1));
-    expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+    expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD, POST, PATCH, OPTIONS']);
   });
 });
 

@@ -36,11 +36,18 @@ export const ROWS: Row[] = [
   ['GET /api/gadgets/1/2/3', {}, undefined, 404, 'path-not-found'],
   ['GET /api/constructor', {}, undefined, 404, 'path-not-found'],
   // Methods
-  ['OPTIONS /api/gadgets', {}, undefined, 204, '', { allow: 'GET, HEAD, POST, OPTIONS' }],
+  ['OPTIONS /api/gadgets', {}, undefined, 204, '', { allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' }],
   ['OPTIONS /api/gadgets/1', {}, undefined, 204, '', { allow: ITEM_METHODS, 'accept-patch': PATCHES }],
   ['OPTIONS /api/fixed', {}, undefined, 204, '', { allow: 'GET, HEAD, OPTIONS' }],
   ['POST /api/fixed', JSON_BODY, '{}', 405, 'method-not-allowed', { allow: 'GET, HEAD, OPTIONS' }],
-  ['PUT /api/gadgets', JSON_BODY, '{}', 405, 'method-not-allowed', { allow: 'GET, HEAD, POST, OPTIONS' }],
+  [
+    'PUT /api/gadgets',
+    JSON_BODY,
+    '{}',
+    405,
+    'method-not-allowed',
+    { allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
+  ],
   ['POST /api/gadgets/1', JSON_BODY, '{}', 405, 'method-not-allowed', { allow: ITEM_METHODS }],
   ['TRACE /api/gadgets/1', {}, undefined, 405, 'method-not-allowed', { allow: ITEM_METHODS }],
   // Identifiers
@@ -116,7 +123,8 @@ export const ROWS: Row[] = [
   ['POST /api/gadgets', { ...JSON_BODY, expect: '100-continue' }, '{}', 201, ''],
   ['POST /api/gadgets', JSON_BODY, undefined, 400, 'invalid-json'],
   ['POST /api/gadgets', JSON_BODY, '{"name":', 400, 'invalid-json'],
-  ['POST /api/gadgets', JSON_BODY, '[]', 422, 'invalid-body'],
+  ['POST /api/gadgets', JSON_BODY, '7', 422, 'invalid-body'],
+  ['PUT /api/gadgets/1', JSON_BODY, '[]', 422, 'invalid-body'],
   ['POST /api/gadgets', JSON_BODY, '{"nme":""}', 422, 'invalid-body'],
   // Which fault comes first
   ['PUT /api/gadget/x?y', { accept: 'text/html' }, LARGE, 404, 'path-not-found'],

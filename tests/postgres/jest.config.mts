@@ -32,6 +32,7 @@ const both = [
   'query/paging',
   'query/summaries',
   'storage/advice',
+  'storage/batches',
   'storage/caseless',
   'storage/checks',
   'storage/deleted-identifiers',

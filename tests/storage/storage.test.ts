@@ -14,6 +14,7 @@ import type { Driver, Reader } from '../../engine/storage/driver.ts';
 import { openStorage } from '../../engine/storage/open.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
+import { wholeBody } from '../../engine/model/bodies.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
 import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
@@ -135,7 +136,7 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
     const create = (index: number): Promise<unknown> =>
       writes.create({
         type,
-        body: { name: `s${index}`, books, tags: [{ word: 'w' }] },
+        items: [wholeBody({ name: `s${index}`, books, tags: [{ word: 'w' }] })],
         mergePatch: false,
         author: null,
         view: view(''),
@@ -192,13 +193,14 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
       tags: Array.from({ length: count }, () => ({ word: 'w' })),
     });
     const count = async (rows: number): Promise<readonly number[]> => {
-      const { identifier, body: text } = await writes.create({
+      const { records } = await writes.create({
         type,
-        body: body(rows),
+        items: [wholeBody(body(rows))],
         mergePatch: false,
         author: null,
         view: whole,
       });
+      const [{ identifier, body: text } = { identifier: 0, body: '' }] = records;
       const { books, tags } = JSON.parse(text);
       const steps = [
         { books, tags },
@@ -208,7 +210,13 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
       const counts: number[] = [];
       for (const step of steps) {
         statements = [];
-        await writes.update({ type, body: step, mergePatch: false, author: null, view: whole, identifier });
+        await writes.update({
+          type,
+          items: [wholeBody(step, identifier)],
+          mergePatch: false,
+          author: null,
+          view: whole,
+        });
         counts.push(statements.length);
       }
       return counts;
@@ -430,14 +438,8 @@ describe.each(databaseKinds)('seeds in %s', (kind) => {
     const tags = queries('Tag');
     const { store: first } = await openStorage(model, url());
     const view = tags.view('');
-    await first.update({
-      type: view.type,
-      identifier: 1,
-      body: { word: 'mine' },
-      mergePatch: false,
-      author: null,
-      view,
-    });
+    const items = [wholeBody({ word: 'mine' }, 1)];
+    await first.update({ type: view.type, items, mergePatch: false, author: null, view });
     await first.delete({ author: null, view, identifier: 2 });
     await first.close();
     const { store: second } = await openStorage(model, url());

@@ -138,6 +138,7 @@ describe('a kind of case that is left out is missed', () => {
 
   test.each([
     'access',
+    'batches',
     'compression',
     'conflicts',
     'cors',

@@ -186,6 +186,7 @@ export const postgresDialect: Dialect = {
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
   // As an array: for a subselect, the planner expects a hundred rows and reads the whole table.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
+  listed: `(select item.value::bigint as value, item.key from json_array_elements_text(?) with ordinality as item(value, key)) as listed`,
   oneOfPairs: (left, right) =>
     `(${left}, ${right}) in (select (pair ->> 0)::bigint, (pair ->> 1)::bigint from json_array_elements(?) as pair)`,
   // In one piece, the planner would read and sort all children of all parents.

@@ -72,7 +72,7 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
     ...readerOf(ask),
     run: async (statement, values) => {
       const { changes, rows } = await run(statement, values);
-      return { changes, identifier: Number(rows[0]?.[0] ?? 0) };
+      return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
     },
   };
 }

@@ -5,11 +5,20 @@ import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
-import { drawn, isShortPage } from '../lengths.ts';
-import { isPageTooLong } from '../../problem.ts';
+import { drawn, isShortPage, longestRecord, SHORT_PAGE } from '../lengths.ts';
+import { MAX_SHOWN_BYTES } from '../../model/model.ts';
+import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import type { Page, Store, Stream } from '../store.ts';
 import { compileList, shapeOf } from './lists.ts';
-import { createDeepLimit, createWeigh, type DeepLimit, isMarked, limitedJson, type Weigh } from './view-limits.ts';
+import {
+  createDeepLimit,
+  createWeigh,
+  type DeepLimit,
+  isMarked,
+  limitedJson,
+  markedAmong,
+  type Weigh,
+} from './view-limits.ts';
 import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
@@ -20,6 +29,13 @@ import { createSummaries } from './summaries.ts';
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
+  /** The same for many, in this order. They must be there. */
+  records(
+    reader: Reader,
+    view: View,
+    identifiers: readonly number[],
+    caller?: Caller,
+  ): Promise<readonly (string | undefined)[]>;
   readonly shown: FindViewRows;
   /** The identifiers that a query finds, up to its limit. */
   found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
@@ -34,6 +50,9 @@ interface CompiledView {
   readonly whole: Statement;
   readonly weigh: Weigh;
   readonly limit: DeepLimit | undefined;
+  /** Many records, or their marks. Bound: JSON array of identifiers. */
+  readonly some: Statement;
+  readonly limitOfSome: DeepLimit | undefined;
 }
 
 /** Bytes of relations that a record may have without a closer look. */
@@ -69,6 +88,30 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
     return drawn(text !== undefined && isMarked(text) ? await heavy(reader, view, identifier, caller) : text, caller);
   }
 
+  async function readMany(
+    reader: Reader,
+    view: View,
+    wanted: readonly number[],
+    caller = PATIENT,
+  ): Promise<readonly (string | undefined)[]> {
+    const [only] = wanted;
+    if (wanted.length < 2) return only === undefined ? [] : [await record(reader, view, only, caller)];
+    const { some, limitOfSome, weigh } = viewOf(view);
+    const values = [JSON.stringify(wanted)];
+    await limitOfSome?.(reader, view, values);
+    const isShort = wanted.length * longestRecord(view) <= SHORT_PAGE;
+    const page = { statement: some, values, most: caller.most, isShort };
+    const { texts } = await orElse(
+      () => reader.page(page, caller),
+      (error) => {
+        throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
+      },
+    );
+    const marked = markedAmong(texts);
+    if (marked !== undefined) await weigh(reader, view, marked);
+    return texts;
+  }
+
   /** Draws the memory for the text before it is read. */
   async function heavy(reader: Reader, view: View, identifier: number, caller: Caller): Promise<string | undefined> {
     const { whole, weigh } = viewOf(view);
@@ -83,6 +126,7 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
 
   return {
     record,
+    records: readMany,
     found: async (query, caller = PATIENT) => {
       const run = driver.isHeavy(workOf.list(query, boundOf(query), 'none')) ? driver.scan : driver.read;
       return run((reader) => identifiers(reader, query), caller, true);
@@ -148,12 +192,18 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
 
 function compileView(view: View, dialect: Dialect): CompiledView {
   const table = `${dialect.quote(view.type.table)} as ${ROOT_ALIAS}`;
-  const identified = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)} = ?`;
+  const column = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
+  const identified = `${column} = ?`;
   const select = (json: string): Statement => ({ sql: `select ${json} from ${table} where ${identified}` });
+  // As a subselect of each: the database would not always find them by their identifiers.
+  const json = limitedJson(view, MAX_SHOWN_BYTES, dialect);
+  const one = `(select ${json} from ${table} where ${column} = listed.value)`;
   return {
     record: select(limitedJson(view, LIGHT, dialect)),
     whole: select(recordJson(view, ROOT_ALIAS, dialect)),
     weigh: createWeigh(view, dialect),
     limit: createDeepLimit(view, { sql: 'select cast(? as bigint)' }, dialect),
+    some: { sql: `select ${one} from ${dialect.listed} order by listed.key` },
+    limitOfSome: createDeepLimit(view, { sql: `select value from ${dialect.listed}` }, dialect),
   };
 }

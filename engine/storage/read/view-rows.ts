@@ -13,8 +13,15 @@ export interface ViewRow {
   readonly hasSet: boolean;
 }
 
-/** The related records that a view shows of a record; undefined if one relation leads to more than an answer may show. */
-export type FindViewRows = (reader: Reader, view: View, identifier: number) => Promise<readonly ViewRow[] | undefined>;
+/** The related records that a view shows of some records; undefined if one relation leads to more than answers may show. */
+export type FindViewRows = (
+  reader: Reader,
+  view: View,
+  identifiers: readonly number[],
+) => Promise<readonly ViewRow[] | undefined>;
+
+/** Related records of one relation, for each record up to this many. They are held and locked. */
+const MOST_RECORDS = 10;
 
 interface ViewPlace {
   readonly relations: readonly Relation[];
@@ -23,17 +30,19 @@ interface ViewPlace {
 
 export function createFindViewRows(dialect: Dialect): FindViewRows {
   const statementOf = createShapeCache((view: View) => statement(view, placesOf(view, []), dialect));
-  return async (reader, view, identifier) => {
+  return async (reader, view, identifiers) => {
+    const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MOST_RECORDS);
     const places = placesOf(view, []);
     const counts = places.map(() => 0);
-    const rows = await reader.all(statementOf(`${view.type.statementKey}|${view.key}`, view), [identifier]);
+    const compiled = statementOf(`${view.type.statementKey}|${view.key}`, view);
+    const rows = await reader.all(compiled, [JSON.stringify(identifiers), most + 1]);
     const found = rows.flatMap(([at, related]): ViewRow[] => {
       const place = Number(at);
       const shown = places[place]?.view;
       counts[place] = (counts[place] ?? 0) + 1;
       return shown ? [{ type: shown.type, identifier: Number(related), hasSet: showsSet(shown) }] : [];
     });
-    return counts.some((count) => count > MAX_SHOWN_ROWS) ? undefined : found;
+    return counts.some((count) => count > most) ? undefined : found;
   };
 }
 
@@ -61,7 +70,10 @@ function statement({ type }: View, places: readonly ViewPlace[], dialect: Dialec
       ],
     });
     const identifier = `${aliases.at(-1) ?? ''}.${quote(view.type.identifier.column)}`;
-    return `(select ${place}, ${identifier} from ${rows} limit ${MAX_SHOWN_ROWS + 1})`;
+    return `(select ${place}, ${identifier} from ${rows} limit (select most from bounds))`;
   });
-  return { sql: `with asked as (select cast(? as bigint) as id) ${selects.join(' union all ')}` };
+  const asked = `select value as id from ${dialect.listed}`;
+  return {
+    sql: `with asked as (${asked}), bounds as (select cast(? as bigint) as most) ${selects.join(' union all ')}`,
+  };
 }

@@ -93,6 +93,7 @@ export const sqliteDialect: Dialect = {
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
   oneOf,
+  listed: 'json_each(?) as listed',
   oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
   childrenInOrder: (table, identifier, column, limit) => {
     const both = `${quote(column)}, ${quote(identifier)}`;

@@ -2,12 +2,12 @@
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
-import type { BulkColumn, Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
+import type { Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
 import { type Field, type Model, type RecordType, type Relation } from '../../model/model.ts';
 import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
-import { columnSql } from '../define.ts';
+import { type BulkColumn, columnSql } from '../define.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
-import { createTables, type WriteTable } from '../write/tables.ts';
+import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import type { Line, PairLine, RecordLine, SeedLine, SequenceLine } from './lines.ts';
 import { escapeStep } from '../../json.ts';
 import { uniqueIndexes } from '../write/conflicts.ts';
@@ -82,7 +82,7 @@ export function createLoader(
   }
 
   async function send(to: LoadTarget, many: Statement, rows: readonly QueuedRow[]): Promise<void> {
-    const answered = await writer.all(many, [JSON.stringify(rows.map(({ values }) => objectOf(values)))]);
+    const answered = await writer.all(many, [rowsJson(rows.map(({ values }) => values))]);
     if (answered.length === rows.length) return;
     const taken = new Set(answered.map(keyOf));
     for (const row of rows) if (!taken.has(keyOf(row.values.slice(0, to.keys)))) await refused(to, row);
@@ -132,10 +132,6 @@ export function createLoader(
 }
 
 const keyOf = (values: Row): string => values.join(' ');
-
-/** As the rows of a JSON array are named. */
-const objectOf = (values: Values): Readonly<Record<string, SqlValue>> =>
-  Object.fromEntries(values.map((value, index) => [`c${index}`, value]));
 
 function lengthOf(values: Values): number {
   let length = 0;

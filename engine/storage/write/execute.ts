@@ -2,17 +2,24 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { faultyRequest, type Problem } from '../../problem.ts';
-import { uniqueConflict } from './conflicts.ts';
-import { rawObject } from '../../raw-json.ts';
-import { foldedText, hasDefault } from '../columns.ts';
+import { hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
 import { type Holder, holdersAmong, park } from './hand-over.ts';
+import {
+  explained,
+  gone,
+  goneAt,
+  insert,
+  insertMany,
+  type Inserting,
+  isNode,
+  openColumn,
+  runsOf,
+  valueOf,
+} from './insert.ts';
 import { countRows, deleteRecords, type Released, runReleased, settleReleased } from './release.ts';
 import { type Asked, findDisagreements, holdToChecks } from './members.ts';
-import { openKeysOf } from './record.ts';
-import type { Insert } from './tables.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 import { fillNew, stampChanged } from './stamps.ts';
 import { withFolded } from './tables.ts';
@@ -71,7 +78,11 @@ export async function execute(session: WriteSession): Promise<void> {
   };
   // New records are made in the order of the body, which is that of their identifiers: what links them comes after.
   for (const node of changed) if (!linksNew(node)) await write(writing, node);
-  for (const node of session.made) await write(writing, node);
+  for (const nodes of runsOf(writing)) {
+    const [first] = nodes;
+    if (nodes.length > 1) await insertMany(writing, nodes);
+    else if (first) await write(writing, first);
+  }
   for (const node of changed) await write(writing, node);
   for (const wanted of session.paired.values()) await insertPair(session, wanted);
   if (!session.effects) return;
@@ -81,11 +92,7 @@ export async function execute(session: WriteSession): Promise<void> {
 
 const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);
 
-interface Writing {
-  readonly session: WriteSession;
-  readonly holders: ReturnType<typeof holdersAmong>;
-  readonly begun: Set<Node>;
-  readonly done: Set<Node>;
+interface Writing extends Inserting {
   /** Columns that hold something else for the moment. */
   readonly parked: Map<Node, readonly string[]>;
 }
@@ -119,8 +126,6 @@ async function handOver(writing: Writing, holder: Holder): Promise<void> {
   const column = await park(session, holder);
   if (column !== undefined) parked.set(node, [...(parked.get(node) ?? []), column]);
 }
-
-const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 
@@ -196,19 +201,6 @@ function changesOf(node: Node, again: readonly string[] = []): readonly ColumnVa
     : [...changes, [OPEN_COLUMN, openKeys]];
 }
 
-const valueOf = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
-
-/** The text of the open keys as they will be; undefined where the body says nothing of them. */
-function openColumn(node: Node): string | undefined {
-  if (node.openKeys.size === 0) return undefined;
-  const members = new Map(openKeysOf(node));
-  for (const [key, { member }] of node.openKeys) {
-    if (member === undefined) members.delete(key);
-    else members.set(key, { name: members.get(key)?.name ?? member.name, text: member.text });
-  }
-  return rawObject(members.values());
-}
-
 async function update(session: WriteSession, node: Node, changes: readonly ColumnValue[]): Promise<void> {
   if (changes.length === 0 || node.identifier === undefined) return;
   const written = withFolded(
@@ -221,41 +213,6 @@ async function update(session: WriteSession, node: Node, changes: readonly Colum
     session.writer.run(statement, [...values, node.identifier ?? null]);
   const { changes: rows } = await explained(session, node, run);
   if (rows === 0) throw gone(node);
-}
-
-async function insert(session: WriteSession, node: Node): Promise<void> {
-  node.identifier ??= await rehearsedIdentifier(session, node);
-  const { statement, columns } = insertOf(session, node);
-  const values = newValues(node, columns);
-  const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
-  node.identifier = identifier;
-}
-
-function insertOf({ effects }: WriteSession, { identifier, table }: Node): Insert {
-  if (identifier === undefined) return table.insert;
-  return effects ? table.insertRehearsed : table.insertGiven;
-}
-
-/** Where a dry run must not move the sequence, its next identifier may be taken by a record that this run has made. */
-async function rehearsedIdentifier({ effects, writer }: WriteSession, { table }: Node): Promise<number | undefined> {
-  if (!effects || !table.nextIdentifier) return undefined;
-  for (;;) {
-    const next = Number(await writer.value(table.nextIdentifier, []));
-    if (!(await writer.get(table.load, [next]))) return next;
-  }
-}
-
-/** What a new record holds in these columns. */
-export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
-  columns.map((name) => newValue(node, name));
-
-function newValue(node: Node, name: string): SqlValue {
-  const text = node.table.texts.get(name);
-  if (text !== undefined) return foldedText(newValue(node, text));
-  if (name === node.type.identifier.column) return node.identifier ?? null;
-  if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
-  const assigned = node.assigned.get(name);
-  return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
 }
 
 const unwantedPairs = ({ unpaired, kept, paired }: WriteSession): readonly JoinPair[] =>
@@ -327,19 +284,3 @@ async function requireFewRows(session: WriteSession, { released, unpaired, chang
 
 /** The pointer of the set that a record stands in. */
 const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
-
-/** What the body deletes takes along what it owns: a record that goes with it cannot be written or linked. */
-const goneAt = (pointer: string): Problem => {
-  const message = 'This record, or one that it is linked to, is deleted by this same body';
-  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
-};
-const gone = ({ pointer }: Node): Problem => goneAt(pointer);
-
-async function explained<T>(session: WriteSession, node: Node, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw error.kind === 'unique' ? await uniqueConflict(session, node) : gone(node);
-  }
-}

@@ -9,14 +9,14 @@ import type { View } from '../../query/list-query.ts';
 import { type Column, columnType, encode } from '../columns.ts';
 import { ConstraintError, type Dialect, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
-import type { CreateRequest, Precondition, Store, WriteRequest, Written } from '../store.ts';
+import type { CreateRequest, Precondition, Store, WriteItem, WriteRequest, Written } from '../store.ts';
 import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
 import { type Stamp, stampValues } from './stamps.ts';
 import { bound, isCurrent, type Tables, withFolded, type WriteTable } from './tables.ts';
 import { type PlannedTree, treeStatement } from './tree.ts';
 
-export type UpdateRequest = Parameters<Store['update']>[0];
+type UpdateRequest = Omit<WriteRequest, 'items'> & WriteItem & { readonly identifier: number };
 type DeleteRequest = Parameters<Store['delete']>[0];
 
 /** Each returns undefined where nothing was done. */

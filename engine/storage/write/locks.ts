@@ -3,6 +3,7 @@
  * those that the tag in If-Match was made from.
  */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { BodyRecord } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';
 import { Problem } from '../../problem.ts';
@@ -31,21 +32,21 @@ type Held = Map<RecordType, Map<number, Strength>>;
 export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
 
 /**
- * `identifier`: the record that is addressed; undefined for one that is to be made. Where writes run one by one, nothing
- * has to be locked, but many records of a type are still loaded at once. Returns whether all that is shown is locked.
+ * Where writes run one by one, nothing has to be locked, but many records of a type are still loaded at once. Returns
+ * whether all that is shown is locked.
  */
 export async function lockNamed(
   session: WriteSession,
   type: RecordType,
-  identifier: number | undefined,
-  body: JsonObject,
+  records: readonly BodyRecord[],
   findShown?: FindShown,
 ): Promise<boolean> {
   const { locks } = session.tables;
-  if (!locks && type.relations.size === 0) return true;
+  if (!locks && type.relations.size === 0 && records.length < MANY) return true;
   const gathered: Gathered = new Map();
-  if (locks && identifier !== undefined) note(gathered, type, identifier, { pointer: '', strength: 'update' });
-  gatherFrom(gathered, type, body, '');
+  for (const { identifier, pointer } of records)
+    if (identifier !== undefined) note(gathered, type, identifier, { pointer, strength: 'update' });
+  if (type.relations.size > 0) for (const { body, pointer } of records) gatherFrom(gathered, type, body, pointer);
   if (!locks) await loadMany(session, gathered);
   else if (findShown) return lockShown(session, gathered, findShown);
   else await lockAll(session, gathered);

@@ -209,20 +209,17 @@ function ownChildrenOf({ ownChildren }: WriteSession, relation: Relation): Map<n
   return children;
 }
 
-/** The body's own part of a write; `identifier` is that of the record which is addressed. */
-export type Asked = Pick<WriteRequest, 'type'> & {
-  readonly identifier: number | undefined;
-  readonly disagreements: WriteRequest['disagreements'];
-};
+/** The body's own part of a write. */
+export type Asked = Pick<WriteRequest, 'type' | 'disagreements'>;
 
 /** All places where the body contradicts itself; undefined if what is stored does not tell more than the body. */
 export async function findDisagreements(
   session: WriteSession,
-  { type, identifier, disagreements }: Asked,
+  { type, disagreements }: Asked,
 ): Promise<readonly Fault[] | undefined> {
   // A body without a fault was resolved completely: every child that it does not name is noted.
   if (!disagreements || (session.ownChildren.size === 0 && session.faults.length === 0)) return undefined;
-  await askIn(session, type, identifier, session.body);
+  for (const { body, identifier } of session.records) await askIn(session, type, identifier, body);
   return session.ownChildren.size === 0
     ? undefined
     : disagreements((relation, owner) => session.ownChildren.get(relation)?.get(owner));

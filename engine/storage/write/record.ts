@@ -18,9 +18,15 @@ import { assign, contradiction, isCompared, linkedAs } from './members.ts';
 import { resolveRelation } from './relation.ts';
 import { type BodyPlace, type Node, refuse, storedValue, type WriteSession } from './session.ts';
 
-/** Resolves a whole body, level by level: relations put nested records on the agenda. */
-export async function resolveBody(session: WriteSession, root: Node): Promise<void> {
-  session.agenda.push({ node: root, body: session.body, place: { pointer: '', writable: true, via: undefined } });
+/**
+ * Resolves a whole body, level by level: relations put nested records on the agenda. `roots`: of its records; undefined
+ * where there is none.
+ */
+export async function resolveBody(session: WriteSession, roots: readonly (Node | undefined)[]): Promise<void> {
+  for (const [index, { body, pointer }] of session.records.entries()) {
+    const node = roots[index];
+    if (node) session.agenda.push({ node, body, place: { pointer, writable: true, via: undefined } });
+  }
   for (const { node, body, place } of session.agenda) await resolveRecord(session, node, body, place);
 }
 

@@ -1,6 +1,7 @@
 /** Relations of a body -> links, records to create, records to unlink. One function for each place where a link is stored. */
 import { firstPlace } from '../../document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { documentOf } from '../../model/bodies.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';
 import {
   assign,
@@ -130,7 +131,7 @@ function ownChildOf(
 ): Node | undefined {
   if (relation.toMany || !relation.owned || identifierIn(body, relation.target) !== undefined) return undefined;
   const child = [...(related.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
-  if (child) child.pointer = firstPlace(child.pointer, pointer, session.body);
+  if (child) child.pointer = firstPlace(child.pointer, pointer, documentOf(session.records));
   return child;
 }
 

@@ -2,6 +2,7 @@
 import { inDocumentOrder } from '../../document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json.ts';
+import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
@@ -83,7 +84,8 @@ export interface Rules {
 }
 
 export interface WriteSession {
-  readonly body: JsonObject;
+  /** The records that the request writes. "The body" is all of them, and what is nested in them. */
+  readonly records: readonly BodyRecord[];
   /** What is wrong with the body already. With a fault, it is worked out only to find the others: nothing is written. */
   readonly faults: readonly Fault[];
   /** Places of values that do not fit their type. What stands there is not looked at. */
@@ -140,7 +142,7 @@ export const NO_WRITER: Writer = {
 const UNLIMITED_ROWS = 1_000_000_000;
 
 interface Given {
-  readonly body?: JsonObject;
+  readonly records?: readonly BodyRecord[];
   readonly raw?: RawValues | undefined;
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
@@ -153,7 +155,7 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  { body = {}, raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, dryRun, stamp }: Given,
+  { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, dryRun, stamp }: Given,
 ): WriteSession {
   const maps = {
     existing: new Map(),
@@ -169,7 +171,7 @@ export function createSession(
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
   const effects = dryRun === true ? createEffects() : undefined;
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
-  return { writer, tables, dialect, rules, body, raw, faults, faulty, writeRows, effects, stamp, ...lists, ...maps };
+  return { writer, tables, dialect, rules, records, raw, faults, faulty, writeRows, effects, stamp, ...lists, ...maps };
 }
 
 /** The node of a record that is there, or undefined where there is none. */
@@ -245,7 +247,12 @@ export function withdraw({ refusals }: WriteSession, word: string): void {
 }
 
 /** Throws what was refused for this reason, all of it at once, and with it what was known before. */
-export function throwRefused({ refusals, body }: WriteSession, code: ProblemCode, known: readonly Fault[] = []): void {
+export function throwRefused(
+  { refusals, records }: WriteSession,
+  code: ProblemCode,
+  known: readonly Fault[] = [],
+): void {
   const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
-  if (refused.length + known.length > 0) throw faultyRequest(code, inDocumentOrder([...known, ...refused], body));
+  if (refused.length + known.length > 0)
+    throw faultyRequest(code, inDocumentOrder([...known, ...refused], documentOf(records)));
 }

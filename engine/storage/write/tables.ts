@@ -4,7 +4,7 @@ import { memoized as remembered } from '../../memo.ts';
 import type { Field, Index, JoinTable, Model, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, foldedText } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
-import type { Dialect, Statement } from '../driver.ts';
+import type { Dialect, Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';
 import { type FilledFields, filledFields } from './stamps.ts';
 
@@ -21,6 +21,12 @@ export type Strength = (typeof STRENGTHS)[number];
 export interface Insert {
   readonly statement: Statement;
   /** The columns in the order in which values are bound: Knex sorts them. */
+  readonly columns: readonly string[];
+}
+
+interface InsertMany {
+  /** Bound: `rowsJson`. Answers the identifiers, of which a later row has a greater one. */
+  readonly statement: Statement;
   readonly columns: readonly string[];
 }
 
@@ -48,6 +54,8 @@ export interface WriteTable {
   readonly insertRehearsed: Insert;
   /** Missing where a sequence is rolled back with its transaction. */
   readonly nextIdentifier: Statement | undefined;
+  /** Many rows at once, without identifiers. Missing if one statement for each row is as fast. */
+  readonly insertMany: InsertMany | undefined;
   /** Bound: identifier. */
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
@@ -194,6 +202,7 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     insertGiven: given(withIdentifier),
     insertRehearsed: withIdentifier,
     nextIdentifier: nextIdentifier === undefined ? undefined : { sql: nextIdentifier },
+    insertMany: insertMany(type, columns, dialect),
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(
       (changed: readonly string[]) =>
@@ -241,6 +250,19 @@ function aboveStatement({ table, identifier }: RecordType, name: string, { quote
     `union ${row} join above on one.${id} = above.parent) select id, parent from above limit ? + 0`
   );
 }
+
+function insertMany(type: RecordType, columns: readonly Column[], dialect: Dialect): InsertMany | undefined {
+  const { quote } = dialect;
+  const rows = dialect.rowsOfJson?.(columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) })));
+  if (rows === undefined || columns.length === 0) return undefined;
+  const names = columns.map(({ name }) => name);
+  const sql = `insert into ${quote(type.table)} (${names.map(quote).join(', ')}) ${rows} returning ${quote(type.identifier.column)}`;
+  return { statement: { sql }, columns: names };
+}
+
+/** What `rowsOfJson` reads. */
+export const rowsJson = (rows: readonly Values[]): string =>
+  JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 
 function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dialect): JoinRows {
   const otherThan = (column: string): string => quote(column === left.column ? right.column : left.column);

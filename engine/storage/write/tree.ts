@@ -8,7 +8,7 @@ import type { View } from '../../query/list-query.ts';
 import type { Dialect, Statement, Values } from '../driver.ts';
 import { longestRecord } from '../lengths.ts';
 import { recordJson, ROOT_ALIAS } from '../read/views.ts';
-import { newValues } from './execute.ts';
+import { newValues } from './insert.ts';
 import { type Node, rememberRow, type WriteSession } from './session.ts';
 import { bound, isCurrent } from './tables.ts';
 

@@ -1,38 +1,51 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
-import { Problem } from '../../problem.ts';
-import type { JsonObject } from '../../json.ts';
+import { escapeStep, type JsonObject } from '../../json.ts';
+import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
+import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type { CreateRequest, KeptAnswer, Store, WriteRequest, Written } from '../store.ts';
-import { checkBody, execute, newValues } from './execute.ts';
+import type {
+  CreateRequest,
+  KeptAnswer,
+  Store,
+  WriteEffect,
+  WriteItem,
+  WriteRequest,
+  Written,
+  WrittenRecords,
+} from '../store.ts';
 import type { Effects } from './effects.ts';
 import { createDeleteFound } from './delete-found.ts';
-import { createFlatWrites, rowOf, type UpdateRequest } from './flat.ts';
+import { checkBody, execute } from './execute.ts';
+import { createFlatWrites, rowOf } from './flat.ts';
+import { newValues } from './insert.ts';
 import { resolveBody } from './record.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
-import {
-  createSession,
-  make as makeNode,
-  NO_WRITER,
-  type Node,
-  type Rules,
-  touch,
-  type WriteSession,
-} from './session.ts';
+import { createSession, make, NO_WRITER, type Node, type Rules, touch, type WriteSession } from './session.ts';
 import { deleteRecords, requireFewRows } from './release.ts';
 import { type Clock, createStamp, type Stamp, systemClock } from './stamps.ts';
 import { createTables } from './tables.ts';
 import { noteLinks, planTree } from './tree.ts';
 
-type NewRecord = Pick<WriteRequest, 'type' | 'body' | 'raw' | 'faults' | 'disagreements' | 'author' | 'dryRun'> &
-  Pick<CreateRequest, 'precondition'>;
+type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
 export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete' | 'deleteFound'> & {
-  /** A create inside the caller's transaction. Returns the identifier. */
-  insert(writer: Writer, record: NewRecord, rules: Rules): Promise<number>;
+  /** A create inside the caller's transaction. */
+  insert(writer: Writer, records: NewRecords, rules: Rules): Promise<void>;
 };
+
+/** One time for each request, whatever it writes, and however often its transaction is begun. */
+interface Stamped {
+  readonly stamp: Stamp;
+}
+
+/** What became of the records of a request. */
+interface CarriedOut {
+  readonly identifiers: readonly number[];
+  readonly effects: Effects | undefined;
+}
 
 export interface WriteOptions {
   /** As it fits the tables now: they can get other names and columns while the service runs. */
@@ -45,17 +58,7 @@ export interface WriteOptions {
 /** A record that is there, and what the client expects of it. */
 type Addressed = Parameters<Store['delete']>[0];
 
-/** One time for each request, whatever it writes, and however often its transaction is begun. */
-interface Stamped {
-  readonly stamp: Stamp;
-}
-
 const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
-
-interface Made {
-  readonly identifier: number;
-  readonly effects: Effects | undefined;
-}
 
 export function createWrites(
   driver: Driver,
@@ -75,53 +78,45 @@ export function createWrites(
   /** The statements that need no transaction; undefined for what needs one. */
   const alone = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): typeof flat => (dryRun === true ? undefined : flat);
 
-  async function make(writer: Writer, record: NewRecord & Stamped, rules: Rules): Promise<Made> {
-    const { type, body, raw, faults, disagreements, precondition, dryRun, stamp } = record;
-    const session = createSession(writer, tables, dialect, rules, {
-      body,
-      raw,
-      faults,
-      dryRun,
-      stamp,
-      ...(rules.readOnlyToo ? {} : { writeRows }),
-    });
-    await lockNamed(session, type, undefined, body);
-    const node = makeNode(session, type, identifierIn(body, type), '');
-    await resolveBody(session, node);
-    await checkBody(session, { type, identifier: undefined, disagreements });
+  /** Works out what the body says, and refuses it as a whole or writes it. */
+  async function carryOut(
+    writer: Writer,
+    request: NewRecords & Stamped & Partial<Pick<WriteRequest, 'view'>>,
+    rules: Rules,
+  ): Promise<CarriedOut> {
+    const { type, items, raw, faults, disagreements, precondition, dryRun, stamp } = request;
+    const limit = rules.readOnlyToo ? undefined : writeRows;
+    const given = { records: items, raw, faults, writeRows: limit, dryRun, stamp };
+    const session = createSession(writer, tables, dialect, rules, given);
+    const isLocked = await lockNamed(session, type, items, shownTo(session, request));
+    const roots = await rootsOf(session, type);
+    await resolveBody(session, roots);
+    await checkBody(session, { type, disagreements });
+    requireFound(session, type, roots);
     precondition?.();
+    await requireExpected(writer, request, isLocked);
     await execute(session);
-    return { identifier: made(node), effects: session.effects };
+    return { identifiers: roots.map(made), effects: session.effects };
   }
 
-  async function create(writer: Writer, request: CreateRequest & Stamped): Promise<Written> {
-    const rules = { mergePatch: request.mergePatch, readOnlyToo: false };
-    const { identifier, effects } = await make(writer, request, rules);
-    return written(reads, writer, { ...request, identifier }, effects);
-  }
-
-  async function update(writer: Writer, request: UpdateRequest & Stamped): Promise<Written> {
-    const { type, body, raw, faults, disagreements, mergePatch, view, identifier, precondition, ...rest } = request;
-    const { dryRun, stamp } = rest;
-    const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(writer, tables, dialect, rules, { body, raw, faults, writeRows, dryRun, stamp });
-    const isLocked = await lock(session, request);
-    const node = await touch(session, type, identifier, '');
-    if (node) await resolveBody(session, node);
-    await checkBody(session, { type, identifier, disagreements });
-    if (!node) throw notFound(view, identifier);
-    if (precondition) await current(writer, request, isLocked);
-    await execute(session);
-    return written(reads, writer, request, session.effects);
+  async function write(writer: Writer, request: CreateRequest & Stamped): Promise<WrittenRecords> {
+    const { view, mergePatch, caller } = request;
+    const { identifiers, effects } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
+    const texts = await reads.records(writer, view, identifiers, caller);
+    const records = identifiers.map((identifier, index) => ({
+      identifier,
+      body: texts[index] ?? notFound(view, identifier),
+    }));
+    return { records, ...toldOf(effects) };
   }
 
   async function remove(writer: Writer, request: Addressed & Stamped): Promise<Written> {
     const { view, identifier, dryRun, stamp } = request;
     const session = createSession(writer, tables, dialect, DELETING, { writeRows, dryRun, stamp });
-    const body = await current(writer, request, await lock(session, request));
+    const body = await current(session, request);
     await requireFewRows(session, { type: view.type, identifier });
     await deleteRecords(session, view.type, [identifier], '');
-    return withEffects({ identifier, body }, session.effects);
+    return { identifier, body, ...toldOf(session.effects) };
   }
 
   /** The one way to a transaction that clients ask for: a dry run is undone when it has come to its end. */
@@ -146,19 +141,26 @@ export function createWrites(
 
   /** A new record that compares nothing with others is worked out without the database. */
   async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
-    const { type, body, raw, faults = [], mergePatch, stamp } = request;
-    if (!alone(request) || faults.length > 0 || identifierIn(body, type) !== undefined) return undefined;
+    const { type, items, raw, faults = [], mergePatch, stamp } = request;
+    const [item] = items;
+    const statements = alone(request);
+    if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
+    if (identifierIn(item.body, type) !== undefined) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(NO_WRITER, tables, dialect, rules, { body, raw, writeRows, stamp });
-    if (hasRelations(body, type)) return createTree(request, session);
+    const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp });
+    if (hasRelations(item.body, type)) return createTree(request, item, session);
     const node = await workedOut(session, request);
     const columns = node.table.columns.map(({ name }) => name);
-    return flat?.create(request, node.table, newValues(node, columns));
+    return statements.create(request, node.table, newValues(node, columns));
   }
 
   /** The same with records around it. What fails here is told by the transaction, which also knows what it links. */
-  async function createTree(request: CreateRequest, session: WriteSession): Promise<Written | undefined> {
-    const { type, body, view } = request;
+  async function createTree(
+    request: CreateRequest,
+    { body }: WriteItem,
+    session: WriteSession,
+  ): Promise<Written | undefined> {
+    const { type, view } = request;
     if (!noteLinks(session, type, body)) return undefined;
     const tree = await workedOut(session, request).then(
       (root) => planTree(session, view, root),
@@ -168,31 +170,70 @@ export function createWrites(
   }
 
   async function workedOut(session: WriteSession, { type, disagreements, precondition }: CreateRequest): Promise<Node> {
-    const node = makeNode(session, type, undefined, '');
-    await resolveBody(session, node);
-    await checkBody(session, { type, identifier: undefined, disagreements });
+    const node = make(session, type, undefined, '');
+    await resolveBody(session, [node]);
+    await checkBody(session, { type, disagreements });
     precondition?.();
     return node;
   }
 
-  /** The record as it is now. Throws if there is none, or if it is not what the client expects. */
-  async function current(
-    writer: Writer,
-    { view, identifier, precondition, caller }: Addressed,
-    isLocked: boolean,
-  ): Promise<string> {
-    const body = await reads.record(writer, view, identifier, caller);
-    if (body === undefined) throw notFound(view, identifier);
-    precondition?.(body);
-    if (!isLocked) throw new Overtaken();
-    return body;
+  /** A change of one record that compares nothing with others. */
+  async function updateFlat(request: WriteRequest & Stamped): Promise<Written | undefined> {
+    const [item] = request.items;
+    if (item?.identifier === undefined || request.items.length > 1) return undefined;
+    return alone(request)?.update({ ...request, ...item, identifier: item.identifier }, request.stamp);
   }
 
-  /** Also what the record shows of others, if a precondition relies on it. */
-  function lock(session: WriteSession, { view, identifier, precondition }: Addressed): Promise<boolean> {
-    const findShown = (): ReturnType<FindShown> => reads.shown(session.writer, view, identifier);
-    const isShown = precondition !== undefined && view.relations.length > 0;
-    return lockNamed(session, view.type, identifier, session.body, isShown ? findShown : undefined);
+  /** Throws unless each record is what the client expects. */
+  async function requireExpected(
+    writer: Writer,
+    { items, view, caller }: NewRecords & Partial<Pick<WriteRequest, 'view'>>,
+    isLocked: boolean,
+  ): Promise<void> {
+    const expected = items.flatMap(({ identifier, precondition }) =>
+      precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
+    );
+    if (expected.length === 0 || view === undefined) return;
+    const identifiers = expected.map(({ identifier }) => identifier);
+    const texts = await reads.records(writer, view, identifiers, caller);
+    throwTogether(
+      expected.map(
+        ({ precondition, identifier }, index) =>
+          () =>
+            precondition(texts[index] ?? notFound(view, identifier)),
+      ),
+    );
+    if (!isLocked) throw new Overtaken();
+  }
+
+  /** What the tags of the client were made from is locked, too. */
+  function shownTo(
+    session: WriteSession,
+    { items, view }: Pick<WriteRequest, 'items'> & Partial<Pick<WriteRequest, 'view'>>,
+  ): FindShown | undefined {
+    if (view === undefined || view.relations.length === 0) return undefined;
+    const tagged = items.flatMap(({ identifier, precondition }) =>
+      precondition && identifier !== undefined ? [identifier] : [],
+    );
+    if (tagged.length === 0) return undefined;
+    return async () => {
+      const shown = await reads.shown(session.writer, view, tagged);
+      if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
+      return shown;
+    };
+  }
+
+  /** The record that is to be deleted, once it is locked. Throws if there is none, or if it is not what the client expects. */
+  async function current(
+    session: WriteSession,
+    { view, identifier, precondition, caller }: Addressed,
+  ): Promise<string> {
+    const item = { ...wholeBody({}, identifier), precondition };
+    const isLocked = await lockNamed(session, view.type, [item], shownTo(session, { items: [item], view }));
+    const body = (await reads.record(session.writer, view, identifier, caller)) ?? notFound(view, identifier);
+    precondition?.(body);
+    if (precondition && !isLocked) throw new Overtaken();
+    return body;
   }
 
   const deleteFound = createDeleteFound({
@@ -207,23 +248,21 @@ export function createWrites(
 
   return {
     deleteFound: (asked) => deleteFound(stamped(asked)),
-    insert: async (writer, record, rules) => (await make(writer, stamped(record), rules)).identifier,
+    insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
     create: async (asked) => {
       const request = stamped(asked);
-      return (await createFlat(request)) ?? transact(request, (writer) => create(writer, request));
+      const written = await createFlat(request);
+      return written ? { records: [written] } : transact(request, (writer) => write(writer, request));
     },
-    createOnce: (given, asked, answer) => {
-      const request = stamped(given);
-      const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await create(writer, request));
-      return driver.write((writer) => once(writer, asked, () => answered(writer)), request.caller);
+    createOnce: (asked, key, answer) => {
+      const request = stamped(asked);
+      const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await write(writer, request));
+      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller);
     },
     update: async (asked) => {
       const request = stamped(asked);
-      const row = rowOf(request.view, request.identifier);
-      return (
-        (await alone(request)?.update(request, request.stamp)) ??
-        transact(request, (writer) => update(writer, request), row)
-      );
+      const written = await updateFlat(request);
+      return written ? { records: [written] } : transact(request, (writer) => write(writer, request), rowIn(request));
     },
     delete: async (asked) => {
       const request = stamped(asked);
@@ -233,27 +272,62 @@ export function createWrites(
   };
 }
 
+const toldOf = (effects: Effects | undefined): { readonly effects?: readonly WriteEffect[] } =>
+  effects ? { effects: effects.all() } : {};
+
+/** What a write of one record waits for. */
+function rowIn({ view, items }: WriteRequest): string | undefined {
+  const [item] = items;
+  return item?.identifier === undefined || items.length > 1 ? undefined : rowOf(view, item.identifier);
+}
+
+/** The nodes of the records that the request writes; undefined where there is none, or where it is refused as a duplicate. */
+async function rootsOf(session: WriteSession, type: RecordType): Promise<readonly (Node | undefined)[]> {
+  const roots: (Node | undefined)[] = [];
+  const seen = new Set<number>();
+  for (const { body, identifier, pointer } of session.records) {
+    const given = identifier ?? identifierIn(body, type);
+    if (given !== undefined && seen.has(given)) roots.push(undefined);
+    else if (identifier === undefined) roots.push(make(session, type, given, pointer));
+    else roots.push(await touch(session, type, identifier, pointer));
+    if (given !== undefined) seen.add(given);
+  }
+  return roots;
+}
+
+/** Also notes that the body names them: it cannot delete one of them in another place. */
+function requireFound(session: WriteSession, type: RecordType, roots: readonly (Node | undefined)[]): void {
+  const missing: Fault[] = [];
+  for (const [index, { identifier, pointer }] of session.records.entries()) {
+    const node = roots[index];
+    const place = `${pointer}/${escapeStep(type.identifier.name)}`;
+    const message = `There is no ${type.recordName} ${identifier ?? ''}`;
+    if (!node) missing.push({ pointer: place, code: 'not-found', message });
+    else if (node.stored && pointer !== '') session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
+  }
+  const [first] = missing;
+  if (!first) return;
+  // One that the path names is not named by the body.
+  throw session.records[0]?.pointer === ''
+    ? new Problem('record-not-found', first.message)
+    : faultyRequest('record-not-found', missing);
+}
+
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
   relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
 
-function made({ identifier }: Node): number {
+function made(node: Node | undefined): number {
+  const identifier = node?.identifier;
   if (identifier === undefined) throw new Error('the record was not made');
   return identifier;
 }
 
-const notFound = ({ type }: View, identifier: number): Problem =>
-  new Problem('record-not-found', `There is no ${type.recordName} ${identifier}`);
-
-async function written(
-  reads: Reads,
-  writer: Writer,
-  { view, identifier, caller }: Pick<UpdateRequest, 'view' | 'identifier' | 'caller'>,
-  effects: Effects | undefined,
-): Promise<Written> {
-  const body = await reads.record(writer, view, identifier, caller);
-  if (body === undefined) throw notFound(view, identifier);
-  return withEffects({ identifier, body }, effects);
+function tagsTooLarge(): Problem {
+  const message =
+    'The tags of this batch were made from too many related records; send fewer records at once, or take tags of less with fields= or include=';
+  return new Problem('too-many-related', message);
 }
 
-const withEffects = (done: Written, effects: Effects | undefined): Written =>
-  effects ? { ...done, effects: effects.all() } : done;
+function notFound({ type }: View, identifier: number): never {
+  throw new Problem('record-not-found', `There is no ${type.recordName} ${identifier}`);
+}

@@ -15,7 +15,7 @@ import {
   targetsOf,
 } from '../samples.ts';
 import { Unreachable } from '../refusal.ts';
-import { type Context, get, post, put, puts, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
+import { type Context, get, patchMany, post, put, puts, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
 import { type Id, rowOf } from '../world.ts';
 import { always, each, offers, relations, type TableRow, type Rule, table } from './rule.ts';
 
@@ -144,7 +144,9 @@ const accepted = table(
     const child = { ...childBody(scene, relation), [link.name]: changed };
     const body = { [relation.name]: inRelation(relation, child) };
     send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
-    puts(scene, post(scene, fullest(scene)), [body], WAYS);
+    const id = post(scene, fullest(scene));
+    puts(scene, id, [body], WAYS);
+    if (scene.type.identifier.inRecord) patchMany(scene, [[id, body]]);
   }),
   // Shared, moved, or refused where it is owned.
   updated('a related record of another', isMovable, (scene, relation) => {

@@ -1,0 +1,137 @@
+/** Inserts new records: one with one statement, or many. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { OPEN_COLUMN } from '../../model/model.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
+import { rawObject } from '../../raw-json.ts';
+import { foldedText } from '../columns.ts';
+import { ConstraintError } from '../driver.ts';
+import { uniqueConflict } from './conflicts.ts';
+import type { Holder } from './hand-over.ts';
+import { openKeysOf } from './record.ts';
+import type { Node, WriteSession } from './session.ts';
+import { type Insert, rowsJson } from './tables.ts';
+
+/** Rows of one statement. */
+const MOST_ROWS = 1000;
+
+/** What is known of the records that a write makes. */
+export interface Inserting {
+  readonly session: WriteSession;
+  readonly holders: (node: Node) => readonly Holder[];
+  readonly begun: Set<Node>;
+  readonly done: Set<Node>;
+}
+
+/** The new records in their order: those of one table that wait for nothing together. */
+export function* runsOf({ session: { made, effects }, holders, done }: Inserting): Generator<readonly Node[]> {
+  let run: Node[] = [];
+  const isReady = (node: Node): boolean =>
+    // A dry run chooses each identifier.
+    !effects &&
+    node.identifier === undefined &&
+    node.table.insertMany !== undefined &&
+    holders(node).length === 0 &&
+    [...node.assigned.values()].every(({ value }) => !isNode(value) || done.has(value));
+  for (const node of made) {
+    const [first] = run;
+    if (first && (first.table !== node.table || run.length === MOST_ROWS || !isReady(node))) {
+      yield run;
+      run = [];
+    }
+    if (isReady(node)) run.push(node);
+    else yield [node];
+  }
+  if (run.length > 0) yield run;
+}
+
+/** In halves, if one of them breaks a constraint: then it is found, and told like that of a single record. */
+export async function insertMany(inserting: Inserting, nodes: readonly Node[]): Promise<void> {
+  const { session, begun, done } = inserting;
+  const [first] = nodes;
+  const many = first?.table.insertMany;
+  if (first === undefined || many === undefined || nodes.length === 1) {
+    if (first) await insert(session, first);
+  } else {
+    const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
+    try {
+      const { rows = [] } = await session.writer.run(many.statement, values);
+      const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
+      for (const [index, node] of nodes.entries()) node.identifier = identifiers[index];
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+      const half = Math.ceil(nodes.length / 2);
+      await insertMany(inserting, nodes.slice(0, half));
+      await insertMany(inserting, nodes.slice(half));
+    }
+  }
+  for (const node of nodes) {
+    begun.add(node);
+    done.add(node);
+  }
+}
+
+export async function insert(session: WriteSession, node: Node): Promise<void> {
+  node.identifier ??= await rehearsedIdentifier(session, node);
+  const { statement, columns } = insertOf(session, node);
+  const values = newValues(node, columns);
+  const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
+  node.identifier = identifier;
+}
+
+function insertOf({ effects }: WriteSession, { identifier, table }: Node): Insert {
+  if (identifier === undefined) return table.insert;
+  return effects ? table.insertRehearsed : table.insertGiven;
+}
+
+/** Where a dry run must not move the sequence, its next identifier may be taken by a record that this run has made. */
+async function rehearsedIdentifier({ effects, writer }: WriteSession, { table }: Node): Promise<number | undefined> {
+  if (!effects || !table.nextIdentifier) return undefined;
+  for (;;) {
+    const next = Number(await writer.value(table.nextIdentifier, []));
+    if (!(await writer.get(table.load, [next]))) return next;
+  }
+}
+
+/** What a new record holds in these columns. */
+export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
+  columns.map((name) => newValue(node, name));
+
+function newValue(node: Node, name: string): SqlValue {
+  const text = node.table.texts.get(name);
+  if (text !== undefined) return foldedText(newValue(node, text));
+  if (name === node.type.identifier.column) return node.identifier ?? null;
+  if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
+  const assigned = node.assigned.get(name);
+  return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
+}
+
+/** The text of the open keys as they will be; undefined where the body says nothing of them. */
+export function openColumn(node: Node): string | undefined {
+  if (node.openKeys.size === 0) return undefined;
+  const members = new Map(openKeysOf(node));
+  for (const [key, { member }] of node.openKeys) {
+    if (member === undefined) members.delete(key);
+    else members.set(key, { name: members.get(key)?.name ?? member.name, text: member.text });
+  }
+  return rawObject(members.values());
+}
+
+export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
+
+export const valueOf = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
+
+/** What the body deletes takes along what it owns: a record that goes with it cannot be written or linked. */
+export const goneAt = (pointer: string): Problem => {
+  const message = 'This record, or one that it is linked to, is deleted by this same body';
+  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
+};
+export const gone = ({ pointer }: Node): Problem => goneAt(pointer);
+
+export async function explained<T>(session: WriteSession, node: Node, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw error.kind === 'unique' ? await uniqueConflict(session, node) : gone(node);
+  }
+}

@@ -1,0 +1,216 @@
+/** Arrays of records: POST makes them and PATCH changes them, all or none; what is told of each item. */
+import type { JsonObject } from '../../json.ts';
+import type { RecordType } from '../../model/model.ts';
+import { linkTo, MISSING_ID } from '../call.ts';
+import { Unreachable } from '../refusal.ts';
+import { fresh, fullest, inRelation, isChangeable, nestedBody, obtain, otherThan, smallest } from '../samples.ts';
+import { get, list, patchMany, postMany, remove, type Scene, send, shownAs } from '../scene.ts';
+import type { Id } from '../world.ts';
+import { each, identified, isWritable, offers, relations, type Rule, rule, single, table } from './rule.ts';
+
+const isTagged = ({ preconditions }: RecordType): boolean => preconditions !== 'off';
+
+/** Another value for one field, where the type has such a field. */
+function changes(scene: Scene): JsonObject {
+  const field = scene.type.defaultVariant.fields.find((one) => isChangeable(one) && isWritable(scene.type, one));
+  return field ? { [field.name]: fresh(scene, field) } : {};
+}
+
+function readAll(scene: Scene, ids: readonly Id[]): void {
+  for (const id of ids) get(scene, id);
+  list(scene, ids);
+}
+
+const two = (scene: Scene): readonly [Id, Id] => [obtain(scene), obtain(scene)];
+
+const NOT_RECORDS = [7, 'x', null, []] as const;
+const NO_TAGS = ['', 'x', '*', 'W/"x"', 1, null, {}] as const;
+
+/** Records that one request may write, so that a suite can send one more. */
+const MOST_RECORDS = 10_000;
+
+export const batchRules: readonly Rule[] = table(
+  'batches',
+  rule('POST an array', identified('create'), (scene) => {
+    const ids = postMany(scene, [smallest(scene), fullest(scene), smallest(scene)]);
+    readAll(scene, ids);
+    for (const id of ids) remove(scene, id);
+  }),
+  rule('POST an array of nested records', identified('create'), (scene) => {
+    if (scene.type.relations.size === 0) throw new Unreachable('nothing is nested');
+    readAll(scene, postMany(scene, [nestedBody(scene), smallest(scene), nestedBody(scene)]));
+  }),
+  rule('POST an array with {id}', identified('create'), (scene) => {
+    const ids = postMany(scene, [fullest(scene), fullest(scene)]);
+    const links = ids.map((id) => linkTo(scene.type, id));
+    const [first = {}] = links;
+    send(scene, { method: 'POST', body: [smallest(scene), { ...smallest(scene), ...first }] });
+    send(scene, { method: 'POST', body: [{ ...smallest(scene), [scene.type.identifier.name]: null }] });
+    for (const id of ids) remove(scene, id);
+    if (!scene.type.operations.has('delete')) return;
+    send(scene, { method: 'POST', body: [...links, first].map((link) => ({ ...smallest(scene), ...link })) });
+    readAll(
+      scene,
+      postMany(
+        scene,
+        links.toReversed().map((link) => ({ ...smallest(scene), ...link })),
+      ),
+    );
+  }),
+  rule('POST arrays with faults', offers('create'), (scene) => {
+    const items = [smallest(scene), ...NOT_RECORDS];
+    send(scene, { method: 'POST', body: items });
+    send(scene, { method: 'POST', body: [smallest(scene), { ...smallest(scene), '@etag': '"x"' }] });
+    for (const field of scene.type.defaultVariant.fields.filter((one) => isWritable(scene.type, one)).slice(0, 3))
+      for (const bad of field.type.bad(field).slice(0, 1))
+        send(scene, {
+          method: 'POST',
+          body: [smallest(scene), { ...smallest(scene), [field.name]: bad }, { ...smallest(scene), [field.name]: bad }],
+        });
+    send(scene, { method: 'POST', body: { ...smallest(scene), '@etag': '"x"' } });
+  }),
+  rule('an array twice with one Idempotency-Key', offers('create'), (scene) => {
+    const headers = { 'idempotency-key': `suite-batch-${scene.type.name.length}-${(scene.seeds.next += 1)}` };
+    const body = [smallest(scene), fullest(scene)];
+    send(scene, { method: 'POST', headers, body });
+    send(scene, { method: 'POST', headers, body });
+    send(scene, { method: 'POST', headers, body: body.slice(1) });
+  }),
+  rule('PATCH an array', identified('update'), (scene) => {
+    const [a, b] = two(scene);
+    patchMany(scene, [
+      [a, changes(scene)],
+      [b, changes(scene)],
+    ]);
+    patchMany(scene, [
+      [b, changes(scene)],
+      [a, {}],
+    ]);
+    patchMany(scene, []);
+    readAll(scene, [a, b]);
+  }),
+  each(
+    'PATCH an array, {}',
+    identified('update'),
+    ({ type }) => type.defaultVariant.fields.filter((one) => one.unique && isWritable(type, one)).slice(0, 2),
+    (scene, field) => {
+      const [a, b] = two(scene);
+      const { name } = field;
+      const [first, second] = [fresh(scene, field), fresh(scene, field)];
+      const both = (one: typeof first, other: typeof first): void =>
+        patchMany(scene, [
+          [a, { [name]: one }],
+          [b, { [name]: other }],
+        ]);
+      both(first, second);
+      // They trade them.
+      both(second, first);
+      both(first, first);
+      readAll(scene, [a, b]);
+    },
+  ),
+  // What an item may only link is not changed by it.
+  each(
+    'PATCH an array, {} changed',
+    identified('update'),
+    relations(({ nested, target }) => nested === 'link' && target.identifier.inRecord),
+    (scene, relation) => {
+      const { name, target } = relation;
+      const field = relation.fields.find(isChangeable);
+      const other = obtain(scene, target);
+      const [a, b] = two(scene);
+      const value = field && otherThan(field, shownAs({ ...scene, type: target }, other)[field.name] ?? null);
+      if (field === undefined || value === undefined) throw new Unreachable(`${name} leads to nothing that changes`);
+      const linked = { ...linkTo(target, other), [field.name]: value };
+      const item = { ...linkTo(scene.type, b), [name]: inRelation(relation, linked) };
+      send(scene, { method: 'PATCH', body: [linkTo(scene.type, a), item] });
+    },
+  ),
+  rule('PATCH arrays with faults', identified('update'), (scene) => {
+    const { name } = scene.type.identifier;
+    const [a, b] = two(scene).map((id) => linkTo(scene.type, id));
+    const bodies = [
+      [a, {}, { [name]: null }],
+      [a, ...NOT_RECORDS],
+      [a, b, a],
+      [a, { [name]: MISSING_ID }, { [name]: MISSING_ID + 1 }],
+      [a, ...NO_TAGS.map((tag) => ({ ...b, '@etag': tag }))].slice(0, 2),
+    ];
+    for (const body of bodies) send(scene, { method: 'PATCH', body: body.map((item) => item ?? {}) });
+    send(scene, { method: 'PATCH', body: a ?? {} });
+  }),
+  each(
+    'PATCH an array with "@etag": {}',
+    identified('update'),
+    () => NO_TAGS.map(String),
+    (scene, tag) => {
+      send(scene, { method: 'PATCH', body: [{ [scene.type.identifier.name]: MISSING_ID, '@etag': tag }] });
+    },
+  ),
+  rule(
+    'PATCH an array with the tags that GET answered',
+    (type) => isTagged(type) && identified('get', 'update')(type),
+    (scene) => {
+      const [a, b] = two(scene);
+      const item = (id: Id, tag: string): JsonObject => ({ ...linkTo(scene.type, id), '@etag': `"${tag}"` });
+      get(scene, a, { tag: 'first' });
+      get(scene, b, { tag: 'second' });
+      for (const body of [
+        [item(a, '{first}'), item(b, '{second}')],
+        [item(a, '{first}'), linkTo(scene.type, b)],
+        [item(a, '{first}-gzip'), item(b, 'other')],
+        [item(a, 'other'), item(b, 'another')],
+      ])
+        send(scene, { method: 'PATCH', body });
+    },
+  ),
+  rule(
+    'PATCH an array after a change, with the tags from before',
+    (type) => isTagged(type) && identified('get', 'update')(type),
+    (scene) => {
+      const [a, b] = two(scene);
+      get(scene, a, { tag: 'before' });
+      get(scene, b, { tag: 'other' });
+      const changed = changes(scene);
+      if (Object.keys(changed).length === 0) throw new Unreachable('nothing can be changed');
+      const tagged = (id: Id, tag: string): JsonObject => ({ ...linkTo(scene.type, id), '@etag': `"{${tag}}"` });
+      patchMany(scene, [[a, changed]]);
+      send(scene, { method: 'PATCH', body: [tagged(b, 'other'), tagged(a, 'before')] });
+    },
+  ),
+  each(
+    'arrays with Prefer: {}',
+    identified('update'),
+    () => ['return=minimal', 'return=representation'],
+    (scene, prefer) => {
+      const more = { headers: { prefer }, view: {} };
+      const [a, b] = two(scene);
+      patchMany(
+        scene,
+        [
+          [a, changes(scene)],
+          [b, {}],
+        ],
+        more,
+      );
+      readAll(scene, [a, b]);
+    },
+  ),
+  single(offers('create'), () => [
+    { method: 'POST', body: [] },
+    { method: 'POST', body: [], headers: { 'if-match': '"x"' } },
+    { method: 'POST', body: [], headers: { 'if-match': '*', 'if-none-match': '*' } },
+    { method: 'POST', text: '[{}' },
+  ]),
+  single(identified('update'), () => [
+    { method: 'PATCH', body: [], headers: { 'if-match': '"x"' } },
+    { method: 'PATCH', body: [], headers: { 'if-none-match': '*' } },
+    { method: 'PATCH', body: [], headers: { 'content-type': 'application/merge-patch+json' } },
+    { method: 'PATCH', text: '7' },
+  ]),
+  single(offers('create'), (_, { batchLimit = MOST_RECORDS, bodyItems = Infinity, bodyLimit = Infinity }) =>
+    batchLimit < Math.min(MOST_RECORDS, bodyItems, bodyLimit / 3)
+      ? [{ method: 'POST', body: Array.from({ length: batchLimit + 1 }, () => ({})) }]
+      : [],
+  ),
+);

@@ -1,0 +1,420 @@
+/** Arrays of records: POST creates them, PATCH changes them, all or none. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ask, type Answer } from '../support/ask.ts';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let nested: TestServer;
+let plain: TestServer;
+beforeAll(async () => {
+  nested = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', settings: { batchLimit: 50 } });
+  plain = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
+});
+afterAll(async () => {
+  await nested.close();
+  await plain.close();
+});
+
+interface Told {
+  readonly status: number;
+  readonly faults: readonly (readonly [place: string, code: string])[];
+}
+
+const toldBy = ({ status, body }: Answer): Told => {
+  const { errors = [] } = body as { errors?: readonly Record<string, string>[] };
+  const place = (fault: Record<string, string>): string => fault['pointer'] ?? fault['header'] ?? '';
+  return { status, faults: errors.map((fault) => [place(fault), fault['code'] ?? '']) };
+};
+
+let ranks = 0;
+const rank = (): number => (ranks += 1);
+
+async function owners(count: number): Promise<readonly { id: number; name: string; rank: number }[]> {
+  const bodies = Array.from({ length: count }, (_, index) => ({ name: `o${index}`, rank: rank() }));
+  const { status, body } = await ask(nested.url, 'POST /api/owners?include=', bodies);
+  expect(status).toBe(201);
+  return body as never;
+}
+
+const count = async (path: string): Promise<string | null> =>
+  (await ask(nested.url, `GET ${path}?_cnd[limit]=0`)).headers.get('x-total-count');
+
+describe('POST of an array', () => {
+  test('answers the records in order, with rising identifiers', async () => {
+    const bodies = Array.from({ length: 50 }, (_, index) => ({ name: `n${index}`, rank: rank() }));
+    const { status, headers, body } = await ask(nested.url, 'POST /api/owners', bodies);
+    const made = body as readonly { id: number; name: string; things: unknown }[];
+    expect([status, headers.get('location'), headers.get('etag')]).toEqual([201, null, null]);
+    expect(made.map(({ name }) => name)).toEqual(bodies.map(({ name }) => name));
+    const ids = made.map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+    const [first] = made;
+    expect((await ask(nested.url, `GET /api/owners/${first?.id}`)).body).toEqual(first);
+  });
+
+  test('makes nested records of each item, and takes given identifiers', async () => {
+    const items = [
+      {
+        id: 5000,
+        rank: rank(),
+        things: [
+          { name: 'a', price: '1.50' },
+          { name: 'b', more: ['HUGE', { x: 1 }] },
+        ],
+      },
+      { rank: rank(), friend: { rank: rank(), name: 'new' }, tags: [{ word: 'w' }] },
+      { rank: rank(), badge: { number: 7 }, lid: { color: 'red' }, boss: { id: 1 } },
+    ];
+    const text = JSON.stringify(items).replace('"HUGE"', '1e400');
+    const { status, body } = await exchangeJson(nested, 'POST /api/owners', text);
+    expect([status, body]).toMatchObject([
+      201,
+      [
+        { id: 5000, things: [{ name: 'a', price: '1.50' }, { name: 'b' }] },
+        { id: expect.any(Number), friend: { name: 'new' }, tags: [{ word: 'w' }] },
+        { badge: { number: 7 }, lid: { color: 'red' }, boss: { id: 1 } },
+      ],
+    ]);
+    const [{ id: next } = { id: 0 }] = await owners(1);
+    expect(next).toBeGreaterThan(5000);
+  });
+
+  test('of no records makes none', async () => {
+    expect(await ask(nested.url, 'POST /api/owners', [])).toMatchObject({ status: 201, body: [] });
+    expect(await ask(nested.url, 'PATCH /api/owners', [])).toMatchObject({ status: 200, body: [] });
+  });
+
+  test('that is told to answer nothing does so', async () => {
+    const { status, text } = await exchange(nested.url, 'POST /api/owners', {
+      headers: { 'content-type': 'application/json', prefer: 'return=minimal' },
+      body: JSON.stringify([{ rank: rank() }]),
+    });
+    expect([status, text]).toEqual([204, '']);
+  });
+
+  const taken = (): number => {
+    ranks += 1;
+    return ranks;
+  };
+  test.each<[title: string, items: () => unknown, told: Told]>([
+    [
+      'items that are not objects',
+      () => [{ rank: 1 }, 7, null, []],
+      {
+        status: 422,
+        faults: [
+          ['/1', 'type'],
+          ['/2', 'type'],
+          ['/3', 'type'],
+        ],
+      },
+    ],
+    [
+      'faults of several items',
+      () => [{ rank: 1 }, { rank: 0, nmae: 'x' }, {}, { rank: 1, things: [{}, { price: 1 }] }],
+      {
+        status: 422,
+        faults: [
+          ['/1/rank', 'minimum'],
+          ['/1/nmae', 'unknown-key'],
+          ['/2/rank', 'required'],
+          ['/3/things/1/price', 'type'],
+        ],
+      },
+    ],
+    [
+      'strings that cannot be stored',
+      () => [{ rank: 1 }, { rank: 2, name: '\0' }],
+      { status: 422, faults: [['/1/name', 'nul-character']] },
+    ],
+    [
+      'one identifier twice',
+      () => [
+        { id: 7000, rank: 1 },
+        { id: 7001, rank: 2 },
+        { id: 7000, rank: 3 },
+      ],
+      { status: 422, faults: [['/2/id', 'duplicate']] },
+    ],
+    ['a tag', () => [{ rank: 1, '@etag': '"x"' }], { status: 422, faults: [['/0/@etag', 'reserved-key']] }],
+    [
+      'records that are not there',
+      () => [{ rank: 991 }, { rank: 992, boss: { id: 999_999 } }],
+      { status: 422, faults: [['/1/boss/id', 'not-found']] },
+    ],
+    [
+      'a related record with two values',
+      () => [
+        { rank: 991, friend: { id: 1, name: 'x' } },
+        { rank: 992, friend: { id: 1, name: 'y' } },
+      ],
+      {
+        status: 422,
+        faults: [
+          ['/0/friend/name', 'contradiction'],
+          ['/1/friend/name', 'contradiction'],
+        ],
+      },
+    ],
+    [
+      'a unique value twice',
+      () => [{ rank: 991 }, { rank: 992 }, { rank: 991 }],
+      { status: 409, faults: [['/2/rank', 'unique']] },
+    ],
+    [
+      'a unique value that is taken',
+      () => [{ rank: 991 }, { rank: taken(), code: 'c' }, { rank: 992, code: 'c' }],
+      { status: 409, faults: [['/2/code', 'unique']] },
+    ],
+    [
+      'an identifier that is taken',
+      () => [{ rank: 991 }, { id: 1, rank: 992 }],
+      { status: 409, faults: [['/1/id', 'taken']] },
+    ],
+    [
+      'more records than BATCH_LIMIT',
+      () => Array.from({ length: 51 }, () => ({})),
+      { status: 413, faults: [['', 'batch-too-large']] },
+    ],
+  ])('refuses %s, and writes nothing', async (_, items, told) => {
+    const before = await count('/api/owners');
+    expect(toldBy(await ask(nested.url, 'POST /api/owners', items()))).toEqual(told);
+    expect(await count('/api/owners')).toBe(before);
+  });
+
+  test('names the other item in a conflict', async () => {
+    const { body } = await ask(nested.url, 'POST /api/owners', [{ rank: 991 }, { rank: 991 }]);
+    expect(body).toMatchObject({ detail: '"/0/rank" in the same body has this value of "rank" already' });
+  });
+
+  test('under a key is made once', async () => {
+    const text = JSON.stringify([{ rank: rank() }, { rank: rank() }]);
+    const send = (body: string) =>
+      exchange(nested.url, 'POST /api/owners', {
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'batch-1' },
+        body,
+      });
+    const [first, again, other] = [await send(text), await send(text), await send('[]')];
+    expect([first.status, again.status, again.text]).toEqual([201, 201, first.text]);
+    expect(other.status).toBe(422);
+  });
+});
+
+describe('PATCH of an array', () => {
+  test('changes each record, and answers them in order', async () => {
+    const [a, b] = await owners(2);
+    const things = [{ name: 't' }];
+    const { status, headers, body } = await ask(nested.url, 'PATCH /api/owners', [
+      { id: b?.id, name: 'B', data: { x: 1 } },
+      { id: a?.id, things },
+    ]);
+    expect([status, headers.get('etag')]).toEqual([200, null]);
+    expect(body).toMatchObject([
+      { id: b?.id, name: 'B', data: { x: 1 } },
+      { id: a?.id, name: a?.name, things },
+    ]);
+  });
+
+  test('lets records exchange unique values', async () => {
+    const [a, b, c] = await owners(3);
+    const items = [
+      { id: a?.id, rank: b?.rank },
+      { id: b?.id, rank: c?.rank },
+      { id: c?.id, rank: a?.rank },
+    ];
+    const { status, body } = await ask(nested.url, 'PATCH /api/owners', items);
+    expect([status, body]).toMatchObject([200, items]);
+  });
+
+  test('merges open keys', async () => {
+    const { body } = await ask(nested.url, 'POST /api/owners', [{ rank: rank(), data: { a: 1, b: 2 } }]);
+    const [{ id } = { id: 0 }] = body as readonly { id: number }[];
+    const changed = await ask(nested.url, 'PATCH /api/owners?fields=data', [{ id, data: { a: null, c: 3 } }]);
+    expect(changed.body).toEqual([{ id, data: { b: 2, c: 3 } }]);
+  });
+
+  test.each<[title: string, items: (id: number, other: number) => unknown, told: Told]>([
+    ['a single object', (id) => ({ id, name: 'x' }), { status: 422, faults: [['', 'type']] }],
+    [
+      'items without identifiers',
+      (id) => [{ id }, { name: 'x' }, { id: null }, { id: 'x' }],
+      {
+        status: 422,
+        faults: [
+          ['/1/id', 'required'],
+          ['/2/id', 'required'],
+          ['/3/id', 'type'],
+        ],
+      },
+    ],
+    [
+      'one identifier twice',
+      (id, other) => [{ id }, { id: other }, { id, name: 'y' }],
+      { status: 422, faults: [['/2/id', 'duplicate']] },
+    ],
+    [
+      'faults of several items',
+      (id, other) => [
+        { id, rank: 0 },
+        { id: other, name: 1 },
+      ],
+      {
+        status: 422,
+        faults: [
+          ['/0/rank', 'minimum'],
+          ['/1/name', 'type'],
+        ],
+      },
+    ],
+    [
+      'read-only values',
+      (id, other) => [
+        { id, level: 3 },
+        { id: other, level: 4 },
+      ],
+      { status: 422, faults: [['/1/level', 'read-only']] },
+    ],
+    [
+      'records that are not there',
+      (id) => [{ id }, { id: 999_998 }, { id: 999_999 }],
+      {
+        status: 404,
+        faults: [
+          ['/1/id', 'not-found'],
+          ['/2/id', 'not-found'],
+        ],
+      },
+    ],
+    [
+      'tags that are no tags',
+      (id, other) => [
+        { id, '@etag': 'x' },
+        { id: other, '@etag': null },
+      ],
+      {
+        status: 422,
+        faults: [
+          ['/0/@etag', 'format'],
+          ['/1/@etag', 'format'],
+        ],
+      },
+    ],
+    [
+      'tags of other states',
+      (id, other) => [{ id, '@etag': '"x"' }, { id: other }],
+      { status: 412, faults: [['/0/@etag', 'precondition-failed']] },
+    ],
+    [
+      'a value of another record',
+      (id, other) => [
+        { id: other, name: 'changed' },
+        { id, rank: 1 },
+      ],
+      { status: 409, faults: [['/1/rank', 'unique']] },
+    ],
+    [
+      'one value for two',
+      (id, other) => [
+        { id: other, rank: 990 },
+        { id, rank: 990 },
+      ],
+      { status: 409, faults: [['/0/rank', 'unique']] },
+    ],
+  ])('refuses %s, and changes nothing', async (_, items, told) => {
+    const [a, b] = await owners(2);
+    const before = (await ask(nested.url, 'GET /api/owners')).body;
+    expect(toldBy(await ask(nested.url, 'PATCH /api/owners', items(a?.id ?? 0, b?.id ?? 0)))).toEqual(told);
+    expect((await ask(nested.url, 'GET /api/owners')).body).toEqual(before);
+  });
+
+  test('takes the tags that GET of the same query answers', async () => {
+    const [a, b] = await owners(2);
+    for (const query of ['', '?include=things.owner', '?fields=name']) {
+      const tags = await Promise.all(
+        [a, b].map(async (one) => (await ask(nested.url, `GET /api/owners/${one?.id}${query}`)).headers.get('etag')),
+      );
+      const send = () =>
+        ask(nested.url, `PATCH /api/owners${query}`, [
+          { id: a?.id, name: `a${query}`, '@etag': tags[0] },
+          { id: b?.id, name: `b${query}`, '@etag': tags[1]?.replace(/"$/, '-gzip"') },
+        ]);
+      expect((await send()).status).toBe(200);
+      expect(toldBy(await send())).toEqual({
+        status: 412,
+        faults: [
+          ['/0/@etag', 'precondition-failed'],
+          ['/1/@etag', 'precondition-failed'],
+        ],
+      });
+    }
+  });
+
+  test('a record that another item deletes or unlinks is told', async () => {
+    const { body } = await ask(nested.url, 'POST /api/owners', [{ rank: rank(), lid: { color: 'red' } }]);
+    const [{ id } = { id: 0 }] = body as readonly { id: number }[];
+    expect((await ask(nested.url, 'PATCH /api/owners', [{ id, lid: null }])).body).toMatchObject([{ lid: null }]);
+  });
+});
+
+describe('headers of a batch', () => {
+  const PATCH_BATCH = { 'content-type': 'application/merge-patch+json' };
+  test.each<[title: string, headers: Record<string, string>, body: string, status: number, fault: string | undefined]>([
+    ['POST /api/gadgets', { 'if-match': '"x"' }, '[{}]', 400, 'If-Match'],
+    ['POST /api/gadgets', { 'if-match': '*' }, '[{}]', 400, 'If-Match'],
+    ['PATCH /api/gadgets', { 'if-match': '"x"' }, '[]', 400, 'If-Match'],
+    ['PATCH /api/gadgets', { 'if-none-match': '*' }, '[]', 400, 'If-None-Match'],
+    ['PATCH /api/gadgets', PATCH_BATCH, '[]', 415, 'Content-Type'],
+    ['PATCH /api/gadgets', {}, '', 400, ''],
+    ['PATCH /api/gadgets', {}, '[{"id":1,"id":1}]', 400, '/0/id'],
+    ['PATCH /api/fixed', {}, '[]', 405, undefined],
+    ['PUT /api/gadgets', {}, '[]', 405, undefined],
+  ])('%s with %j and %s: %d', async (title, headers, body, status, fault) => {
+    const answer = await exchange(plain.url, title, {
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+    const { errors } = JSON.parse(answer.text) as { errors?: readonly Record<string, string>[] };
+    const [first] = errors ?? [];
+    expect([answer.status, first?.['header'] ?? first?.['pointer']]).toEqual([status, fault]);
+  });
+
+  test('OPTIONS names the media type that PATCH takes', async () => {
+    const { headers } = await ask(plain.url, 'OPTIONS /api/gadgets');
+    expect([headers.get('allow'), headers.get('accept-patch')]).toEqual([
+      'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
+      'application/json',
+    ]);
+  });
+});
+
+describe('where preconditions', () => {
+  test('are required, each item needs a tag', async () => {
+    const { body } = await ask(plain.url, 'POST /api/locked', [{ name: 'a' }, { name: 'b' }]);
+    const [a, b] = body as readonly { id: number }[];
+    const tag = (await ask(plain.url, `GET /api/locked/${a?.id}`)).headers.get('etag');
+    const items = [
+      { id: a?.id, '@etag': tag, name: 'x' },
+      { id: b?.id, name: 'y' },
+    ];
+    expect(toldBy(await ask(plain.url, 'PATCH /api/locked', items))).toEqual({
+      status: 428,
+      faults: [['/1/@etag', 'required']],
+    });
+    expect((await ask(plain.url, 'PATCH /api/locked', items.slice(0, 1))).status).toBe(200);
+  });
+
+  test('are off, no tag is right', async () => {
+    const { body } = await ask(plain.url, 'POST /api/loose', [{ name: 'a' }]);
+    const [a] = body as readonly { id: number }[];
+    expect(toldBy(await ask(plain.url, 'PATCH /api/loose', [{ id: a?.id, '@etag': '"x"' }])).status).toBe(412);
+  });
+});
+
+async function exchangeJson(
+  { url }: TestServer,
+  title: string,
+  body: string,
+): Promise<{ status: number; body: unknown }> {
+  const { status, text } = await exchange(url, title, { headers: { 'content-type': 'application/json' }, body });
+  return { status, body: JSON.parse(text) };
+}
