@@ -32,7 +32,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
 /** For a host application: the pages, or the OpenAPI document only. Other paths are left to the host. */
 export function createMounted(engine: Engine, settings: AppSettings, which: 'pages' | 'documents'): Handler {
   const app = newApp();
-  const routes = createPages(aboutService(settings), engine.modelFor, prepare(engine));
+  const routes = createPages(aboutService(settings), engine.modelFor, prepare(engine), engine.host.limit);
   if (which === 'pages') app.get('/', addSlash);
   app.use(routes[which]);
   app.use(answerErrors(engine));

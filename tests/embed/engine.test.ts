@@ -171,6 +171,16 @@ describe('mounted in Express', () => {
     await supertest(app).post('/some/openapi.json').expect(405).expect('content-type', 'application/problem+json');
   });
 
+  test('a rate limit holds for pages as it does for records', async () => {
+    const databaseUrl = `sqlite:${join(directory, 'limited.db')}`;
+    const limited = await createEngine({ schemaDirectory: 'tests/fixtures/http', databaseUrl, rateLimit: 2 });
+    const host = express().use(limited.pages, limited.handler);
+    await supertest(host).get('/openapi.json').expect(200);
+    await supertest(host).get('/api/fixed').expect(200);
+    await supertest(host).get('/openapi.json').expect(429);
+    await limited.close();
+  });
+
   test('without Express, what is not there is 404', async () => {
     const server = createServer(engine.pages).listen(0);
     await once(server, 'listening');
