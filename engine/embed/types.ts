@@ -34,7 +34,7 @@ export interface EngineOptions {
   readonly bodyDepth?: number | undefined;
   /** Items in an array of a body. Default: 10000. */
   readonly bodyItems?: number | undefined;
-  /** Maximum number of records in the array that a POST creates or a PATCH changes at once. */
+  /** Maximum number of records in the array that a POST creates or a PATCH changes at once. Default: 1000. */
   readonly batchLimit?: number | undefined;
   /** Rows that one write may touch, including those it deletes or unlinks. Default: 10000. */
   readonly writeRows?: number | undefined;
