@@ -37,7 +37,9 @@ relations:
   above: { kind: belongsTo, type: Part, onDelete: cascade }
 `,
   'note.yaml': `type: Note
-fields: { text: { type: string, maxLength: 20 } }
+fields:
+  text: { type: string, maxLength: 20 }
+  changed: { type: timestamp, generated: updatedAt }
 relations: { department: { kind: belongsTo, type: Department, inverse: notes, onDelete: setNull } }
 `,
   'label.yaml': `type: Label
@@ -127,10 +129,14 @@ describe('delete --chunked', () => {
     project.serving(async (url) => {
       const shop = await fill(url);
       expect(await counts(url)).toEqual(ONE.map((count, index) => (index < 4 ? 2 * count : count)));
+      const began = new Date().toISOString();
       const ran = await project.run('delete', 'Shop', String(shop), '--chunked');
       expect(ran).toMatchObject({ code: 0, out: expect.stringContaining(`Deleted Shop ${shop}`) });
       expect(await counts(url)).toEqual(ONE);
-      const notes = await ask(url, 'GET /api/notes?_cnd[department][null]=true&_cnd[limit]=0&_cnd[limit]=0');
+      const notes = await ask(
+        url,
+        `GET /api/notes?_cnd[department][null]=true&_cnd[changed][gte]=${began}&_cnd[limit]=0&_cnd[limit]=0`,
+      );
       expect(notes.headers.get('x-total-count')).toBe(String(ITEMS));
       expect((await ask(url, `GET /api/shops/${shop}`)).status).toBe(404);
       await project.run('delete', 'Shop', String(shop + 1), '--chunked');
