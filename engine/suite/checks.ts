@@ -6,7 +6,7 @@ import { comparesAs, isLikeIn } from './reads.ts';
 import { Unreachable } from './refusal.ts';
 import { isTime, SOME_TIME } from './stamps.ts';
 import { referenceName, writeJson } from './template.ts';
-import { defaultOf, isUnchanged } from './values.ts';
+import { defaultOf, inOtherCase, isUnchanged } from './values.ts';
 import { asCompared, type RecordRow } from './world.ts';
 
 type HeldValues = (field: Field) => JsonValue;
@@ -85,6 +85,7 @@ export const candidates = (field: Field): readonly JsonValue[] => [
   ...(field.nullable ? [null] : []),
   ...(field.unique ? [] : [field.default ?? [], ...field.type.edges(field)].flat()),
   ...(field.unique ? [] : SAMPLES.map((seed) => field.type.good(field, seed))),
+  ...(field.unique || !field.caseless ? [] : [inOtherCase(field, field.type.good(field, 1))]),
 ];
 
 /** The body with other values in `free` fields, as far as that is needed and helps to meet all checks. */

@@ -7,6 +7,12 @@ import type { BodyPath } from './mentions.ts';
 import { entriesOf, raw, rawText, readJson, referenceName, type Tree, writeJson } from './template.ts';
 import { isIdentifierKey, type RecordRow } from './world.ts';
 
+/** The value in the case that most samples do not have, where case is ignored and such a value is accepted as well. */
+export const inOtherCase = ({ caseless, constraints }: Field, value: JsonValue): JsonValue =>
+  caseless && typeof value === 'string' && !('pattern' in constraints) && !('enum' in constraints)
+    ? value.toUpperCase()
+    : value;
+
 type ValueShape = Omit<ItemShape, 'description'>;
 
 /** Rejected values, null apart: of the field, and arrays that end in a rejected item. */

@@ -244,4 +244,32 @@ export const mutants: readonly Mutant[] = [
     'true || !pairs.has(`${table.name} ${pair.join(',
   ),
   mutant('a bound that is not met by itself', '(order) => order >= 0', '(order) => order > 0'),
+  mutant('operands whose case counts', 'path.field?.caseless ? foldedValue(value) : value', 'value'),
+  mutant(
+    'a change that leaves the folded text as it was',
+    '[change, [beside, foldedText(change[1])] as const]',
+    '[change]',
+  ),
+  mutant(
+    'a new record without its folded text',
+    'if (text !== undefined) return foldedText(newValue(node, text));',
+    'if (text !== undefined) return null;',
+  ),
+  mutant(
+    'lists whose case counts',
+    'comparedColumn(field, named, name, field.caseless ? field.folded : undefined)',
+    'comparedColumn(field, named, name, undefined)',
+  ),
+  mutant(
+    'a unique index whose case counts',
+    'comparedColumn(member, dialect.quote, dialect.name, member.folded)',
+    'comparedColumn(member, dialect.quote, dialect.name, undefined)',
+  ),
+  mutant('a conflict that looks for the same case', 'field.folded === undefined ? plain : foldedText(plain)', 'plain'),
+  mutant(
+    'checks whose case counts',
+    'const isFolded = field.folded !== undefined || other?.folded !== undefined;',
+    'const isFolded = false;',
+  ),
+  mutant('the least of texts by their case', "hex(${folded}) || '!' || ${text}", "hex(${text}) || '!' || ${text}"),
 ];

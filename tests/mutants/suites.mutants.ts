@@ -20,6 +20,7 @@ const SCHEMAS = [
   'checks',
   'stamps',
   'trees',
+  'caseless',
   'every-field-type',
 ].map(fixture);
 

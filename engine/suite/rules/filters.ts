@@ -8,6 +8,7 @@ import { fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, list, post, type Scene, send } from '../scene.ts';
 import { isSettable } from '../stamps.ts';
 import { referenceName } from '../template.ts';
+import { inOtherCase } from '../values.ts';
 import { type Id, rowOf } from '../world.ts';
 import { canMake, comparable, page, several } from './lists.ts';
 import { each, offers, relations, representative, rule, single, table } from './rule.ts';
@@ -49,15 +50,12 @@ function patterns(text: string): readonly string[] {
   ];
 }
 
-/** In the case that most samples do not have. */
-const otherCase = (value: JsonValue): JsonValue => (typeof value === 'string' ? value.toUpperCase() : value);
-
 /** The operators that compare with one value. */
 const SINGLE = COMPARING.filter((name) => name !== 'in' && name !== 'null');
 
 function filtersOf(field: Field, path: string, values: readonly JsonValue[]): readonly FilterRequest[] {
   const given = values.filter((value) => value !== null).slice(0, 3);
-  const operands = field.caseless ? given.flatMap((value) => [value, otherCase(value)]) : given;
+  const operands = field.caseless ? given.flatMap((value) => [value, inOtherCase(field, value)]) : given;
   const one = (operator: OperatorName, value: JsonValue): FilterRequest => ({ path, operator, value });
   const all = [
     ...SINGLE.flatMap((operator) => operands.map((value) => one(operator, value))),

@@ -4,6 +4,7 @@ import { type Call, cnd, parameter, type Query } from '../call.ts';
 import type { ListRequest, SummaryRequest } from '../reads.ts';
 import { childBody, fullest } from '../samples.ts';
 import { among, type Context, post, remove, type Scene, send } from '../scene.ts';
+import { inOtherCase } from '../values.ts';
 import type { Id } from '../world.ts';
 import { canMake, comparable, several } from './lists.ts';
 import { each, isWritable, offers, relations, representative, rule, single, table } from './rule.ts';
@@ -51,7 +52,7 @@ function made(scene: Scene, field: Field): readonly Id[] {
   const first = fullest(scene);
   const value = first[field.name] ?? null;
   const isShared = isWritable(scene.type, field) && !field.unique && field.name in first;
-  const twin = isShared ? { [field.name]: value } : {};
+  const twin = isShared ? { [field.name]: inOtherCase(field, value) } : {};
   const others = isShared && field.nullable ? [{ ...fullest(scene), [field.name]: null }] : [];
   return [first, { ...fullest(scene), ...twin }, fullest(scene), ...others].map((body) => post(scene, body));
 }

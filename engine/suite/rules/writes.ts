@@ -5,6 +5,7 @@ import { allowedMethods, type Call, collectionPath, endpoints, linkTo, MISSING_I
 import { entriesOf } from '../template.ts';
 import { childBody, fresh, fullest, nestedBody, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, get, isRemovable, list, post, put, puts, remove, type Scene, send, WAYS } from '../scene.ts';
+import { inOtherCase } from '../values.ts';
 import { type Id, idValue, isField } from '../world.ts';
 import { always, each, identified, offers, relations, type Rule, rule, single, type TableRow, table } from './rule.ts';
 
@@ -160,8 +161,8 @@ function spellings({ name, type, ...field }: Field) {
 /** Unique fields that ignore case, of which no sample is refused in another case. */
 const caseless = ({ type }: Context): readonly Field[] =>
   uniqueOf(type).flatMap(({ members: [only, other] }) => {
-    if (!only || other || !isField(only) || !only.caseless || only.readOnly) return [];
-    return 'pattern' in only.constraints || 'enum' in only.constraints ? [] : [only];
+    if (!only || other || !isField(only) || only.readOnly) return [];
+    return inOtherCase(only, 'x') === 'x' ? [] : [only];
   });
 
 /** Unique fields of the records of sets that are written with their parent, one for each relation. */
@@ -209,7 +210,7 @@ const conflictRules = table(
   each('POST {} in other cases', offers('create'), caseless, (scene, field) => {
     const value = String(fresh(scene, field));
     const first = post(scene, { ...smallest(scene), [field.name]: value });
-    const others = [value.toUpperCase(), value.toLowerCase()];
+    const others = [inOtherCase(field, value), value.toLowerCase()];
     for (const other of others) send(scene, { method: 'POST', body: { ...smallest(scene), [field.name]: other } });
     if (scene.type.operations.has('update')) for (const other of others) put(scene, first, { [field.name]: other });
   }),
