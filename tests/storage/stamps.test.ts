@@ -1,5 +1,5 @@
 /** Generated fields and `default: now`: which writes fill them in, with what, and what bodies can say of them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { isObject, type JsonObject } from '../../engine/json.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -56,6 +56,20 @@ const made = async (path: string, body: unknown, name?: Name): Promise<JsonObjec
   expect(answer.status).toBe(201);
   return answer.body;
 };
+
+/** Names that ignore case are found so, however they got there. */
+afterEach(async () => {
+  const namesIn = async (path: string): Promise<readonly unknown[]> => {
+    const headers = { authorization: `Bearer ${tokens.ann}` };
+    const list: unknown = await (await fetch(server.url + path, { headers })).json();
+    return (list as readonly JsonObject[]).map(({ updated_by }) => updated_by);
+  };
+  const all = await namesIn('/api/orders?fields=updated_by');
+  for (const name of NAMES)
+    expect(await namesIn(`/api/orders?fields=updated_by&_cnd[updated_by]=${name.toUpperCase()}`)).toEqual(
+      all.filter((one) => one === name),
+    );
+});
 
 const stampsOf = ({ created_at, updated_at, created_by, updated_by }: JsonObject) => [
   created_at,
