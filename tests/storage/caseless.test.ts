@@ -145,6 +145,25 @@ test.each<[request: string, body: unknown, answer: object]>([
   expect({ status, body: answered }).toEqual(answer);
 });
 
+test('of many records at once', async () => {
+  const bodies = [{ email: 'one@x.org', name: 'Maß' }, { email: 'two@x.org', name: 'MASS' }, { email: 'TWO@x.org' }];
+  const { status, body } = await ask(server.url, 'POST /api/members', bodies);
+  expect([status, body]).toEqual([
+    409,
+    expect.objectContaining({
+      errors: [
+        { pointer: '/2/email', code: 'unique', message: expect.stringContaining('"/1/email" in the same body') },
+      ],
+    }),
+  ]);
+  const made = await ask(server.url, 'POST /api/members', bodies.slice(0, 2));
+  expect(made.status).toBe(201);
+  expect(await found('_cnd[name]=mass')).toHaveLength(2);
+  const changes = (made.body as readonly { id: number }[]).map(({ id }) => ({ id, name: `Fuß ${id}` }));
+  expect((await ask(server.url, 'PATCH /api/members', changes)).status).toBe(200);
+  expect(await found('_cnd[name][like]=FUSS*')).toHaveLength(2);
+});
+
 test('values that move from one record to another in one body, whatever their case', async () => {
   const team = await ask(server.url, 'POST /api/teams', {
     title: 'Movers',
