@@ -160,10 +160,9 @@ function spellings({ name, type, ...field }: Field) {
 
 /** Unique fields that ignore case, of which no sample is refused in another case. */
 const caseless = ({ type }: Context): readonly Field[] =>
-  uniqueOf(type).flatMap(({ members: [only, other] }) => {
-    if (!only || other || !isField(only) || only.readOnly) return [];
-    return inOtherCase(only, 'x') === 'x' ? [] : [only];
-  });
+  uniqueOf(type).flatMap(({ members: [only, other] }) =>
+    only && !other && isField(only) && !only.readOnly && inOtherCase(only, 'x') !== 'x' ? [only] : [],
+  );
 
 /** Unique fields of the records of sets that are written with their parent, one for each relation. */
 const twinned = (context: Context) =>
