@@ -87,6 +87,27 @@ const FILL = `
   from generate_series(1, ${ROWS}) n;
   analyze`;
 
+/** Notes the locks that each statement of DDL leaves behind in its transaction. */
+const NOTE_LOCKS = `
+  create schema noted;
+  create table noted.locks (statement text, mode text, patience text);
+  create function noted.note() returns event_trigger language plpgsql as $$
+    begin
+      insert into noted.locks select current_query(), mode, current_setting('lock_timeout')
+        from pg_locks where pid = pg_backend_pid() and relation = to_regclass('books') and granted;
+    end
+  $$;
+  create event trigger note_locks on ddl_command_end execute function noted.note()`;
+/** Locks that hold up writes, and those under which tables are read from end to end. */
+const STRONG = new Set(['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock']);
+const READS_ALL = /\bvalidate constraint\b|\bcreate (unique )?index concurrently\b/i;
+
+interface NotedLock {
+  readonly statement: string;
+  readonly mode: string;
+  readonly patience: string;
+}
+
 const shown = ({ longest, lock, requests, refused }: Waited): string =>
   [
     ...Object.values(longest).map((one) => one.toFixed(0).padStart(7)),
@@ -127,6 +148,7 @@ onServer(`${ROWS} records that clients read and write`, () => {
     const client = await connectTo(project.database.url);
     await client.query(FILL);
     await client.query('vacuum');
+    await client.query(NOTE_LOCKS);
     await client.end();
   });
 
@@ -152,6 +174,14 @@ onServer(`${ROWS} records that clients read and write`, () => {
     expect(ids.filter((id) => found.get(id) !== written.get(id))).toEqual([]);
     await client.end();
   };
+
+  /** Since the last time. */
+  async function notedLocks(): Promise<readonly NotedLock[]> {
+    const client = await connectTo(project.database.url);
+    const { rows } = await client.query<NotedLock>('delete from noted.locks returning statement, mode, patience');
+    await client.end();
+    return rows;
+  }
 
   const applying = async (): Promise<void> => {
     const plan = build.run('engine/cli.js', ['plan', '--json'], project.environment);
@@ -179,6 +209,9 @@ onServer(`${ROWS} records that clients read and write`, () => {
     if (failed !== undefined) throw failed;
     await restart();
     await expectKept();
+    const strong = (await notedLocks()).filter(({ mode }) => STRONG.has(mode));
+    expect(strong.filter(({ patience }) => patience !== '100ms')).toEqual([]);
+    expect(strong.filter(({ statement }) => READS_ALL.test(statement))).toEqual([]);
     if (isMeasured) {
       expect(Math.max(found.lock, ...Object.values(found.longest))).toBeLessThan(LIMIT);
     }
