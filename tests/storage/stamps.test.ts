@@ -255,6 +255,24 @@ describe('an update', () => {
   });
 });
 
+test('a batch has one time, and stamps what it changes', async () => {
+  const [first, second] = [await made('orders', { title: 'a' }), await made('orders', { title: 'b' })];
+  const items = [
+    { id: first['id'] ?? null, title: 'c', created_by: 'x' },
+    { id: second['id'] ?? null, title: 'b' },
+  ];
+  const answer = await fetch(`${server.url}/api/orders`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${tokens.bob}`, 'content-type': 'application/json' },
+    body: JSON.stringify(items),
+  });
+  const bodies = (await answer.json()) as readonly JsonObject[];
+  expect(bodies.map(stampsOf)).toEqual([
+    [timeOf(1), 'ann', timeOf(3), 'bob'],
+    [timeOf(2), 'ann', timeOf(2), 'ann'],
+  ]);
+});
+
 describe('a deletion', () => {
   test('stamps what it unlinks', async () => {
     const customer = await made('customers', { name: 'Hal' });
