@@ -26,13 +26,15 @@ export function createRenamer(model: Model): Rename {
   };
   const byPath = new Map([...model.types.values()].map((type) => [encodeURIComponent(type.path), type]));
   const inWords = wordsRenamer(model, byPath, nameOf);
+  const inSummary = summaryRenamer(model);
   return (sent, { status, headers, text }) => {
     const [, path = ''] = /^\/api\/([^/?]+)/.exec(sent.path) ?? [];
     const type = byPath.get(path);
     const problem = headers['content-type'] === 'application/problem+json';
     const kept = Object.keys(headers).filter((name) => !OTHER_HEADERS.has(name));
     const lines = kept.toSorted().map((name) => `${name}: ${inWords(withoutQuery(headers[name] ?? ''))}`);
-    const body = problem || !type ? inWords(text) : bodyRenamers(headers['content-type'] ?? '')(text, type, nameOf);
+    const bodyOf = sent.path.includes('/$summary') ? inSummary : bodyRenamers(headers['content-type'] ?? '');
+    const body = problem || !type ? inWords(text) : bodyOf(text, type, nameOf);
     return [status, ...lines, headers['etag'] === undefined ? '' : 'tagged', body].join('\n');
   };
 }
@@ -56,6 +58,13 @@ function wordsRenamer(
     return type ? all.replaceAll(/\b\d+\b/g, (identifier) => nameOf(type, identifier)) : all;
   };
   return (text) => text.replaceAll(OWN_IDENTIFIER, '…').replaceAll(NAMED, renamed);
+}
+
+/** Of groups: `"id":5`, `"zone.id":5` and `"max(id)":5`, of whatever type. */
+function summaryRenamer({ types }: Model): RenameBody {
+  const names = [...types.values()].map(({ identifier }) => identifier.name).join('|');
+  const keyed = new RegExp(`("(?:\\w+\\()?(?:[^"()]*\\.)?(?:${names})\\)?":)\\d+`, 'gu');
+  return (text) => text.replaceAll(keyed, '$1…');
 }
 
 type RenameBody = (text: string, type: RecordType, nameOf: NameOf) => string;
