@@ -67,6 +67,12 @@ export function preconditionAt(
   };
 }
 
+/** For a record that is not there: no tag is its own (RFC 9110, 13.1.1). */
+export function refuseAnyMatch({ headers }: IncomingMessage): void {
+  if (headers['if-match'] === undefined) return;
+  throw failed('If-Match', 'There is no record with these values; leave If-Match out to create it');
+}
+
 function requireMatch(expected: string | undefined, tag: string): void {
   if (expected !== undefined && !isAny(expected) && !matchesStrongly(expected, tag)) throw changed();
 }

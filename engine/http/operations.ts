@@ -81,7 +81,7 @@ export function create(service: Service): ServeOperation {
 
 type WrittenAnswer = (service: Service, exchange: Exchange, written: WrittenRecords) => Whole;
 
-const created: WrittenAnswer = (service, { request, target }, { records, effects }) => {
+export const created: WrittenAnswer = (service, { request, target }, { records, effects }) => {
   const { identifier, body } = only(records);
   const Location = `${target.base}${service.path}/${identifier}`;
   return reported(
@@ -96,7 +96,7 @@ const createdAll: WrittenAnswer = (service, { request }, { records, effects }) =
   reported(service, 201, writeAnswer(request, 201, arrayOf(records), {}), effects);
 
 /** The answer itself, or what a dry run reports in its place. */
-const reported = (
+export const reported = (
   { seen }: Pick<Service, 'seen'>,
   status: number,
   answer: Whole,
@@ -105,7 +105,7 @@ const reported = (
 
 const arrayOf = (written: readonly Written[]): string => `[${written.map(({ body }) => body).join(',')}]`;
 
-function only([first]: readonly Written[]): Written {
+export function only<T>([first]: readonly T[]): T {
   if (first === undefined) throw new Error('one record was to be written');
   return first;
 }
@@ -178,7 +178,7 @@ export function remove({ type, store, queries, author, seen }: Service): ServeOp
 }
 
 /** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
-function faultsIn(
+export function faultsIn(
   { type }: Pick<Service, 'type'>,
   validator: Validator,
   items: readonly WriteItem[],
@@ -256,7 +256,11 @@ const HOUR = 3_600_000;
 type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
 
 /** undefined if the client sends no key. */
-function onceOf({ request, target }: Exchange, content: Content, { scope, idempotencyHours }: Scope): Once | undefined {
+export function onceOf(
+  { request, target }: Exchange,
+  content: Content,
+  { scope, idempotencyHours }: Scope,
+): Once | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !KEY.test(key)) throw badKey();

@@ -1,6 +1,6 @@
 /** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
 import type { Operation as OperationName } from '../descriptor/descriptor.ts';
-import type { RecordType } from '../model/model.ts';
+import { namedUniques, type RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
@@ -10,6 +10,7 @@ import { create, get, remove, type Service, update, updateMany } from './operati
 import type { Label, ServeOperation } from './request.ts';
 import { list, removeFound } from './list.ts';
 import { summary, SUMMARY } from './summary.ts';
+import { upsert } from './upsert.ts';
 
 export const API_ROOT = '/api/';
 
@@ -42,6 +43,8 @@ export type Routes = ReadonlyMap<string, TypeRoutes>;
 
 interface Binding {
   readonly operation: OperationName;
+  /** Offered only together with this one. */
+  readonly beside?: OperationName;
   readonly path: 'collection' | 'item';
   readonly methods: readonly string[];
   readonly mediaTypes: readonly string[];
@@ -57,6 +60,7 @@ const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 const bindings: readonly Binding[] = [
   { operation: 'list', path: 'collection', methods: READ_METHODS, mediaTypes: LIST, serve: list },
   { operation: 'create', path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
+  { operation: 'update', beside: 'create', path: 'collection', methods: ['PUT'], mediaTypes: RECORD, serve: upsert },
   { operation: 'update', path: 'collection', methods: ['PATCH'], mediaTypes: RECORD, serve: updateMany },
   { operation: 'delete', path: 'collection', methods: ['DELETE'], mediaTypes: RECORD, serve: removeFound },
   { operation: 'get', path: 'item', methods: READ_METHODS, mediaTypes: RECORD, serve: get },
@@ -65,12 +69,14 @@ const bindings: readonly Binding[] = [
 ];
 
 /**
- * Without its identifier, an item of an array cannot say which record to change. What filters find cannot be deleted
- * where each record must be named with its tag.
+ * What a collection lacks: no filter can name the tag of each record, no body what is unique nowhere, and no item of an
+ * array its record without an identifier.
  */
-function isBound({ identifier, preconditions }: RecordType, { operation, path }: Binding): boolean {
+function isBound(type: RecordType, { operation, path, beside }: Binding): boolean {
   if (path === 'item') return true;
-  return operation === 'delete' ? preconditions !== 'required' : operation !== 'update' || identifier.inRecord;
+  if (operation === 'delete') return type.preconditions !== 'required';
+  if (operation !== 'update') return true;
+  return beside === undefined ? type.identifier.inRecord : namedUniques(type).length > 0;
 }
 
 /** Types without operations are only reached through others: they do not have a path. */
@@ -104,9 +110,15 @@ function summaryRoute(service: Service): Route {
 function routeOf(service: Service, path: Binding['path'], withheldOperations: Operations): Route {
   const { type } = service;
   const here = bindings.filter((binding) => binding.path === path && isBound(type, binding));
-  const bound = here.filter(({ operation }) => type.operations.has(operation));
+  const needs = ({ operation, beside }: Binding): readonly OperationName[] => [operation, beside ?? operation];
+  const bound = here.filter((binding) => needs(binding).every((one) => type.operations.has(one)));
+  const offered = here.filter((binding) =>
+    needs(binding).every((one) => type.operations.has(one) || withheldOperations.has(one)),
+  );
   const withheld = new Set(
-    here.filter(({ operation }) => withheldOperations.has(operation)).flatMap(({ methods }) => methods),
+    offered
+      .filter((binding) => needs(binding).some((one) => withheldOperations.has(one)))
+      .flatMap(({ methods }) => methods),
   );
   const offers = new Map(
     bound.flatMap(({ operation, methods, mediaTypes, serve }) =>

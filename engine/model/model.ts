@@ -106,6 +106,9 @@ export interface Index {
   readonly members: readonly (Field | Relation)[];
 }
 
+/** Values that no two records have together. */
+export type UniqueMembers = Pick<Index, 'name' | 'members'>;
+
 /** A comparison of a field with a value of its type, a list of them, or another field. */
 export interface CheckCondition {
   readonly field: Field;
@@ -170,6 +173,20 @@ export interface RecordType {
   /** The seed values to store as the descriptor writes them. */
   readonly seedRaw: RawValues;
 }
+
+/** The unique values of a type: those of the descriptor, and the owners of hasOne relations. */
+export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
+  const hasOnes = type.references.flatMap(({ unique, relation }) =>
+    unique && relation ? [{ name: relation.name, members: [relation] }] : [],
+  );
+  return [...type.indexes.filter(({ unique }) => unique), ...hasOnes];
+}
+
+/** Those that a body can name: a token may not know all relations. */
+export const namedUniques = (type: RecordType): readonly UniqueMembers[] =>
+  uniqueIndexes(type).filter(({ members }) =>
+    members.every((member) => !('link' in member) || type.relations.has(member.name)),
+  );
 
 export interface Model {
   readonly types: ReadonlyMap<string, RecordType>;

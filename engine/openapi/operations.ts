@@ -1,7 +1,7 @@
 /** The operations of each type, with their parameters, bodies and responses. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
-import type { RecordType } from '../model/model.ts';
+import { namedUniques, type RecordType } from '../model/model.ts';
 import { changeExample, itemExample, recordExample, summaryExample, withExample } from './examples.ts';
 import type { HeaderName } from './headers.ts';
 import {
@@ -9,6 +9,7 @@ import {
   listParameters,
   type SharedParameter,
   summaryParameters,
+  uniqueParameter,
   variantParameter,
   viewParameters,
 } from './parameters.ts';
@@ -19,7 +20,7 @@ import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
 interface OperationKind {
   readonly operation: Operation;
   /** What its problems are, if not those of the operation. */
-  readonly problems?: 'deleteFound' | 'updateMany' | 'summary';
+  readonly problems?: 'deleteFound' | 'updateMany' | 'summary' | 'upsert';
   readonly path: 'collection' | 'item' | 'summary';
   readonly method: string;
   readonly id: (type: RecordType, names: SchemaNames) => string;
@@ -80,6 +81,23 @@ const KINDS: readonly OperationKind[] = [
     answers: (type, names) => ({
       201: createdAnswer(type, names),
       204: ref('responses', 'created'),
+    }),
+  },
+  {
+    operation: 'update',
+    problems: 'upsert',
+    path: 'collection',
+    method: 'put',
+    id: (type, names) => `put${names.one(type)}`,
+    summary: (type) => `Update or add ${oneInWords(type)} by unique values`,
+    description:
+      'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
+    parameters: (type) => [uniqueParameter(type), ...viewParameters(type)],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+    body: (type, names) => changeBody(type, names, ['application/json']),
+    answers: (type, names) => ({
+      ...updateAnswers(type, names),
+      201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
     }),
   },
   {
@@ -165,8 +183,11 @@ export function pathMethods(
   return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
 }
 
-const isOffered = ({ problems }: OperationKind, { preconditions, identifier }: RecordType): boolean =>
-  problems === 'deleteFound' ? preconditions !== 'required' : problems !== 'updateMany' || identifier.inRecord;
+function isOffered({ problems }: OperationKind, type: RecordType): boolean {
+  if (problems === 'upsert') return type.operations.has('create') && namedUniques(type).length > 0;
+  if (problems === 'updateMany') return type.identifier.inRecord;
+  return problems !== 'deleteFound' || type.preconditions !== 'required';
+}
 
 function operationObject(
   kind: OperationKind,

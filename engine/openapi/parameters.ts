@@ -1,6 +1,6 @@
 /** The parameters of all operations. */
 import type { JsonObject, JsonValue } from '../json.ts';
-import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
+import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, namedUniques } from '../model/model.ts';
 import { oneInWords } from './names.ts';
 import { integer } from '../field-types/integer.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
@@ -160,6 +160,13 @@ export function variantParameter({ variants, defaultVariant }: RecordType): read
   if (variants.size === 1) return [];
   const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
   return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
+}
+
+/** `on`, which PUT of a collection takes. */
+export function uniqueParameter(type: RecordType): JsonObject {
+  const all = namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(','));
+  const description = 'The unique values by which the record is found: their keys, which must be in the body.';
+  return { ...query('on', description, { schema: { type: 'string', enum: all } }), required: true };
 }
 
 // The parameters of lists: page, order, and a filter for each value.

@@ -26,7 +26,7 @@ const MANY = ['invalid-header', 'batch-too-large'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
 /** What problems depend on: an operation, or a way of requesting it. */
-type RequestKind = Operation | 'deleteFound' | 'summary' | 'updateMany';
+type RequestKind = Operation | 'deleteFound' | 'summary' | 'updateMany' | 'upsert';
 
 const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   list: ANY,
@@ -35,6 +35,7 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', ...MANY, 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
   updateMany: [...ANY, 'record-not-found', ...BODY, ...WRITING, ...MANY],
+  upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
   delete: [...ANY, ...ONE, ...WRITING],
   deleteFound: [
     ...ANY,
@@ -49,7 +50,7 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
 
 /** The problems that an operation of a type can return. */
 function problemCodes(operation: RequestKind, type: RecordType): readonly ProblemCode[] {
-  const updates = operation === 'update' || operation === 'updateMany';
+  const updates = operation === 'update' || operation === 'updateMany' || operation === 'upsert';
   const writes = operation === 'create' || updates;
   const deletes = operation === 'delete' || operation === 'deleteFound';
   const changes = updates || operation === 'delete';

@@ -1,7 +1,7 @@
 /** Parsed queries, with every name resolved against the Model. */
 import type { AggregateName, OperatorName, PeriodName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
-import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
+import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
 
 /** What a response shows of a record: fields, and a view of the related type for each relation shown. */
 export interface View {
@@ -25,6 +25,12 @@ export interface WriteQuery {
   readonly view: View;
   /** Everything is undone at the end. */
   readonly dryRun: boolean;
+}
+
+/** What PUT of a collection asks for. */
+export interface UpsertQuery extends WriteQuery {
+  /** The values of the body that identify the record. */
+  readonly unique: UniqueMembers;
 }
 
 /** What DELETE of a collection asks for. */

@@ -104,7 +104,9 @@ const acceptedBy = (names: readonly string[]): AcceptedParameters => ({
 
 export const DRY_RUN = 'dryRun';
 export const ACCEPTED_BY_VIEWS = acceptedBy(VIEW_PARAMETERS);
+export const ON = 'on';
 export const ACCEPTED_BY_WRITES = acceptedBy([...VIEW_PARAMETERS, DRY_RUN]);
+export const ACCEPTED_BY_UPSERTS = acceptedBy([...VIEW_PARAMETERS, DRY_RUN, ON]);
 
 function accepting({ identifier, fields, relations }: RecordType, parameters: readonly string[]): AcceptedParameters {
   const conditions = ['limit', 'orderBy', identifier.name, ...fields.keys(), ...relations.keys()];

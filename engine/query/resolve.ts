@@ -1,13 +1,16 @@
 /** Parses query strings. All faults of a request are reported at once. */
-import type { Model, RecordType } from '../model/model.ts';
+import { type Model, namedUniques, type RecordType, type UniqueMembers } from '../model/model.ts';
+import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { DeleteQuery, ListQuery, QueryLimits, SummaryQuery, View, WriteQuery } from './list-query.ts';
+import type { DeleteQuery, ListQuery, QueryLimits, SummaryQuery, UpsertQuery, View, WriteQuery } from './list-query.ts';
 import { ownPath, refuseManyRelations } from './paths.ts';
 import { ownFields } from './view.ts';
 import {
   ACCEPTED_BY_VIEWS,
+  ACCEPTED_BY_UPSERTS,
   ACCEPTED_BY_WRITES,
   DRY_RUN,
+  ON,
   type PreparedType,
   prepareType,
   resolveLimit,
@@ -29,6 +32,8 @@ export interface TypeQueries {
   view(search: string): View;
   /** For requests that write one record. */
   write(search: string): WriteQuery;
+  /** For PUT of the record with unique values. */
+  upsert(search: string): UpsertQuery;
   /** For DELETE of what filters find: there must be one. */
   remove(search: string): DeleteQuery;
 }
@@ -50,6 +55,7 @@ function queriesOf(type: RecordType, limits: QueryLimits, kept?: number): TypeQu
     summary: (search) => prepared.summaries.get(search) ?? keptSummary(prepared, search),
     view: (search) =>
       search === '' ? prepared.defaultVariant.view : (prepared.views.get(search) ?? readView(prepared, search)),
+    upsert: (search) => readUpsert(prepared, search),
     remove: (search) => readDelete(prepared, search),
     write: (search) => (search === '' ? prepared.write : (prepared.writes.get(search) ?? readWrite(prepared, search))),
   };
@@ -96,6 +102,38 @@ function readWrite(prepared: PreparedType, search: string): WriteQuery {
   prepared.writes.set(search, wanted);
   return wanted;
 }
+
+function readUpsert(prepared: PreparedType, search: string): UpsertQuery {
+  const faults: Fault[] = [];
+  const { plain } = sortParameters(search, ACCEPTED_BY_UPSERTS, faults);
+  const names = resolveVariant(prepared, plain.get('variant'), faults);
+  const view = resolveView(names, plain, faults);
+  const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
+  const unique = resolveUnique(prepared.type, plain.get(ON), faults);
+  return withoutFaults({ view, dryRun, unique: unique ?? NO_MEMBERS }, faults);
+}
+
+const NO_MEMBERS: UniqueMembers = { name: '', members: [] };
+
+/** The members in any order. */
+function resolveUnique(type: RecordType, text: string | undefined, faults: Fault[]): UniqueMembers | undefined {
+  const complain = complainAbout(faults, ON);
+  const declared = new Map(
+    namedUniques(type).map((unique) => [inOrder(unique.members.map(({ name }) => name)), unique]),
+  );
+  const all = [...declared.values()].map(({ members }) => `${ON}=${members.map(({ name }) => name).join(',')}`);
+  if (text === undefined)
+    return complain('required', `PUT needs the unique values that identify the record: ${all.join(' or ')}`);
+  const found = declared.get(inOrder(text.split(',').map((name) => name.trim())));
+  if (found) return found;
+  return complain('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
+    const near = declared.get(nearest(inOrder(text.split(',')), declared.keys()) ?? '');
+    if (!near) return `; declared are ${all.join(' and ')}`;
+    return `; did you mean "${near.members.map(({ name }) => name).join(',')}"?`;
+  });
+}
+
+const inOrder = (names: readonly string[]): string => names.toSorted().join(',');
 
 function readDelete(prepared: PreparedType, search: string): DeleteQuery {
   const faults: Fault[] = [];

@@ -98,6 +98,8 @@ export async function openStorage(
       create: writes.create,
       createOnce: writes.createOnce,
       update: writes.update,
+      upsert: writes.upsert,
+      upsertOnce: writes.upsertOnce,
       delete: writes.delete,
       deleteFound: writes.deleteFound,
       ready: async () => {

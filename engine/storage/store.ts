@@ -1,9 +1,9 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
-import type { OwnChildOf, RecordType } from '../model/model.ts';
+import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
@@ -106,6 +106,22 @@ export interface DeletedRecords {
   readonly effects?: readonly WriteEffect[];
 }
 
+/** A record that is identified by unique values of the body, which are there, well-formed and not null. */
+export type UpsertRequest = Pick<WriteRequest, 'type' | 'raw' | 'view' | 'author' | 'caller' | 'dryRun'> & {
+  readonly body: JsonObject;
+  readonly unique: UniqueMembers;
+  /** What is wrong with the body as a change of this record, or as a new one. Throws if the database need not be asked. */
+  readonly checked: (identifier: number | undefined) => Required<Pick<WriteRequest, 'faults' | 'disagreements'>>;
+  /** Of the record that is found. */
+  readonly precondition?: Precondition | undefined;
+  /** Throws a Problem if the client expects that there is a record. */
+  readonly absent: () => void;
+};
+
+export interface Upserted extends WrittenRecords {
+  readonly isNew: boolean;
+}
+
 /** A request that may be repeated, with the key that the client chose for it. */
 export interface Once {
   readonly key: string;
@@ -153,6 +169,9 @@ export interface Store {
   createOnce(request: CreateRequest, once: Once, answer: (written: WrittenRecords) => KeptAnswer): Promise<KeptAnswer>;
   /** Each item names its record. */
   update(request: WriteRequest): Promise<WrittenRecords>;
+  /** Updates the record with these unique values, or creates it. */
+  upsert(request: UpsertRequest): Promise<Upserted>;
+  upsertOnce(request: UpsertRequest, once: Once, answer: (written: Upserted) => KeptAnswer): Promise<KeptAnswer>;
   /** Returns the record as it was. */
   delete(request: {
     readonly view: View;

@@ -164,7 +164,8 @@ interface ReadBody {
 export function readBody({ call, deployment: { bodyDepth = Infinity, batchLimit = Infinity } }: CallSetting): ReadBody {
   const body = call.text === undefined ? call.body : parsedJson(call.text);
   if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth)) refuse('invalid-json');
-  const [mayBeOne, mayBeMany] = [call.id !== undefined || call.method === 'POST', call.id === undefined];
+  const isOne = call.id !== undefined || call.on !== undefined;
+  const [mayBeOne, mayBeMany] = [isOne || call.method === 'POST', !isOne];
   if (mayBeOne && isObject(body)) return { body, tags: [] };
   if (!mayBeMany || !Array.isArray(body)) return refuse('invalid-body', { pointers: [''] });
   const items: readonly JsonValue[] = body;

@@ -29,6 +29,8 @@ export interface Call {
   /** Leaves out the If-Match that types with `preconditions: required` need. */
   readonly unguarded?: true;
   readonly dryRun?: true;
+  /** PUT of a collection: the unique values that identify the record. */
+  readonly on?: readonly string[];
   readonly body?: JsonValue;
   /** What is sent in place of `body`, which says what it means. */
   readonly text?: string;
@@ -114,7 +116,18 @@ const CHANGING: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE']);
 
 export const takesBody = ({ method }: Pick<Call, 'method'>): boolean => method.startsWith('P');
 
-export const pathOf = ({ type, id, path, view = {}, list = {}, summary, form, wrong = [], dryRun }: Call): string => {
+export const pathOf = ({
+  type,
+  id,
+  path,
+  view = {},
+  list = {},
+  summary,
+  form,
+  wrong = [],
+  dryRun,
+  on,
+}: Call): string => {
   if (path !== undefined)
     return wrong.length === 0 ? path : `${path}${/^\{|\?/.test(path) ? '&' : '?'}${wrong.join('&')}`;
   const query = [
@@ -122,6 +135,7 @@ export const pathOf = ({ type, id, path, view = {}, list = {}, summary, form, wr
     ...listQuery(list, form),
     ...viewQuery(view),
     ...(dryRun ? ['dryRun=true'] : []),
+    ...(on ? [parameter('on', on.join(','))] : []),
     ...wrong,
   ];
   if (summary) return summaryPath(type, query);
@@ -175,7 +189,17 @@ export function allowedMethods(type: RecordType, place: PlaceName): readonly str
   const operations = [...type.operations].filter((one) => COLLECTION.has(one) !== onItem);
   const many = !onItem && changesMany(type) ? ['PATCH'] : [];
   const found = !onItem && deletesFound(type) ? ['DELETE'] : [];
-  return [...operations.flatMap((one) => METHODS[one]), ...many, ...found, 'OPTIONS'];
+  const upserted = !onItem && uniquesOf(type).length > 0 ? ['PUT'] : [];
+  return [...operations.flatMap((one) => METHODS[one]), ...many, ...upserted, ...found, 'OPTIONS'];
+}
+
+type UniqueMember = RecordType['indexes'][number]['members'][number];
+
+/** By what a PUT of the collection can find records. */
+export function uniquesOf({ operations, indexes, references }: RecordType): readonly (readonly UniqueMember[])[] {
+  if (!operations.has('create') || !operations.has('update')) return [];
+  const owners = references.flatMap(({ unique, relation }) => (unique && relation ? [[relation]] : []));
+  return [...indexes.flatMap(({ unique, members }) => (unique ? [members] : [])), ...owners];
 }
 
 /** Whether the type lets clients delete what filters find. */
@@ -198,6 +222,9 @@ export const endpoints = (type: RecordType): readonly Call[] => [
   ...(deletesFound(type)
     ? [{ type, ...foundDeletion([{ path: type.identifier.name, operator: 'in', ids: [MISSING_ID] }], 1) }]
     : []),
+  ...uniquesOf(type)
+    .slice(0, 1)
+    .map((members) => ({ type, method: 'PUT', on: members.map(({ name }) => name), body: {} })),
   ...[...type.operations].flatMap((operation) =>
     METHODS[operation]
       .filter((method) => method !== 'HEAD')

@@ -124,7 +124,7 @@ export function reported(
     body: body ?? null,
   };
   return {
-    status: method === 'POST' ? 201 : 200,
+    status: status === 204 ? (method === 'POST' ? 201 : 200) : status,
     headers: { 'content-type': DRY_RUN_TYPE, location: null, etag: null, 'preference-applied': null },
     body: unmade({ dryRun: true, answer: answered, effects }, before),
   };

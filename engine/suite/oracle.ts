@@ -17,7 +17,7 @@ import {
   type CallSetting,
 } from './admission.ts';
 import { writeJson } from './template.ts';
-import { type Call, itemPath, takesBody } from './call.ts';
+import { type Call, itemPath, takesBody, uniquesOf } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { reported } from './effects.ts';
@@ -27,7 +27,17 @@ import { checkPreconditions, checkTags, names, representation, tagged } from './
 import { newTime, stampChanged } from './stamps.ts';
 import { completed, compressed, type Headers, options, preflight } from './envelope.ts';
 import { Refusal, refuse } from './refusal.ts';
-import { changedTables, copyWorld, type Id, idIn, removeRows, replaceWorld, rowsTouched, type World } from './world.ts';
+import {
+  changedTables,
+  copyWorld,
+  holderOf,
+  type Id,
+  idIn,
+  removeRows,
+  replaceWorld,
+  rowsTouched,
+  type World,
+} from './world.ts';
 import { write } from './writes.ts';
 
 export interface OracleAnswer {
@@ -150,7 +160,7 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
   admitItems(setting, read);
   const { body } = read;
   const isArray = Array.isArray(body);
-  const update = id !== undefined || method !== 'POST';
+  const update = id !== undefined || (method !== 'POST' && call.on === undefined);
   const items: readonly JsonObject[] = isArray ? body : [body as JsonObject];
   const records = items.map((item, index) => ({
     id: isArray && update ? idIn(item, type) : id,
@@ -173,6 +183,18 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
   if (call.tag !== undefined) world.tags.set(call.tag, tagged(call, answered));
   const location = update ? {} : { location: itemPath(type, first) };
   return [answerWrite(setting, update ? 200 : 201, answered, { ...location, etag: etag(call) }), made];
+}
+
+/** The record with the unique values is updated, or made. */
+function putUnique(setting: CallSetting, on: readonly string[]): readonly [Expectation, readonly Id[]] {
+  const { world, call } = setting;
+  const { type } = call;
+  const { body: read } = readBody(setting);
+  const body = read as JsonObject;
+  const members = uniquesOf(type).find((all) => all.length === on.length && all.every(({ name }) => on.includes(name)));
+  if (!members) return refuse('invalid-query', { parameters: ['on'] });
+  if (members.some(({ name }) => (body[name] ?? null) === null)) refuse('invalid-body');
+  return putRecords(setting, holderOf(world, type, members, body));
 }
 
 function deleteRecord(setting: CallSetting, id: Id): Expectation {
@@ -214,6 +236,7 @@ function carryOut(setting: CallSetting): readonly [Expectation, (readonly Id[])?
   admitQuery(setting);
   failWhere(setting);
   const { method, id } = call;
+  if (call.on) return putUnique(setting, call.on);
   if (takesBody(call)) return putRecords(setting, id);
   if (id === undefined) return [method === 'DELETE' ? deleteFound(setting) : getList(setting)];
   return [method === 'DELETE' ? deleteRecord(setting, id) : getRecord(setting, id)];

@@ -16,12 +16,14 @@ import { relationRules } from './rules/relations.ts';
 import { RATES, serviceRules, settingRules } from './rules/service.ts';
 import { stampRules } from './rules/stamps.ts';
 import { summaryRules } from './rules/summaries.ts';
+import { upsertRules } from './rules/upserts.ts';
 import { viewRules } from './rules/views.ts';
 import { writeRules } from './rules/writes.ts';
 import type { Context } from './scene.ts';
 
 const RULES = [
   ...writeRules,
+  ...upsertRules,
   ...deletionRules,
   ...batchRules,
   ...fieldRules,

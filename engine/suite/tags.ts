@@ -29,11 +29,15 @@ export function names(world: World, value: string, content: string, weakly: bool
   });
 }
 
+/** Where nothing is there, a record is made. */
+const isUnguarded = ({ on, unguarded }: Call, there: JsonObject | undefined): boolean =>
+  on === undefined ? unguarded === true : there !== undefined;
+
 /** `there`: what GET of the same address would answer; undefined where nothing is there. */
 export function checkPreconditions({ world, call }: CallSetting, there: JsonObject | undefined): void {
   const [match, noneMatch] = [header(call, 'if-match'), header(call, 'if-none-match')];
   const fail = (name: string): never => refuse('precondition-failed', { headers: [name] });
-  if (match === undefined && call.unguarded && call.type.preconditions === 'required')
+  if (match === undefined && isUnguarded(call, there) && call.type.preconditions === 'required')
     refuse('precondition-required', { headers: ['If-Match'] });
   if (match !== undefined && (there === undefined || !names(world, match, tagged(call, there), false)))
     fail('If-Match');

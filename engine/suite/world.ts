@@ -1,6 +1,6 @@
 /** The records that the oracle keeps in memory: rows, how they are connected, and what differs between two states. */
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Field, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
 import { reference, referenceName, timeNumber } from './template.ts';
 import { refuse, Unreachable } from './refusal.ts';
@@ -235,6 +235,24 @@ const sameLink = (key: Reference, a: RecordRow, b: RecordRow): boolean => {
   const id = a.links.get(key);
   return id !== undefined && id === b.links.get(key);
 };
+
+/** The record that has the unique values of a body. */
+export function holderOf(
+  world: World,
+  type: RecordType,
+  members: readonly (Field | Relation)[],
+  body: JsonObject,
+): Id | undefined {
+  const values = members.flatMap((member) => (isField(member) ? [[member, body[member.name] ?? null] as const] : []));
+  const links = members.flatMap((member) => {
+    const value = body[member.name];
+    if (isField(member) || member.link.at !== 'source' || !isObject(value)) return [];
+    const id = idIn(value, member.target);
+    return id === undefined ? [] : [[member.link.reference, id] as const];
+  });
+  const wanted = { id: '', values: new Map(values), links: new Map(links), open: new Map() };
+  return [...rowsOf(world, type).values()].find((row) => members.every((one) => sameMember(one, row, wanted)))?.id;
+}
 
 /** Refuses a row that has what another row of its type must have alone. */
 export function refuseDuplicate(world: World, type: RecordType, id: Id | undefined): void {

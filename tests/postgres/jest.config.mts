@@ -17,6 +17,7 @@ const both = [
   'http/formats',
   'http/http',
   'http/steps',
+  'http/upsert',
   'interface/interface',
   'migration/forward',
   'migration/migration',

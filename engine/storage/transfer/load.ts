@@ -3,14 +3,13 @@ import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
 import type { Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
-import { type Field, type Model, type RecordType, type Relation } from '../../model/model.ts';
+import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
 import { type BulkColumn, columnSql } from '../define.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import type { Line, PairLine, RecordLine, SeedLine, SequenceLine } from './lines.ts';
 import { escapeStep } from '../../json.ts';
-import { uniqueIndexes } from '../write/conflicts.ts';
 
 /** Rows of one statement, and characters of their texts. */
 const MAX_ROWS = 1000;

@@ -1,21 +1,18 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
-import type { Field, Index, RecordType, Reference, Relation } from '../../model/model.ts';
+import {
+  type Field,
+  type RecordType,
+  type Reference,
+  type Relation,
+  uniqueIndexes,
+  type UniqueMembers,
+} from '../../model/model.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import { type Node, type WriteSession, storedValue } from './session.ts';
 import { NAMED } from './tables.ts';
-
-type UniqueIndex = Pick<Index, 'name' | 'members'>;
-
-/** The unique indexes of a table: those of the descriptor, and the columns of hasOne relations. */
-export function uniqueIndexes(type: RecordType): readonly UniqueIndex[] {
-  const hasOnes = type.references.flatMap(({ unique, relation }) =>
-    unique && relation ? [{ name: relation.name, members: [relation] }] : [],
-  );
-  return [...type.indexes.filter(({ unique }) => unique), ...hasOnes];
-}
 
 export async function uniqueConflict(session: WriteSession, node: Node): Promise<Problem> {
   const { type, identifier } = node;
@@ -36,7 +33,12 @@ export async function uniqueConflict(session: WriteSession, node: Node): Promise
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
 }
 
-function heldBy({ made: all }: WriteSession, node: Node, { members }: UniqueIndex, holder: SqlValue): readonly Fault[] {
+function heldBy(
+  { made: all }: WriteSession,
+  node: Node,
+  { members }: UniqueMembers,
+  holder: SqlValue,
+): readonly Fault[] {
   const seen = members.filter(isSeen);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';

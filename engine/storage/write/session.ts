@@ -1,10 +1,10 @@
 /** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
 import { inDocumentOrder } from '../../document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import type { JsonObject } from '../../json.ts';
+import { escapeStep, type JsonObject } from '../../json.ts';
 import { type BodyRecord, documentOf } from '../../model/bodies.ts';
-import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
-import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
+import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
+import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
 import type { Row, Writer } from '../driver.ts';
 import { createEffects, type Effects } from './effects.ts';
@@ -255,4 +255,36 @@ export function throwRefused(
   const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
   if (refused.length + known.length > 0)
     throw faultyRequest(code, inDocumentOrder([...known, ...refused], documentOf(records)));
+}
+
+/** The nodes of the records that the request writes; undefined where there is none, or where it is refused as a duplicate. */
+export async function rootsOf(session: WriteSession, type: RecordType): Promise<readonly (Node | undefined)[]> {
+  const roots: (Node | undefined)[] = [];
+  const seen = new Set<number>();
+  for (const { body, identifier, pointer } of session.records) {
+    const given = identifier ?? identifierIn(body, type);
+    if (given !== undefined && seen.has(given)) roots.push(undefined);
+    else if (identifier === undefined) roots.push(make(session, type, given, pointer));
+    else roots.push(await touch(session, type, identifier, pointer));
+    if (given !== undefined) seen.add(given);
+  }
+  return roots;
+}
+
+/** Also notes that the body names them: it cannot delete one of them in another place. */
+export function requireFound(session: WriteSession, type: RecordType, roots: readonly (Node | undefined)[]): void {
+  const missing: Fault[] = [];
+  for (const [index, { identifier, pointer }] of session.records.entries()) {
+    const node = roots[index];
+    const place = `${pointer}/${escapeStep(type.identifier.name)}`;
+    const message = `There is no ${type.recordName} ${identifier ?? ''}`;
+    if (!node) missing.push({ pointer: place, code: 'not-found', message });
+    else if (node.stored && pointer !== '') session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
+  }
+  const [first] = missing;
+  if (!first) return;
+  // One that the path names is not named by the body.
+  throw session.records[0]?.pointer === ''
+    ? new Problem('record-not-found', first.message)
+    : faultyRequest('record-not-found', missing);
 }

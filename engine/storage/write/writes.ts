@@ -1,8 +1,8 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
-import { escapeStep, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
-import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
+import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
@@ -12,6 +12,7 @@ import type {
   Store,
   WriteEffect,
   WriteItem,
+  UpsertRequest,
   WriteRequest,
   Written,
   WrittenRecords,
@@ -23,15 +24,28 @@ import { createFlatWrites, rowOf } from './flat.ts';
 import { newValues } from './insert.ts';
 import { resolveBody } from './record.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
-import { createSession, make, NO_WRITER, type Node, type Rules, touch, type WriteSession } from './session.ts';
+import {
+  createSession,
+  make,
+  NO_WRITER,
+  type Node,
+  requireFound,
+  rootsOf,
+  type Rules,
+  type WriteSession,
+} from './session.ts';
 import { deleteRecords, requireFewRows } from './release.ts';
 import { type Clock, createStamp, type Stamp, systemClock } from './stamps.ts';
 import { createTables } from './tables.ts';
 import { noteLinks, planTree } from './tree.ts';
+import { createUpsert, type UpsertHooks } from './upsert.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
-export type Writes = Pick<Store, 'create' | 'createOnce' | 'update' | 'delete' | 'deleteFound'> & {
+export type Writes = Pick<
+  Store,
+  'create' | 'createOnce' | 'update' | 'upsert' | 'upsertOnce' | 'delete' | 'deleteFound'
+> & {
   /** A create inside the caller's transaction. */
   insert(writer: Writer, records: NewRecords, rules: Rules): Promise<void>;
 };
@@ -81,7 +95,7 @@ export function createWrites(
   /** Works out what the body says, and refuses it as a whole or writes it. */
   async function carryOut(
     writer: Writer,
-    request: NewRecords & Stamped & Partial<Pick<WriteRequest, 'view'>>,
+    request: NewRecords & Stamped & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
   ): Promise<CarriedOut> {
     const { type, items, raw, faults, disagreements, precondition, dryRun, stamp } = request;
@@ -89,17 +103,23 @@ export function createWrites(
     const given = { records: items, raw, faults, writeRows: limit, dryRun, stamp };
     const session = createSession(writer, tables, dialect, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
+    await request.locked?.();
     const roots = await rootsOf(session, type);
     await resolveBody(session, roots);
     await checkBody(session, { type, disagreements });
     requireFound(session, type, roots);
     precondition?.();
     await requireExpected(writer, request, isLocked);
-    await execute(session);
+    try {
+      await execute(session);
+    } catch (error) {
+      await request.refused?.(session, error);
+      throw error;
+    }
     return { identifiers: roots.map(made), effects: session.effects };
   }
 
-  async function write(writer: Writer, request: CreateRequest & Stamped): Promise<WrittenRecords> {
+  async function write(writer: Writer, request: CreateRequest & Stamped & UpsertHooks): Promise<WrittenRecords> {
     const { view, mergePatch, caller } = request;
     const { identifiers, effects } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
     const texts = await reads.records(writer, view, identifiers, caller);
@@ -246,7 +266,18 @@ export function createWrites(
     write: (work, caller) => driver.write(work, caller),
   });
 
+  const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect: driver.dialect, write });
+
   return {
+    upsert: (asked) => {
+      const request = stamped(asked);
+      return transact(request, (writer) => upsert(writer, request));
+    },
+    upsertOnce: (asked, key, answer) => {
+      const request = stamped(asked);
+      const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await upsert(writer, request));
+      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller);
+    },
     deleteFound: (asked) => deleteFound(stamped(asked)),
     insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
     create: async (asked) => {
@@ -279,38 +310,6 @@ const toldOf = (effects: Effects | undefined): { readonly effects?: readonly Wri
 function rowIn({ view, items }: WriteRequest): string | undefined {
   const [item] = items;
   return item?.identifier === undefined || items.length > 1 ? undefined : rowOf(view, item.identifier);
-}
-
-/** The nodes of the records that the request writes; undefined where there is none, or where it is refused as a duplicate. */
-async function rootsOf(session: WriteSession, type: RecordType): Promise<readonly (Node | undefined)[]> {
-  const roots: (Node | undefined)[] = [];
-  const seen = new Set<number>();
-  for (const { body, identifier, pointer } of session.records) {
-    const given = identifier ?? identifierIn(body, type);
-    if (given !== undefined && seen.has(given)) roots.push(undefined);
-    else if (identifier === undefined) roots.push(make(session, type, given, pointer));
-    else roots.push(await touch(session, type, identifier, pointer));
-    if (given !== undefined) seen.add(given);
-  }
-  return roots;
-}
-
-/** Also notes that the body names them: it cannot delete one of them in another place. */
-function requireFound(session: WriteSession, type: RecordType, roots: readonly (Node | undefined)[]): void {
-  const missing: Fault[] = [];
-  for (const [index, { identifier, pointer }] of session.records.entries()) {
-    const node = roots[index];
-    const place = `${pointer}/${escapeStep(type.identifier.name)}`;
-    const message = `There is no ${type.recordName} ${identifier ?? ''}`;
-    if (!node) missing.push({ pointer: place, code: 'not-found', message });
-    else if (node.stored && pointer !== '') session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
-  }
-  const [first] = missing;
-  if (!first) return;
-  // One that the path names is not named by the body.
-  throw session.records[0]?.pointer === ''
-    ? new Problem('record-not-found', first.message)
-    : faultyRequest('record-not-found', missing);
 }
 
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>

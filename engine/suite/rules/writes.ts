@@ -139,7 +139,7 @@ const identifierRules = table(
 );
 
 /** Values for every member of the index; each call gives others. */
-const memberValues = (scene: Scene, { members }: Index): JsonObject =>
+export const memberValues = (scene: Scene, { members }: Pick<Index, 'members'>): JsonObject =>
   Object.fromEntries(
     members.map((member) => [
       member.name,

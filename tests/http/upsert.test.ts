@@ -1,0 +1,223 @@
+/** PUT of a collection: the record with the unique values of the body is updated, or created where there is none. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+let server: TestServer;
+const send = (title: string, body?: unknown, headers: Headers = {}, url = server.url): Promise<Exchanged> =>
+  exchange(url, title, {
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+const bodyOf = ({ text }: Exchanged) => JSON.parse(text);
+const codeOf = (answer: Exchanged): string => String(bodyOf(answer).type).replace('urn:problem:', '');
+const placesOf = (answer: Exchanged) =>
+  bodyOf(answer).errors.map((one: Headers) => [one['pointer'] ?? one['parameter'] ?? one['header'], one['code']]);
+
+describe('one service', () => {
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested' });
+  });
+  afterAll(() => server.close());
+
+  beforeEach(async () => {
+    for (const path of ['things', 'owners'])
+      for (const { id } of bodyOf(await send(`GET /api/${path}?fields=id`))) await send(`DELETE /api/${path}/${id}`);
+    expect((await send('POST /api/owners', { id: 1, code: 'A', rank: 1, name: 'Ann' })).status).toBe(201);
+    expect((await send('POST /api/things', { id: 1, name: 't', price: '1.00', owner: { id: 1 } })).status).toBe(201);
+  });
+
+  test('a record that is there is updated: keys left out stay', async () => {
+    const answer = await send('PUT /api/owners?on=code&fields=name,rank,code', { code: 'A', name: 'Bea' });
+    expect([answer.status, bodyOf(answer)]).toEqual([200, { id: 1, name: 'Bea', code: 'A', rank: 1 }]);
+    expect(answer.headers['location']).toBeUndefined();
+    const got = await send('GET /api/owners/1?fields=name,rank,code');
+    expect([got.text, got.headers['etag']]).toEqual([answer.text, answer.headers['etag']]);
+  });
+
+  test('one that is not there is created', async () => {
+    const answer = await send('PUT /api/owners?on=code', { code: 'B', rank: 2 });
+    expect(answer.status).toBe(201);
+    expect(bodyOf(await send(`GET ${String(answer.headers['location'])}`))).toMatchObject({
+      code: 'B',
+      rank: 2,
+      level: 3,
+    });
+    expect((await send('PUT /api/owners?on=code', { code: 'B' })).status).toBe(200);
+  });
+
+  test('by another declared unique, and by several members in any order', async () => {
+    const ranked = await send('PUT /api/owners?on=rank&fields=code', { rank: 1, code: 'Z' });
+    expect([ranked.status, bodyOf(ranked)]).toEqual([200, { id: 1, code: 'Z' }]);
+    const thing = { name: 't', owner: { id: 1 } };
+    const same = await send('PUT /api/things?on=owner,name&fields=price', { ...thing, price: '2.00' });
+    expect([same.status, bodyOf(same)]).toEqual([200, { id: 1, price: '2.00' }]);
+    expect((await send('PUT /api/things?on=name,owner', { ...thing, price: '3.00' })).status).toBe(200);
+    expect((await send('PUT /api/things?on=name,owner', { ...thing, name: 'u' })).status).toBe(201);
+    // A new owner has no things yet.
+    expect((await send('PUT /api/things?on=name,owner', { name: 't', owner: { rank: 9 } })).status).toBe(201);
+  });
+
+  test('the owner of a hasOne relation is unique', async () => {
+    const first = await send('PUT /api/badges?on=holder', { number: 1, holder: { id: 1 } });
+    const second = await send('PUT /api/badges?on=holder', { number: 2, holder: { id: 1 } });
+    expect([first.status, second.status]).toEqual([201, 200]);
+    expect(bodyOf(second)).toMatchObject({ id: bodyOf(first).id, number: 2 });
+    await send(`DELETE /api/badges/${bodyOf(first).id}`);
+  });
+
+  test.each<[title: string, body: unknown, status: number, places: readonly (readonly [string, string])[]]>([
+    ['PUT /api/owners?on=code', { name: 'x', rank: 5 }, 422, [['/code', 'required']]],
+    ['PUT /api/owners?on=code', { code: null, rank: 5 }, 422, [['/code', 'required']]],
+    [
+      'PUT /api/owners?on=code',
+      { code: 7 },
+      422,
+      [
+        ['/code', 'type'],
+        ['/rank', 'required'],
+      ],
+    ],
+    ['PUT /api/owners?on=code', { code: 'N' }, 422, [['/rank', 'required']]],
+    ['PUT /api/owners?on=code', { code: 'A', nmae: 1 }, 422, [['/nmae', 'unknown-key']]],
+    ['PUT /api/owners?on=code', { code: 'A', id: 2 }, 422, [['/id', 'read-only']]],
+    ['PUT /api/things?on=owner,name', { name: 't' }, 422, [['/owner', 'required']]],
+    ['PUT /api/things?on=owner,name', { name: 't', owner: null }, 422, [['/owner', 'required']]],
+    ['PUT /api/things?on=owner,name', { name: 't', owner: { id: 99 } }, 422, [['/owner/id', 'not-found']]],
+    ['PUT /api/owners', { code: 'A' }, 400, [['on', 'required']]],
+    ['PUT /api/owners?on=', { code: 'A' }, 400, [['on', 'not-unique']]],
+    ['PUT /api/owners?on=name', { code: 'A' }, 400, [['on', 'not-unique']]],
+    ['PUT /api/owners?on=cod', { code: 'A' }, 400, [['on', 'not-unique']]],
+    ['PUT /api/owners?on=code&on=code', { code: 'A' }, 400, [['on', 'repeated']]],
+    ['PUT /api/owners/1?on=code', { code: 'A' }, 400, [['on', 'unknown-parameter']]],
+  ])('%s %j is %i', async (title, body, status, places) => {
+    const answer = await send(title, body);
+    expect([answer.status, placesOf(answer)]).toEqual([status, places]);
+  });
+
+  test('a wrong "on" names the nearest', async () => {
+    const detail = async (on: string, path = 'owners'): Promise<string> =>
+      bodyOf(await send(`PUT /api/${path}?on=${on}`, {})).detail;
+    expect(await detail('cod')).toBe('"cod" is not declared as unique in Owner; did you mean "code"?');
+    expect(await detail('nam,owner', 'things')).toBe(
+      '"nam,owner" is not declared as unique in Thing; did you mean "owner,name"?',
+    );
+    expect(bodyOf(await send('PUT /api/owners', {})).detail).toMatch(/on=code or on=rank/);
+  });
+
+  test('a type without unique values has no such PUT', async () => {
+    const answer = await send('PUT /api/tags?on=word', { word: 'x' });
+    expect([answer.status, codeOf(answer)]).toEqual([405, 'method-not-allowed']);
+    expect((await send('OPTIONS /api/tags')).headers['allow']).not.toContain('PUT');
+    expect((await send('OPTIONS /api/owners')).headers['allow']).toContain('PUT');
+  });
+
+  test('another unique value that is taken', async () => {
+    await send('POST /api/owners', { code: 'B', rank: 2 });
+    const changed = await send('PUT /api/owners?on=code', { code: 'B', rank: 1 });
+    expect([changed.status, codeOf(changed)]).toEqual([409, 'unique-conflict']);
+    const made = await send('PUT /api/owners?on=code', { code: 'C', rank: 1 });
+    expect([made.status, codeOf(made)]).toEqual([409, 'unique-conflict']);
+    const nested = await send('PUT /api/owners?on=code', { code: 'D', rank: 7, friend: { code: 'D', rank: 8 } });
+    expect([nested.status, codeOf(nested)]).toEqual([409, 'unique-conflict']);
+  });
+
+  test('If-Match and If-None-Match are about the record that is found', async () => {
+    const url = 'PUT /api/owners?on=code';
+    const tag = String((await send('GET /api/owners/1')).headers['etag']);
+    const put = (code: string, rank: number, headers: Headers) => send(url, { code, rank }, headers);
+    expect((await put('A', 1, { 'if-none-match': '*' })).status).toBe(412);
+    expect((await put('N', 5, { 'if-none-match': '*' })).status).toBe(201);
+    expect((await put('A', 1, { 'if-match': '"other"' })).status).toBe(412);
+    expect((await put('A', 1, { 'if-match': tag })).status).toBe(200);
+    expect((await put('A', 1, { 'if-match': '*' })).status).toBe(200);
+    expect((await put('M', 6, { 'if-match': '*' })).status).toBe(412);
+    expect((await put('M', 6, { 'if-match': tag })).status).toBe(412);
+  });
+
+  test('a dry run says which of the two it would be', async () => {
+    const found = bodyOf(await send('PUT /api/owners?on=code&dryRun=true', { code: 'A', name: 'x' }));
+    const made = bodyOf(await send('PUT /api/owners?on=code&dryRun=true', { code: 'N', rank: 5 }));
+    expect([found.answer.status, made.answer.status]).toEqual([200, 201]);
+    expect(found.effects).toEqual([{ effect: 'changed', type: 'Owner', keys: ['name'], count: 1, identifiers: [1] }]);
+    expect(bodyOf(await send('GET /api/owners?fields=name'))).toEqual([{ id: 1, name: 'Ann' }]);
+  });
+
+  test('under an Idempotency-Key once', async () => {
+    const headers = { 'idempotency-key': 'k1' };
+    const body = { code: 'K', rank: 5 };
+    const first = await send('PUT /api/owners?on=code', body, headers);
+    const again = await send('PUT /api/owners?on=code', body, headers);
+    expect([first.status, again.status, again.text]).toEqual([201, 201, first.text]);
+    expect((await send('PUT /api/owners?on=code', { ...body, rank: 6 }, headers)).status).toBe(422);
+    expect((await send('PUT /api/owners?on=code', body, { prefer: 'return=minimal' })).status).toBe(204);
+  });
+});
+
+describe('fifty writers at several services', () => {
+  let database: TestDatabase;
+  const servers: TestServer[] = [];
+  beforeAll(async () => {
+    database = await createDatabase();
+    for (let count = 0; count < 3; count += 1)
+      servers.push(await startTestServer({ schemaDirectory: 'tests/fixtures/nested', database }));
+    [server] = servers as [TestServer];
+  });
+  afterAll(async () => {
+    // The database goes with the first.
+    for (const one of servers.toReversed()) await one.close().catch(() => undefined);
+  });
+  const urlOf = (index: number): string => servers[index % servers.length]?.url ?? '';
+
+  test('make one record of each key, and no request fails', async () => {
+    const keys = ['a', 'b', 'c', 'd', 'e'];
+    const sent = Array.from({ length: 50 }, (_, index) => {
+      const key = index % keys.length;
+      return send('PUT /api/owners?on=code', { code: keys[key], rank: key + 1, name: `w${index}` }, {}, urlOf(index));
+    });
+    const answers = await Promise.all(sent);
+    expect(answers.filter(({ status }) => status !== 200 && status !== 201).map(({ text }) => text)).toEqual([]);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(keys.length);
+    expect(bodyOf(await send('GET /api/owners?fields=code'))).toHaveLength(keys.length);
+  });
+
+  test('also while the records are deleted', async () => {
+    const id = async (): Promise<number | undefined> => bodyOf(await send('GET /api/owners?_cnd[code]=z'))[0]?.id;
+    const sent = Array.from({ length: 50 }, async (_, index) => {
+      if (index % 5 !== 4)
+        return (await send('PUT /api/owners?on=code', { code: 'z', rank: 9, name: `w${index}` }, {}, urlOf(index)))
+          .status;
+      const found = await id();
+      if (found !== undefined) await send(`DELETE /api/owners/${found}`, undefined, {}, urlOf(index));
+      return 200;
+    });
+    expect((await Promise.all(sent)).filter((status) => status !== 200 && status !== 201)).toEqual([]);
+    expect(bodyOf(await send('GET /api/owners?_cnd[code]=z&fields=code')).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('rights and preconditions', () => {
+  const [reader, writer] = [createToken(), createToken()];
+  beforeAll(async () => {
+    const tokens = [
+      tokenLine({ name: 'reader', read: 'all', write: new Set() }, reader),
+      tokenLine({ name: 'writer', read: new Set(), write: new Set(['Purchase', 'Invoice']) }, writer),
+    ].join(';');
+    server = await startTestServer({ schemaDirectory: 'tests/fixtures/access', settings: { tokens } });
+  });
+  afterAll(() => server.close());
+
+  test('a token needs both rights, and names only what it may read', async () => {
+    const put = (title: string, token: string, body: object) =>
+      send(`PUT ${title}`, body, { authorization: `Bearer ${token}` });
+    expect((await put('/api/purchases?on=code', reader, { code: 'A' })).status).toBe(403);
+    expect((await put('/api/purchases?on=code', writer, { code: 'A' })).status).toBe(201);
+    expect((await put('/api/purchases?on=code', writer, { code: 'A' })).status).toBe(200);
+    // It may not create invoices, which require a customer that it may not read.
+    expect([403, 405]).toContain((await put('/api/invoices?on=number,payer', writer, { number: 1 })).status);
+  });
+});
