@@ -243,6 +243,16 @@ export const mutants: readonly Mutant[] = [
     '!pairs.has(`${table.name} ${pair.join(',
     'true || !pairs.has(`${table.name} ${pair.join(',
   ),
+  mutant(
+    'an upsert that always creates',
+    'identifier === undefined ? make(writer, request) : change(writer, request, identifier)',
+    'make(writer, request)',
+  ),
+  mutant(
+    'an upsert of a record that is not there under If-Match',
+    'absent: () => refuseAnyMatch(request)',
+    'absent: () => undefined',
+  ),
   mutant('a bound that is not met by itself', '(order) => order >= 0', '(order) => order > 0'),
   mutant('operands whose case counts', 'path.field?.caseless ? foldedValue(value) : value', 'value'),
   mutant(
