@@ -31,17 +31,19 @@ function effectsOf(before: World, after: World): readonly JsonObject[] {
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, all]) => effectOf(after, all));
 }
 
-function effectOf({ rank }: World, all: readonly RowEffect[]): JsonObject {
+function effectOf({ rank, given }: World, all: readonly RowEffect[]): JsonObject {
   const [first] = all;
   const keys = [...new Set(all.flatMap(({ key }) => key ?? []))].toSorted();
   const ids = [...new Set(all.map(({ id }) => id))].toSorted((a, b) => rank(a) - rank(b));
+  // The service alone knows in which order it makes records.
+  const someIdentifier = (): JsonValue => reference(`dry run ${(given.count += 1)}`);
   return {
     effect: first?.kind ?? '',
     type: first?.type.name ?? '',
     ...(first?.relation === undefined ? {} : { relation: first.relation }),
     ...(keys.length === 0 ? {} : { keys }),
     count: ids.length,
-    identifiers: ids.map(idValue),
+    identifiers: ids.map(first?.kind === 'created' && ids.length > 1 ? someIdentifier : idValue),
   };
 }
 

@@ -70,7 +70,7 @@ test.each([
   ['reader', 'POST /api/purchases', {}, 403, 'forbidden'],
   ['reader', 'PATCH /api/purchases/1', {}, 403, 'forbidden'],
   ['reader', 'DELETE /api/purchases/1', undefined, 403, 'forbidden'],
-  ['reader', 'PUT /api/purchases', {}, 405, 'method-not-allowed'],
+  ['reader', 'PUT /api/purchases', {}, 403, 'forbidden'],
   ['reader', 'GET /api/nothing', undefined, 404, 'path-not-found'],
   ['purchases', 'GET /api/memos', undefined, 404, 'path-not-found'],
   ['purchases', 'GET /api/customers', undefined, 200, ''],

@@ -1,6 +1,6 @@
 /** Arrays of records: POST makes them and PATCH changes them, all or none; what is told of each item. */
 import type { JsonObject } from '../../json.ts';
-import type { RecordType } from '../../model/model.ts';
+import type { Field, RecordType } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
 import { Unreachable } from '../refusal.ts';
 import { fresh, fullest, inRelation, isChangeable, nestedBody, obtain, otherThan, smallest } from '../samples.ts';
@@ -10,9 +10,12 @@ import { each, identified, isWritable, offers, relations, type Rule, rule, singl
 
 const isTagged = ({ preconditions }: RecordType): boolean => preconditions !== 'off';
 
+const changeableOf = (type: RecordType): Field | undefined =>
+  type.defaultVariant.fields.find((one) => isChangeable(one) && isWritable(type, one));
+
 /** Another value for one field, where the type has such a field. */
 function changes(scene: Scene): JsonObject {
-  const field = scene.type.defaultVariant.fields.find((one) => isChangeable(one) && isWritable(scene.type, one));
+  const field = changeableOf(scene.type);
   return field ? { [field.name]: fresh(scene, field) } : {};
 }
 
@@ -168,13 +171,18 @@ export const batchRules: readonly Rule[] = table(
     'PATCH an array after a change, with the tags from before',
     (type) => isTagged(type) && identified('get', 'update')(type),
     (scene) => {
+      const field = changeableOf(scene.type);
+      const value = field && fresh(scene, field);
+      const other = field && value !== undefined ? otherThan(field, value) : undefined;
+      if (field === undefined || value === undefined || other === undefined)
+        throw new Unreachable('nothing can be changed');
       const [a, b] = two(scene);
+      const tagged = (id: Id, tag: string): JsonObject => ({ ...linkTo(scene.type, id), '@etag': `"{${tag}}"` });
+      // What an adopted record holds is known from here on.
+      patchMany(scene, [[a, { [field.name]: value }]]);
       get(scene, a, { tag: 'before' });
       get(scene, b, { tag: 'other' });
-      const changed = changes(scene);
-      if (Object.keys(changed).length === 0) throw new Unreachable('nothing can be changed');
-      const tagged = (id: Id, tag: string): JsonObject => ({ ...linkTo(scene.type, id), '@etag': `"{${tag}}"` });
-      patchMany(scene, [[a, changed]]);
+      patchMany(scene, [[a, { [field.name]: other }]]);
       send(scene, { method: 'PATCH', body: [tagged(b, 'other'), tagged(a, 'before')] });
     },
   ),
