@@ -55,7 +55,7 @@ function identifierFaults({ type, update }: BodyWrite, { id, body, path }: Recor
 
 /** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
 function missingIn(mentions: readonly RecordMention[]): readonly string[] {
-  const made = mentions.filter(({ named, row, lost }) => !named && row === undefined && !lost);
+  const made = mentions.filter(({ named, row, lost, own }) => !named && row === undefined && !(lost && own));
   return made.flatMap(({ who, type, path, via }, index) => {
     if (made.findIndex((one) => one.who === who) !== index) return [];
     if (via?.relation.nested === 'link' && !via.relation.owned) return [pointer([...path, type.identifier.name])];
