@@ -55,7 +55,9 @@ function identifierFaults({ type, update }: BodyWrite, { id, body, path }: Recor
 
 /** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
 function missingIn(mentions: readonly RecordMention[]): readonly string[] {
-  const made = mentions.filter(({ named, row, lost, own }) => !named && row === undefined && !(lost && own));
+  // Nobody can say what the one child of a record has that is not there, nor that record itself.
+  const isUnknown = ({ lost, own, via }: RecordMention): boolean => lost && (own || via === undefined);
+  const made = mentions.filter((one) => !one.named && one.row === undefined && !isUnknown(one));
   return made.flatMap(({ who, type, path, via }, index) => {
     if (made.findIndex((one) => one.who === who) !== index) return [];
     if (via?.relation.nested === 'link' && !via.relation.owned) return [pointer([...path, type.identifier.name])];

@@ -100,7 +100,11 @@ export function isUnchanged(
   patch: boolean,
 ): boolean {
   const field = type.fields.get(key);
-  if (field === undefined) return sameText(row?.open.get(key), writtenOpen(row?.open.get(key), given, patch));
+  if (field === undefined) {
+    const stored = row?.open.get(key);
+    // A patch that would take null away says what is there, too.
+    return sameText(stored, given) || sameText(stored, writtenOpen(stored, given, patch));
+  }
   if (field.generated !== undefined) return true;
   // The time of a request that is yet to come is none that a body can hold.
   if (!row && field.isNowByDefault) return false;
