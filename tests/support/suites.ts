@@ -14,13 +14,13 @@ export const plainCases = (model: Model, type: RecordType): readonly Case[] =>
 const chosen = (types: readonly RecordType[]): readonly RecordType[] =>
   types.length < 50 ? types : [types[0], types[types.length >> 1], types.at(-1)].flatMap((type) => type ?? []);
 
-/** `SAMPLE=3` replays every third case of each group, from the first on. */
 const sample = Number(process.env['SAMPLE'] ?? 1);
 
+/** `SAMPLE=3`: every third case, from the first on. */
+export const sampled = (cases: readonly Case[]): readonly Case[] => cases.filter((_, index) => index % sample === 0);
+
 const byGroup = (cases: readonly Case[]) =>
-  [...Map.groupBy(cases, ({ group }) => group)].map(
-    ([group, all]) => [group, all.filter((_, index) => index % sample === 0)] as const,
-  );
+  [...Map.groupBy(cases, ({ group }) => group)].map(([group, all]) => [group, sampled(all)] as const);
 
 export function describeSuites(name: string, directory: string): void {
   describe(`fixture ${name}`, () => {
