@@ -37,7 +37,7 @@ export function bodyParser(type: RecordType, limits: BodyLimits, shape: BodyShap
   };
   return (content) => {
     if ('parsed' in content)
-      return { ...accept(inspected(content.parsed, true, limits, isFault).value), raw: NO_RAW_VALUES };
+      return { ...accept(inspected(content.parsed, true, limits, () => true).value), raw: NO_RAW_VALUES };
     const text = decode(content);
     const { value, keys } = readText(text, limits, isFault);
     const found = accept(value);
