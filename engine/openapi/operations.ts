@@ -131,6 +131,20 @@ const KINDS: readonly OperationKind[] = [
     answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
   },
   {
+    operation: 'get',
+    path: 'item',
+    method: 'get',
+    id: (type, names) => `get${names.one(type)}`,
+    summary: (type) => `Retrieve ${oneInWords(type)} by id`,
+    description: 'Returns one record, with its relations one level deep.',
+    parameters: viewParameters,
+    shared: ['If-None-Match', 'X-Position'],
+    answers: (type, names) => ({
+      200: recordAnswer(type, names, 'The record.', ['ETag']),
+      304: ref('responses', 'notModified'),
+    }),
+  },
+  {
     operation: 'update',
     path: 'item',
     method: 'put',
