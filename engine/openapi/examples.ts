@@ -1,6 +1,7 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
+import { ITEM_TAG } from '../model/bodies.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
 
@@ -38,7 +39,11 @@ export function changeExample(type: RecordType): JsonObject {
 }
 
 /** An item of an array that changes records. */
-export const itemExample = (type: RecordType): JsonObject => ({ ...identifierOf(type, FIRST), ...changeExample(type) });
+export const itemExample = (type: RecordType): JsonObject => ({
+  ...identifierOf(type, FIRST),
+  ...(type.preconditions === 'required' ? { [ITEM_TAG]: '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"' } : {}),
+  ...changeExample(type),
+});
 
 /** The record that `creationExample` creates, as the service returns it. */
 export function recordExample(type: RecordType): JsonObject {

@@ -13,7 +13,7 @@ export const HEADERS = {
   Vary: always(text('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer')),
   'X-Request-Id': always(text('The identifier of the request: the one that was sent, or a new one.')),
   ETag: text('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
-  Location: always(text('The path of the new record.', '/api/things/1')),
+  Location: text('The path of the new record. Absent for arrays and dry runs.', '/api/things/1'),
   'X-Total-Count': {
     description:
       'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',

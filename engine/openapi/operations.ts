@@ -2,8 +2,18 @@
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
 import { namedUniques, type RecordType } from '../model/model.ts';
-import { changeExample, itemExample, recordExample, summaryExample, withExample } from './examples.ts';
-import type { HeaderName } from './headers.ts';
+import {
+  changeBody,
+  createdAnswer,
+  itemsAnswer,
+  itemsBody,
+  listAnswer,
+  recordAnswer,
+  summaryAnswer,
+  updateAnswers,
+  upsertBody,
+  writtenAnswer,
+} from './contents.ts';
 import {
   filters,
   listParameters,
@@ -13,9 +23,8 @@ import {
   variantParameter,
   viewParameters,
 } from './parameters.ts';
-import { manyInWords, oneInWords, oneOrMany, ref, type SchemaNames } from './names.ts';
+import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
 import type { ProblemResponses } from './problems.ts';
-import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
 
 interface OperationKind {
   readonly operation: Operation;
@@ -94,10 +103,10 @@ const KINDS: readonly OperationKind[] = [
       'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
     parameters: (type) => [uniqueParameter(type), ...viewParameters(type)],
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
-    body: (type, names) => changeBody(type, names, ['application/json']),
+    body: upsertBody,
     answers: (type, names) => ({
       ...updateAnswers(type, names),
-      201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag', 'X-Position', 'Preference-Applied']),
+      201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag']),
     }),
   },
   {
@@ -140,7 +149,7 @@ const KINDS: readonly OperationKind[] = [
     parameters: viewParameters,
     shared: ['If-None-Match', 'X-Position'],
     answers: (type, names) => ({
-      200: recordAnswer(type, names, 'The record.', ['ETag']),
+      200: recordAnswer(type, names),
       304: ref('responses', 'notModified'),
     }),
   },
@@ -178,7 +187,7 @@ const KINDS: readonly OperationKind[] = [
     parameters: viewParameters,
     shared: ['dryRun', 'Prefer-Return'],
     answers: (type, names) => ({
-      200: writtenAnswer(type, names, 'The record as it was.', ['X-Position', 'Preference-Applied']),
+      200: writtenAnswer(type, names, 'The record as it was.', []),
       204: ref('responses', 'deleted'),
     }),
   },
@@ -229,133 +238,4 @@ const sharedParameter = (name: SharedParameter): JsonObject => ref('parameters',
 function conditions({ operation, path }: OperationKind, { preconditions }: RecordType): readonly SharedParameter[] {
   if (path === 'collection' || (operation !== 'update' && operation !== 'delete')) return [];
   return preconditions === 'required' ? ['If-Match-Required'] : ['If-Match'];
-}
-
-const headersOf = (names: readonly HeaderName[]): JsonObject =>
-  Object.fromEntries(
-    (['Cache-Control', 'Vary', 'X-Request-Id', ...names] as const).map((name) => [name, ref('headers', name)]),
-  );
-
-const minimal = (description: string, headers: readonly HeaderName[]): JsonObject => ({
-  description: `${description} After \`Prefer: return=minimal\`.`,
-  headers: headersOf([...headers, 'X-Position', 'Preference-Applied']),
-});
-
-/** Responses without a record: the same for every type. */
-export const SHARED_RESPONSES: JsonObject = {
-  deletedFound: {
-    description: 'How many records were deleted.',
-    headers: headersOf(['X-Position', 'Preference-Applied']),
-    content: {
-      'application/json': { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } },
-      ...DRY_RUN_CONTENT,
-    },
-  },
-  notModified: { description: 'The client already has the current representation.', headers: headersOf(['ETag']) },
-  created: minimal('The record was created; Location is its path.', ['Location', 'ETag']),
-  updated: minimal('The record was updated.', ['ETag']),
-  updatedMany: minimal('The records were updated.', []),
-  deleted: minimal('The record was deleted.', []),
-};
-
-function recordAnswer(
-  type: RecordType,
-  names: SchemaNames,
-  description: string,
-  headers: readonly HeaderName[],
-): JsonObject & { readonly content: JsonObject } {
-  const schema = ref('schemas', names.record(type));
-  return {
-    description,
-    headers: headersOf(headers),
-    content: { 'application/json': withExample(schema, description, recordExample(type)) },
-  };
-}
-
-/** The same for a write, which may be a dry run. */
-function writtenAnswer(...of: Parameters<typeof recordAnswer>): JsonObject {
-  const { content, ...answer } = recordAnswer(...of);
-  return { ...answer, content: { ...content, ...DRY_RUN_CONTENT } };
-}
-
-function createdAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const description = 'The created record, or the array of them.';
-  const schema = oneOrMany(ref('schemas', names.record(type)));
-  return {
-    description,
-    headers: headersOf(['Location', 'ETag', 'X-Position', 'Preference-Applied']),
-    content: { 'application/json': withExample(schema, description, recordExample(type)), ...DRY_RUN_CONTENT },
-  };
-}
-
-function itemsAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const description = 'The updated records, in the order of the items.';
-  const schema = { type: 'array', items: ref('schemas', names.record(type)) };
-  return {
-    description,
-    headers: headersOf(['X-Position', 'Preference-Applied']),
-    content: { 'application/json': withExample(schema, description, [recordExample(type)]), ...DRY_RUN_CONTENT },
-  };
-}
-
-function itemsBody(type: RecordType, names: SchemaNames): JsonObject {
-  const schema = { type: 'array', items: ref('schemas', names.item(type)) };
-  return {
-    required: true,
-    content: { 'application/json': withExample(schema, 'A change of one record.', [itemExample(type)]) },
-  };
-}
-
-function listAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const schema = { type: 'array', items: ref('schemas', names.record(type)) };
-  return {
-    description: 'The records that match the filters, in the requested order.',
-    headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
-    content: {
-      'application/json': withExample(schema, 'A list of one record.', [recordExample(type)]),
-      'application/x-ndjson': { schema: { type: 'string', description: 'One record on each line.' } },
-      'text/csv': {
-        schema: {
-          type: 'string',
-          description:
-            'Fields of the record without its relations (RFC 4180). Null is an empty cell, the empty text is "".',
-        },
-      },
-    },
-  };
-}
-
-function summaryAnswer(type: RecordType): JsonObject {
-  const [by, measures] = summaryExample(type);
-  const values = (description: string): JsonObject => ({ type: 'object', description, additionalProperties: true });
-  const group = {
-    type: 'object',
-    required: ['by', 'measures'],
-    properties: {
-      by: values('The values that the records of the group have in common, under the names in `by`.'),
-      measures: values('Under the names in `measure`.'),
-    },
-    additionalProperties: false,
-  };
-  return {
-    description: 'The groups, in the requested order.',
-    headers: headersOf(['X-Total-Count', 'Link', 'ETag', 'Preference-Applied']),
-    content: {
-      'application/json': withExample({ type: 'array', items: group }, 'One group.', [{ by, measures }]),
-      'application/x-ndjson': { schema: { type: 'string', description: 'One group on each line.' } },
-      'text/csv': { schema: { type: 'string', description: 'A column for each name in `by` and `measure`.' } },
-    },
-  };
-}
-
-function updateAnswers(type: RecordType, names: SchemaNames): JsonObject {
-  return {
-    200: writtenAnswer(type, names, 'The updated record.', ['ETag', 'X-Position', 'Preference-Applied']),
-    204: ref('responses', 'updated'),
-  };
-}
-
-function changeBody(type: RecordType, names: SchemaNames, mediaTypes: readonly string[]): JsonObject {
-  const media = withExample(ref('schemas', names.input(type)), 'A change of some values.', changeExample(type));
-  return { required: true, content: Object.fromEntries(mediaTypes.map((name) => [name, media])) };
 }

@@ -166,7 +166,11 @@ export function variantParameter({ variants, defaultVariant }: RecordType): read
 export function uniqueParameter(type: RecordType): JsonObject {
   const all = namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(','));
   const description = 'The unique values by which the record is found: their keys, which must be in the body.';
-  return { ...query('on', description, { schema: { type: 'string', enum: all } }), required: true };
+  return {
+    ...query('on', description, { schema: { type: 'string', enum: all } }),
+    required: true,
+    example: all[0] ?? '',
+  };
 }
 
 // The parameters of lists: page, order, and a filter for each value.

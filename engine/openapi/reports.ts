@@ -40,7 +40,7 @@ export const DRY_RUN_SCHEMAS: JsonObject = {
             type: 'object',
             additionalProperties: { type: 'string' },
           }),
-          body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'] }),
+          body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'], items: {} }),
         },
         additionalProperties: false,
       },
