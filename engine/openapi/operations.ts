@@ -102,7 +102,7 @@ const KINDS: readonly OperationKind[] = [
     description:
       'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
     parameters: (type) => [uniqueParameter(type), ...viewParameters(type)],
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match-Any'],
     body: upsertBody,
     answers: (type, names) => ({
       ...updateAnswers(type, names),

@@ -62,6 +62,14 @@ export const SHARED_PARAMETERS = {
     'If-None-Match',
     'An entity tag of this URL. If it is still current, the response is 304.',
   ),
+  'If-None-Match-Any': headerParameter(
+    'If-None-Match',
+    '`*` only creates: if there is such a record, the response is 412.',
+    {
+      type: 'string',
+      examples: ['*'],
+    },
+  ),
   'If-Match': headerParameter(
     'If-Match',
     'The entity tag that GET of this URL returned. If it has changed since, the response is 412.',

@@ -13,7 +13,15 @@ interface Entry {
 interface Item {
   readonly name: string;
   readonly item?: readonly Item[];
-  readonly request?: { readonly method: string; readonly url: { readonly query?: readonly Entry[] } };
+  readonly request?: {
+    readonly method: string;
+    readonly url: { readonly path: readonly string[]; readonly query: Entry[] };
+  };
+}
+
+interface Parameter {
+  readonly name?: string;
+  readonly style?: string;
 }
 
 interface Sent {
@@ -24,11 +32,15 @@ interface Sent {
 }
 
 let server: TestServer;
+let document: {
+  readonly paths: Readonly<Record<string, { readonly delete?: { readonly parameters: readonly Parameter[] } }>>;
+};
 let collection: { readonly item: readonly Item[] };
 
 beforeAll(async () => {
   server = await startTestServer();
   const data = await (await fetch(`${server.url}/openapi.json`)).text();
+  document = JSON.parse(data);
   collection = await new Promise((resolve, reject) => {
     // Parameters that may be left out stand in the collection, to be switched on.
     const options = {
@@ -63,8 +75,22 @@ function runCollection(sent: object): Promise<readonly Sent[]> {
 const requestsOf = (items: readonly Item[]): readonly Item[] =>
   items.flatMap((item) => (item.item ? requestsOf(item.item) : [item]));
 
+function filterAt(path: readonly string[]): string {
+  const parameters = document.paths[`/${path.join('/')}`]?.delete?.parameters ?? [];
+  return parameters.find(({ style }) => style === 'deepObject')?.name ?? '';
+}
+
+/** The document cannot say that DELETE of many needs one filter, whichever it is. This one finds nothing: later requests need the record. */
+function withFilters(items: readonly Item[]): readonly Item[] {
+  const copy = structuredClone(items);
+  for (const { name, request } of requestsOf(copy))
+    if (/^Delete .* by conditions$/.test(name))
+      request?.url.query.push({ key: filterAt(request.url.path), value: '2' });
+  return copy;
+}
+
 test('every request of the collection succeeds, on an empty database, in its order', async () => {
-  const answers = await runCollection(collection);
+  const answers = await runCollection({ ...collection, item: withFilters(collection.item) });
   expect(answers).toHaveLength(requestsOf(collection.item).length);
   expect(answers.filter(({ status }) => status >= 300)).toEqual([]);
   expect(answers.map(({ request }) => request)).toMatchSnapshot();
@@ -82,7 +108,7 @@ test('lists take their page and order', async () => {
   const lists = requestsOf(switchedOn(collection.item, (key) => /^_cnd\[(limit|orderBy)\]$/.test(key)));
   const answers = await runCollection({
     ...collection,
-    item: lists.filter(({ name }) => name.includes('by conditions')),
+    item: lists.filter(({ name }) => /^Retrieve .* by conditions$/.test(name)),
   });
   expect(answers).toHaveLength(8);
   expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
