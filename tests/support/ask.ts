@@ -6,10 +6,17 @@ export interface Answer {
   readonly body: unknown;
 }
 
-export async function ask(url: string, request: string, body?: unknown): Promise<Answer> {
+export async function ask(
+  url: string,
+  request: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const [method = 'GET', path = '/'] = request.split(' ', 2);
   const sent =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    body === undefined
+      ? { headers }
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } };
   const response = await fetch(url + path, { method, ...sent });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };

@@ -21,6 +21,10 @@ interface CompiledSummary {
   readonly page: Statement;
   /** How many groups there are. Bound: the values of the filters. */
   readonly count: Statement;
+  /** All groups, or one more than an answer may have. Bound: the values of the filters. */
+  readonly whole: Statement;
+  /** How many groups the newest records have, or one more than an answer may have. Bound: an identifier, the filters' values. */
+  readonly sample: Statement;
 }
 
 /** A column of the inner SELECT, one of the groups, and how the others read it. */
@@ -112,10 +116,11 @@ function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary 
   const where = sqlOf(filters, source, dialect);
   const computed = [...all.keys, ...all.measures].flatMap((column) => column.computed);
   const places = computed.flatMap((sql, index) => (isGroup(sql) ? index + 1 : []));
+  const from = `from ${source.from} ${source.joins()}`;
   const grouped = (columns: readonly string[], groups: readonly number[]): string => {
     const found = where.sql === '' ? '' : ` where ${where.sql}`;
     const grouping = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
-    return `select ${columns.join(', ')} from ${source.from} ${source.joins()}${found}${grouping}`;
+    return `select ${columns.join(', ')} ${from}${found}${grouping}`;
   };
   const terms = order.map(({ by, index, descending }) =>
     dialect.orderBy(all[by][index]?.ordered ?? '', descending, false),
@@ -136,8 +141,15 @@ function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary 
   // Only what is answered is put together.
   const page = `select * from (${grouped(computed, places)}) as all_groups${orderBy} ${dialect.limit}`;
   const groups = keys.length === 0 ? ['count(*)'] : computed.filter(isGroup);
+  const most = `limit ${MAX_GROUPS + 1}`;
+  const identifier = source.path({ name: '', relations: [], type, field: undefined }).stored;
+  const newest = `${identifier} > ?${where.sql === '' ? '' : ` and (${where.sql})`}`;
   return {
     page: { sql: `select ${json} from (${page}) as page${orderBy}` },
+    whole: { sql: `select ${json} from (${grouped(computed, places)} ${most}) as page${orderBy}` },
+    sample: {
+      sql: `select count(*) from (select distinct ${groups.join(', ')} ${from} where ${newest} ${most}) as some_groups`,
+    },
     count: {
       sql: `select count(*) from (${grouped(
         groups,
@@ -164,10 +176,15 @@ export function createSummaries(driver: Driver, workOf: WorkOf): Pick<Store, 'su
   function summary(query: SummaryQuery, count: CountMode, caller: Caller = PATIENT): Awaitable<Summary> {
     const bound = boundOf(query);
     const single = !inSnapshot.has(query);
+    const work = workOf.summary(query, bound);
+    const readGroups = query.limit === undefined ? readAllGroups : readPageOfGroups;
     const read = (reader: Reader, most: number): Awaitable<Summary> =>
-      readSummary(reader, query, bound, { count, caller, most });
-    const scan = (): Awaitable<Summary> => driver.scan((reader) => read(reader, caller.most), caller, single);
-    if (long.has(query) || driver.isHeavy(workOf.summary(query, bound))) return scan();
+      readGroups(reader, query, bound, { count, caller, most });
+    const refused = (reader: Reader): Awaitable<void> =>
+      query.limit === undefined && query.keys.length > 0 ? refuseMany(reader, bound, work.newest) : undefined;
+    const scan = (): Awaitable<Summary> =>
+      driver.scan((reader) => andThen(refused(reader), () => read(reader, caller.most)), caller, single);
+    if (long.has(query) || driver.isHeavy(work)) return scan();
     const most = Math.min(caller.most, driver.pageAtOnce);
     return orElse(
       () => driver.read((reader) => read(reader, most), caller, single),
@@ -199,13 +216,43 @@ interface Wanted {
   readonly most: number;
 }
 
-function readSummary(
+/** Records among which groups are counted first. */
+const SAMPLE = 5 * MAX_GROUPS;
+
+/**
+ * Databases sort all records, or keep all groups, before they answer the first one. If there are too many groups, the
+ * newest records mostly tell: a few of them, then ten times as many. Together that is less than a third of all.
+ */
+function refuseMany(reader: Reader, { sample, values }: Bound, newest: Statement): Awaitable<void> {
+  const within = (records: number, last: number): Awaitable<void> => {
+    if (records * 4 > last) return undefined;
+    return andThen(reader.value(sample, [last - records, ...values]), (found) => {
+      if (Number(found) > MAX_GROUPS) throw tooManyGroups();
+      return within(records * 10, last);
+    });
+  };
+  return andThen(reader.value(newest, []), (last) => within(SAMPLE, Number(last)));
+}
+
+function readAllGroups(
+  reader: Reader,
+  { offset }: SummaryQuery,
+  { whole, values }: Bound,
+  { count, caller, most }: Wanted,
+): Awaitable<Summary> {
+  return andThen(reader.page({ statement: whole, values, most, isShort: false }, caller), ({ texts }) => {
+    if (texts.length > MAX_GROUPS) throw tooManyGroups();
+    return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
+  });
+}
+
+function readPageOfGroups(
   reader: Reader,
   query: SummaryQuery,
   { page, count: total, values }: Bound,
   { count, caller, most }: Wanted,
 ): Awaitable<Summary> {
-  const { limit = MAX_GROUPS, offset } = query;
+  const { limit = 0, offset } = query;
   const range = { limit, offset };
   const counted = count === 'none' ? undefined : { statement: total, values, range };
   // One group more than asked for tells whether there is a next page.
@@ -215,7 +262,6 @@ function readSummary(
   );
   return andThen(read, ({ texts, counted: found }) => {
     const hasNext = texts.length > limit;
-    if (hasNext && query.limit === undefined) throw tooManyGroups();
     const groups = hasNext ? texts.slice(0, limit) : texts;
     const known = counted ? (toldBy(range, texts.length) ?? found ?? reader.count(total, values)) : undefined;
     return andThen(known, (all) => ({ groups, total: all, hasNext }));
