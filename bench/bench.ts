@@ -23,17 +23,20 @@ async function compared(options: Options, subject: string): Promise<Report> {
   return { text: comparison(data, subject), data, chart: comparisonChart(data, subject) };
 }
 
+async function onPostgres(options: Options): Promise<Report> {
+  const report = await compared(options, enginePostgres.name);
+  return { ...report, text: [await describeServer(), report.text].join('\n\n') };
+}
+
 const commands: Readonly<Record<CommandName, Command>> = {
   compare: (options) => compared(options, SUBJECT),
   gate,
   latency,
-  postgres: async (options) => {
-    const report = await compared(options, enginePostgres.name);
-    return { ...report, text: [await describeServer(), report.text].join('\n\n') };
-  },
+  postgres: onPostgres,
   scale,
   shipped,
   start: startTimes,
+  workers: (options) => onPostgres({ ...options, contenders: options.contenders.filter((name) => name !== SUBJECT) }),
 };
 
 async function main(args: readonly string[]): Promise<number> {

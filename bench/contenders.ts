@@ -12,6 +12,8 @@ export interface Contender {
   /** What node is started with. */
   readonly program: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Whether it may use every core; otherwise all servers share one. */
+  readonly allCores?: boolean;
   /** Whether it tells totals of lists, and where it has made a record. */
   readonly headers?: boolean;
 }
@@ -81,6 +83,13 @@ export const inWorkers: readonly Contender[] = [
     name: 'engine-workers',
     description: 'this engine on PostgreSQL, in two workers',
     environment: { ...engine.environment, WORKERS: '2' },
+  },
+  {
+    ...enginePostgres,
+    name: 'engine-all-cores',
+    description: 'this engine on PostgreSQL, in two workers on all cores',
+    environment: { ...engine.environment, WORKERS: '2' },
+    allCores: true,
   },
 ];
 

@@ -1,5 +1,6 @@
 /** One server in the rounds of one work: its requests are numbered, so that no two rounds send the same write. */
 import { checkAnswers, SAMPLES } from './checks.ts';
+import { spentBetween } from './cpu.ts';
 import type { Driver } from './driver/driver.ts';
 import type { Outcome } from './driver/job.ts';
 import type { Running } from './process.ts';
@@ -23,6 +24,8 @@ export interface Lane {
 export interface Sample {
   /** Microseconds of the server's CPU for each request. */
   readonly cpu: number;
+  /** The same of the database; undefined if it has no processes that can be seen from here. */
+  readonly databaseCpu: number | undefined;
   /** Requests in a second. */
   readonly rate: number;
   readonly outcome: Outcome;
@@ -41,16 +44,31 @@ export async function openLane(server: Running, { work }: Task): Promise<Lane> {
 }
 
 export async function oneRound(lane: Lane, task: Task, amount: number): Promise<Sample> {
-  const before = lane.server.cpu();
-  const outcome = await drive(lane, task, amount);
-  const cpu = (lane.server.cpu() - before) / amount;
-  return { cpu, rate: amount / outcome.seconds, outcome };
+  const { server } = lane;
+  const world = await worldOf(lane, task.work, amount);
+  const [before, databaseBefore] = [server.cpu(), server.data.cpu?.()];
+  const outcome = await driveIn(lane, task, amount, world);
+  const [after, databaseAfter] = [server.cpu(), server.data.cpu?.()];
+  return {
+    cpu: (after - before) / amount,
+    databaseCpu: databaseBefore && databaseAfter && spentBetween(databaseBefore, databaseAfter) / amount,
+    rate: amount / outcome.seconds,
+    outcome,
+  };
 }
 
-export async function drive(lane: Lane, { work, connections, driver }: Task, amount: number): Promise<Outcome> {
+export async function drive(lane: Lane, task: Task, amount: number): Promise<Outcome> {
+  return driveIn(lane, task, amount, await worldOf(lane, task.work, amount));
+}
+
+async function driveIn(
+  lane: Lane,
+  { work, connections, driver }: Task,
+  amount: number,
+  world: World,
+): Promise<Outcome> {
   const { server, next: first } = lane;
   const { name, dialect } = server.contender;
-  const world = await worldOf(lane, work, amount);
   const outcome = await driver.ask({ url: server.url, dialect, work: work.name, world, connections, first, amount });
   if (outcome.failures > 0) throw new Error(`${name}: ${outcome.failures} of ${amount} requests failed (${work.name})`);
   lane.next += amount;

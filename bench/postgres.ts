@@ -1,8 +1,10 @@
 /** Databases on a PostgreSQL server that TEST_POSTGRES_URL names: the engine makes the tables, each contender gets a copy. */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { createEngine } from '../engine/index.ts';
 import { SCHEMA } from './contenders.ts';
+import { cpuTimes } from './cpu.ts';
 import type { Data, Original } from './data.ts';
 import {
   customerOf,
@@ -48,13 +50,28 @@ export async function postgresOriginal(_folder: string, rows: number): Promise<O
   const remove = async (): Promise<void> => {
     for (const name of made) await administer(`drop database "${name}" with (force)`);
   };
+  const cpu = await serverTimes();
   try {
     await fill(await create(original), rows);
   } catch (error) {
     await remove();
     throw error;
   }
-  return { copy: async (name) => dataAt(await create(`${prefix}_${name}`, original), rows), remove };
+  return { copy: async (name) => ({ ...dataAt(await create(`${prefix}_${name}`, original), rows), cpu }), remove };
+}
+
+/** All processes of the server, if it runs on this machine. */
+async function serverTimes(): Promise<Data['cpu']> {
+  return connected(postgresUrl(), async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    try {
+      const status = readFileSync(`/proc/${rows[0]?.pid ?? 0}/status`, 'utf8');
+      const [, parent] = /^Name:\s+postgres$[\s\S]*^PPid:\s+(\d+)$/m.exec(status) ?? [];
+      return parent === undefined ? undefined : () => cpuTimes(Number(parent));
+    } catch {
+      return undefined;
+    }
+  });
 }
 
 function urlOf(database: string): string {

@@ -1,10 +1,11 @@
 /** A contender as a process of its own on one core, and what the operating system says of it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Contender } from './contenders.ts';
 import { atTheEnd } from './leftovers.ts';
 import { pinned } from './cores.ts';
+import { childrenOf, cpuTime } from './cpu.ts';
 import type { Data } from './data.ts';
 
 export interface Running {
@@ -74,27 +75,8 @@ function announced({ stdout, ...child }: ChildProcess, name: string): Promise<st
 }
 
 /** The reader processes of the engine on SQLite are none. */
-function workersOf({ environment }: Contender, pid: number): readonly number[] {
-  if (environment['WORKERS'] === undefined) return [];
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return children.split(' ').map(Number);
-}
-
-/** In nanoseconds where the kernel counts them for each thread, else in ticks of 10 ms. */
-function cpuTime(pid: number): number {
-  try {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    return threads.reduce((sum, thread) => sum + threadTime(pid, thread), 0);
-  } catch {
-    const [, , , , , , , , , , , , , user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/\(.*\)/, '-')
-      .split(' ');
-    return (Number(user) + Number(system)) * 10_000;
-  }
-}
-
-const threadTime = (pid: number, thread: string): number =>
-  Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+const workersOf = ({ environment }: Contender, pid: number): readonly number[] =>
+  environment['WORKERS'] === undefined ? [] : childrenOf(pid);
 
 function memory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -36,7 +36,7 @@ export async function onStage<T>(
       const starts = contenders.map((contender) => async () => {
         const data = await originals.get(contender.database)?.copy(contender.name);
         if (!data) throw new Error(`there is no database for ${contender.name}`);
-        return start(contender, data, [cores.server]);
+        return start(contender, data, contender.allCores === true ? cores.all : [cores.server]);
       });
       return await served(starts, cores, use);
     } finally {

@@ -1,5 +1,5 @@
 /** The commands and their options: what each means, and what is taken where one is not given. */
-import { contenders, handWritten, onPostgres } from './contenders.ts';
+import { contenders, enginePostgres, handWritten, inWorkers, onPostgres } from './contenders.ts';
 import { limits } from './gate/limits.ts';
 import { work } from './work.ts';
 
@@ -46,6 +46,18 @@ export const usages = {
       work: names(work),
       with: names(onPostgres) + ',fastify',
       connections: '1,16,64',
+      rounds: '5',
+      seconds: '1',
+      rows: '10000',
+      chart: '',
+    },
+  },
+  workers: {
+    meaning: 'one process on PostgreSQL beside two workers, on one core and on all',
+    defaults: {
+      work: 'get,list 20,create',
+      with: names([enginePostgres, ...inWorkers]),
+      connections: '64',
       rounds: '5',
       seconds: '1',
       rows: '10000',

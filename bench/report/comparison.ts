@@ -9,23 +9,34 @@ export const SUBJECT = 'engine';
 /** `subject` is undefined where there is nothing to compare with. */
 type Cell = (measured: Measured, subject: Measured | undefined) => string;
 
-const cost: Cell = ({ cpu }, subject) => {
-  const ratio = !subject ? '' : `  ×${figure(cpu.median / subject.cpu.median)}`;
-  return `${figure(cpu.median)} ±${Math.round(spread(cpu) * 100)} %${ratio}`;
-};
-const rate: Cell = ({ rate: { median } }, subject) =>
-  `${figure(median)}${!subject ? '' : `  ×${figure(median / subject.rate.median)}`}`;
+const timesMore = (value: number, subject: number | undefined): string =>
+  subject === undefined ? '' : `  ×${figure(value / subject)}`;
+
+const cost: Cell = ({ cpu }, subject) =>
+  `${figure(cpu.median)} ±${Math.round(spread(cpu) * 100)} %${timesMore(cpu.median, subject?.cpu.median)}`;
+/** Other work on the machine can only add to a cost. */
+const cheapest: Cell = ({ cpu }, subject) => `${figure(cpu.least)}${timesMore(cpu.least, subject?.cpu.least)}`;
+const databaseCost: Cell = ({ databaseCpu }, subject) =>
+  databaseCpu ? `${figure(databaseCpu.median)}${timesMore(databaseCpu.median, subject?.databaseCpu?.median)}` : '-';
+const rate: Cell = ({ rate: { median } }, subject) => `${figure(median)}${timesMore(median, subject?.rate.median)}`;
 const latency: Cell = ({ p50, p99 }) => `${figure(p50)} / ${figure(p99)}`;
 
 interface Table {
   readonly title: (subject: string) => string;
   readonly cell: Cell;
+  readonly isEmpty?: (all: readonly Measured[]) => boolean;
 }
 
 const TABLES: readonly Table[] = [
   {
     title: (subject) => `Microseconds of the server's CPU per request (× ${subject}: above 1, the engine is cheaper)`,
     cell: cost,
+  },
+  { title: () => 'The same of the cheapest round', cell: cheapest },
+  {
+    title: () => "Microseconds of the database's CPU per request, all processes of the server together",
+    cell: databaseCost,
+    isEmpty: (all) => all.every(({ databaseCpu }) => databaseCpu === undefined),
   },
   { title: (subject) => `Requests per second (× ${subject}: below 1, the engine answers more)`, cell: rate },
   { title: () => 'Milliseconds until the answer: median / 99th percentile', cell: latency },
@@ -34,7 +45,7 @@ const TABLES: readonly Table[] = [
 export function comparison(all: readonly Measured[], subject = SUBJECT): string {
   return connectionCounts(all)
     .flatMap((connections) =>
-      TABLES.map(
+      TABLES.filter(({ isEmpty }) => isEmpty?.(all) !== true).map(
         ({ title, cell }) =>
           `### ${title(subject)}, ${plural(connections)}\n\n${oneTable(all, connections, cell, subject)}`,
       ),

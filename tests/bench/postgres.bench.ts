@@ -21,6 +21,23 @@ onServer('a small run of the benchmarks', () => {
     expect([...contenders].toSorted()).toEqual(['engine', 'engine-postgres', 'fastify', 'fastify-postgres']);
     expect(results).toHaveLength(contenders.size * WORK.length);
     for (const { cpu } of results) expect(cpu.median).toBeGreaterThan(0);
+    for (const { contender, databaseCpu } of results)
+      expect([contender, databaseCpu !== undefined && databaseCpu.median > 0]).toEqual([
+        contender,
+        contender.endsWith('-postgres'),
+      ]);
+  }, 240_000);
+
+  it('measures workers beside one process', async () => {
+    const args = ['--work', 'get', '--rows', '200', '--connections', '4', '--rounds', '1', '--seconds', '0.05'];
+    const { results } = JSON.parse(await bench.run(['workers', ...args, '--json'])) as {
+      results: readonly Measured[];
+    };
+    expect(results.map(({ contender }) => contender)).toEqual([
+      'engine-postgres',
+      'engine-workers',
+      'engine-all-cores',
+    ]);
   }, 240_000);
 
   it('leaves no database behind', async () => {

@@ -125,6 +125,7 @@ const measured = (contender: string, name: string, cpu: number, connections = 16
   work: name,
   connections,
   cpu: { median: cpu, least: cpu * 0.9, greatest: cpu * 1.1 },
+  databaseCpu: undefined,
   rate: { median: 1e6 / cpu, least: 1, greatest: 2 },
   p50: 1,
   p99: 2,
@@ -156,8 +157,26 @@ describe('a comparison', () => {
   it('has tables for each number of connections', () => {
     const text64 = comparison([...all, measured('engine', 'get', 30, 1)]);
     expect(text64.match(/^### .*/gm)?.map((title) => title.split(', ').at(-1))).toEqual(
-      [16, 16, 16, 1, 1, 1].map((count) => (count === 1 ? '1 connection' : `${count} connections`)),
+      [16, 16, 16, 16, 1, 1, 1, 1].map((count) => (count === 1 ? '1 connection' : `${count} connections`)),
     );
+  });
+
+  it('shows the cheapest rounds, and what a database with processes of its own costs', () => {
+    const onServer = (cpu: number): Measured['databaseCpu'] => ({ median: cpu, least: cpu, greatest: cpu });
+    const tables = comparison([
+      { ...measured('engine', 'get', 40), databaseCpu: onServer(50) },
+      { ...measured('node', 'get', 20), databaseCpu: onServer(150) },
+      measured('json-server', 'get', 400),
+    ]).split('### ');
+    const rowOf = (title: string): readonly string[] =>
+      cellsOf(
+        tables
+          .find((one) => one.includes(title))
+          ?.split('\n')
+          .at(4) ?? '',
+      );
+    expect(rowOf('cheapest round')).toEqual(['get', '36.0', '18.0  ×0.50', '360  ×10.0']);
+    expect(rowOf("database's CPU")).toEqual(['get', '50.0', '150  ×3.00', '-']);
   });
 
   it('is drawn as bars, the longest of them cut', () => {
