@@ -16,6 +16,12 @@ import { cutOff } from '../http/slow-readers.ts';
 
 /** Requests of one connection that are served before the client takes the first of their answers. */
 const MAX_OPEN = 32;
+/**
+ * Requests of one connection that wait for the database at the same time. The database answers in the order of arrival:
+ * whatever one client pipelines, another one waits for little of it.
+ */
+const MAX_READING = 1;
+const MAX_WRITING = 8;
 /** Bytes of unread answers of one connection; beyond that the next request is not served. */
 const MAX_UNREAD = 64 * 1024;
 /** Requests of one connection that may wait; beyond that nothing more is read from it. */
@@ -83,7 +89,7 @@ export function inBatches(serve: RequestListener, budget: Budget): RequestListen
     const { waiting, open, socket } = lane;
     let served = 0;
     for (const [request, response] of waiting) {
-      if (!hasRoom(open)) break;
+      if (!hasRoom(open, request)) break;
       served += 1;
       if (response.destroyed || socket.destroyed) continue;
       open.push(response);
@@ -155,15 +161,22 @@ function closeAfter(response: ServerResponse): void {
   else response.once('finish', () => response.req.socket.destroy());
 }
 
-/** Whether the client has read enough of the answers so far. */
-function hasRoom(open: ServerResponse[]): boolean {
+/** Whether the client has read enough of the answers so far, and waits for few others. */
+function hasRoom(open: ServerResponse[], next: IncomingMessage): boolean {
   while (open[0] !== undefined && (open[0].writableFinished || open[0].destroyed)) open.shift();
   if (open.length === 0) return true;
   if (open.length >= MAX_OPEN) return false;
+  const reads = isRead(next);
   let unread = 0;
-  for (const { writableLength } of open) unread += writableLength;
-  return unread <= MAX_UNREAD;
+  let alike = 0;
+  for (const { writableLength, headersSent, req } of open) {
+    unread += writableLength;
+    if (!headersSent && isRead(req) === reads) alike += 1;
+  }
+  return unread <= MAX_UNREAD && alike < (reads ? MAX_READING : MAX_WRITING);
 }
+
+const isRead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
 /** When a connection closes, Node tells only its first answer. */
 function abandon({ open, waiting, share }: Lane): void {

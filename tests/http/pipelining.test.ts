@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { type Budget, createBudget } from '../../engine/budget.ts';
 import { inBatches } from '../../engine/server/batches.ts';
 import { closed as closing } from '../support/closed.ts';
@@ -65,22 +66,42 @@ test('requests that wait are cut off, oldest first, when the budget is used up',
   await piped.close();
 });
 
-test('small answers do not hold anything up', async () => {
+test.each([
+  ['GET', 1],
+  ['HEAD', 1],
+  ['POST', 8],
+])('%s: %d of a connection wait for an answer at the same time', async (method, most) => {
   const responses: ServerResponse[] = [];
-  const piped = await open((_, response) => responses.push(response), createBudget(0));
-  piped.socket.write(REQUEST.repeat(30));
-  await until(() => responses.length === 30);
-  for (const response of responses) response.end('ok');
-  let text = '';
-  piped.socket.on('data', (piece: Buffer) => (text += String(piece))).resume();
-  await until(() => text.split('HTTP/1.1 200').length === 31);
+  const budget = createBudget(2 * 1024 ** 2);
+  const piped = await open((_, response) => responses.push(response), budget);
+  piped.socket.resume().write(REQUEST.replace('GET', method).repeat(20));
+  for (let answered = 0; answered < 20; answered += 1) {
+    await until(() => responses.length >= Math.min(20, answered + most));
+    await turn();
+    expect(responses).toHaveLength(Math.min(20, answered + most));
+    responses[answered]?.end();
+  }
+  await until(() => budget.used === 0);
+  await piped.close();
+});
+
+test('a read does not wait for writes before it, nor a write for a read', async () => {
+  const methods: (string | undefined)[] = [];
+  const piped = await open(({ method }) => methods.push(method), createBudget(2 * 1024 ** 2));
+  piped.socket.write(`${REQUEST.replace('GET', 'POST')}${REQUEST}${REQUEST.replace('GET', 'POST')}${REQUEST}`);
+  await until(() => methods.length === 3);
+  await turn();
+  expect(methods).toEqual(['POST', 'GET', 'POST']);
   await piped.close();
 });
 
 test('at most 32 requests of a connection are served at the same time', async () => {
   const responses: ServerResponse[] = [];
   const budget = createBudget(2 * 1024 ** 2);
-  const piped = await open((_, response) => responses.push(response), budget);
+  const piped = await open((_, response) => {
+    responses.push(response);
+    response.flushHeaders();
+  }, budget);
   piped.socket.resume().write(REQUEST.repeat(40));
   await until(() => budget.used > 0);
   expect(responses).toHaveLength(32);
@@ -95,7 +116,7 @@ test('a connection that closes gives up every answer, not only the first', async
   const budget = createBudget(2 * 1024 ** 2);
   const piped = await open((_, response) => {
     const number = (served += 1);
-    response.once('close', () => closed.push(number));
+    response.once('close', () => closed.push(number)).flushHeaders();
   }, budget);
   piped.socket.write(REQUEST.repeat(40));
   await until(() => budget.used > 0);
