@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, withExample } from './examples.ts';
 import { HEADERS } from './headers.ts';
-import { identifierParameter, SHARED_PARAMETERS } from './parameters.ts';
+import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
 import { type Components, createNames, needed, oneOrMany, ref, type SchemaNames } from './names.ts';
 import { SHARED_RESPONSES } from './contents.ts';
 import { pathMethods } from './operations.ts';
@@ -75,7 +75,7 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
       ...Object.fromEntries(types.map((type) => [names.creation(type), newSchema(type, names)])),
       ...Object.fromEntries(types.map((type) => [names.item(type), itemSchema(type, names)])),
     },
-    parameters: SHARED_PARAMETERS,
+    parameters: Object.assign({}, SHARED_PARAMETERS, ...types.map((type) => typeParameters(type, names))),
     headers: HEADERS,
     requestBodies: Object.fromEntries(creations),
     examples: PROBLEM_EXAMPLES,

@@ -17,6 +17,8 @@ export interface SchemaNames {
   creation(type: RecordType): string;
   /** An item of an array that changes records. */
   item(type: RecordType): string;
+  /** A parameter that several operations of the type take. */
+  parameter(type: RecordType, name: string): string;
   /** `BookShelf` */
   one(type: RecordType): string;
   /** `BookShelves` */
@@ -28,7 +30,7 @@ const RESERVED = ['Problem', 'Fault', 'DryRun', 'DryRunEffect'];
 
 export function createNames(): SchemaNames {
   const nameOf = namer(RESERVED);
-  const [oneOf, manyOf] = [namer([]), namer([])];
+  const [oneOf, manyOf, parameterOf] = [namer([]), namer([]), namer([])];
   const shared = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
   const owner = ({ source, name }: Relation): string => source.name + capitalized(name);
   return {
@@ -47,6 +49,11 @@ export function createNames(): SchemaNames {
     },
     creation: ({ name }) => nameOf(`creation ${name}`, `New${name}`),
     item: ({ name }) => nameOf(`item ${name}`, `Changed${name}`),
+    parameter: ({ name }, parameter) => {
+      const [, filter] = /^_cnd\[(.*)\]$/.exec(parameter) ?? [];
+      const wanted = filter === undefined ? `${name}_${parameter}` : `${name}Filter_${filter}`;
+      return parameterOf(`${name} ${parameter}`, wanted);
+    },
     one: ({ name }) => oneOf(name, capitalized(name)),
     many: ({ name }) => manyOf(name, defaultPath(name).split('-').map(capitalized).join('')),
   };

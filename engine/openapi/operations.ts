@@ -36,7 +36,7 @@ interface OperationKind {
   readonly summary: (type: RecordType) => string;
   readonly description: string;
   /** Parameters of its own type. */
-  readonly parameters: (type: RecordType) => readonly JsonObject[];
+  readonly parameters: (type: RecordType, names: SchemaNames) => readonly JsonObject[];
   readonly shared: readonly SharedParameter[];
   readonly body?: (type: RecordType, names: SchemaNames) => JsonObject;
   readonly answers: (type: RecordType, names: SchemaNames) => JsonObject;
@@ -50,7 +50,7 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `list${names.many(type)}`,
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
     description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
-    parameters: (type) => [...listParameters(type), ...viewParameters(type)],
+    parameters: (type, names) => [...listParameters(type, names), ...viewParameters(type, names)],
     shared: [
       'Condition-Any',
       'Condition-All',
@@ -101,7 +101,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Update or add ${oneInWords(type)} by unique values`,
     description:
       'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
-    parameters: (type) => [uniqueParameter(type), ...viewParameters(type)],
+    parameters: (type, names) => [uniqueParameter(type), ...viewParameters(type, names)],
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match-Any'],
     body: upsertBody,
     answers: (type, names) => ({
@@ -135,7 +135,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Delete ${manyInWords(type)} by conditions`,
     description:
       'Deletes all records that match all filters, and the records they own, or nothing. There must be a filter, and `Prefer: max-affected=N`.',
-    parameters: (type) => [...filters(type), ...variantParameter(type)],
+    parameters: (type, names) => [...filters(type, names), ...variantParameter(type, names)],
     shared: ['Condition-Any', 'Condition-All', 'Condition-None', 'dryRun', 'Prefer-Max-Affected'],
     answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
   },
@@ -225,7 +225,7 @@ function operationObject(
     description: kind.description,
     tags: [type.name],
     parameters: [
-      ...kind.parameters(type),
+      ...kind.parameters(type, names),
       ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
     ],
     ...(body === undefined ? {} : { requestBody: body }),

@@ -1,7 +1,7 @@
 /** The parameters of all operations. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, namedUniques } from '../model/model.ts';
-import { oneInWords } from './names.ts';
+import { oneInWords, ref, type SchemaNames } from './names.ts';
 import { integer } from '../field-types/integer.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { operators } from '../query/operators.ts';
@@ -136,14 +136,26 @@ export const identifierParameter = (type: RecordType): JsonObject => ({
   example: 1,
 });
 
-const names = (name: string, description: string): JsonObject =>
+const namesParameter = (name: string, description: string): JsonObject =>
   query(name, description, {
     allowEmptyValue: true,
     schema: { type: 'string' },
   });
 
-/** `include`, `fields` and `variant`, which every operation takes. */
-export function viewParameters(type: RecordType): readonly JsonObject[] {
+type Parameters = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
+
+const references =
+  (parameters: (type: RecordType) => readonly JsonObject[]): Parameters =>
+  (type, names) =>
+    parameters(type).map(({ name }) => ref('parameters', names.parameter(type, String(name))));
+
+/** The parameters that several operations of the type refer to. */
+export function typeParameters(type: RecordType, names: SchemaNames): JsonObject {
+  const all = [...view(type), ...filtersOf(type)];
+  return Object.fromEntries(all.map((parameter) => [names.parameter(type, String(parameter['name'])), parameter]));
+}
+
+function view(type: RecordType): readonly JsonObject[] {
   const relations = [...type.relations.keys()];
   const asked = [...type.relations.values()].filter(({ shown }) => !shown).map(({ name }) => `\`${name}\``);
   const fields = [type.identifier.name, ...type.fields.keys()].slice(0, 2).join(',');
@@ -151,7 +163,7 @@ export function viewParameters(type: RecordType): readonly JsonObject[] {
     relations.length === 0
       ? []
       : [
-          names(
+          namesParameter(
             'include',
             `The relations to show, instead of all on the first level${asked.length > 0 ? ` except ${asked.join(', ')}` : ''}: \`include=${relations.slice(0, 2).join(',')}\`. ` +
               `Dots lead to relations of related records, up to ${MAX_INCLUDE_DEPTH} levels; an empty value shows none.`,
@@ -159,16 +171,21 @@ export function viewParameters(type: RecordType): readonly JsonObject[] {
         ];
   return [
     ...include,
-    names('fields', `The fields to show, in addition to the identifier: \`fields=${fields}\`.`),
-    ...variantParameter(type),
+    namesParameter('fields', `The fields to show, in addition to the identifier: \`fields=${fields}\`.`),
+    ...variant(type),
   ];
 }
 
-export function variantParameter({ variants, defaultVariant }: RecordType): readonly JsonObject[] {
+function variant({ variants, defaultVariant }: RecordType): readonly JsonObject[] {
   if (variants.size === 1) return [];
   const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
   return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
 }
+
+/** `include`, `fields` and `variant`, which most operations take. */
+export const viewParameters = references(view);
+
+export const variantParameter = references(variant);
 
 /** `on`, which PUT of a collection takes. */
 export function uniqueParameter(type: RecordType): JsonObject {
@@ -183,12 +200,10 @@ export function uniqueParameter(type: RecordType): JsonObject {
 
 // The parameters of lists: page, order, and a filter for each value.
 
-export function listParameters(type: RecordType): readonly JsonObject[] {
-  return [limit(type), orderBy(type), ...filters(type)];
-}
+export const listParameters: Parameters = (type, names) => [limit(type), orderBy(type), ...filters(type, names)];
 
 /** Of summaries: what groups are made by, what is said of them, and page, order and filters as of lists. */
-export function summaryParameters(type: RecordType): readonly JsonObject[] {
+export function summaryParameters(type: RecordType, names: SchemaNames): readonly JsonObject[] {
   const [field] = comparable(type);
   const by = field?.name ?? type.identifier.name;
   return [
@@ -212,8 +227,8 @@ export function summaryParameters(type: RecordType): readonly JsonObject[] {
       { items: { type: 'string' }, minItems: 1 },
       ['count', 'desc'],
     ),
-    ...filters(type),
-    ...variantParameter(type),
+    ...filters(type, names),
+    ...variantParameter(type, names),
   ];
 }
 
@@ -242,10 +257,10 @@ function limitOf(description: string, most: number): JsonObject {
 }
 
 function orderBy(type: RecordType): JsonObject {
-  const namesParameter = [type.identifier.name, ...comparable(type).map(({ name }) => name)];
+  const sortable = [type.identifier.name, ...comparable(type).map(({ name }) => name)];
   const description =
     'The order: fields, each optionally followed by asc or desc. ' +
-    `Fields are ${namesParameter.join(', ')}, and those of relations to one record, such as \`zone.name\`. ` +
+    `Fields are ${sortable.join(', ')}, and those of relations to one record, such as \`zone.name\`. ` +
     'Records without a value come first in ascending order and last in descending order; the identifier breaks ties.';
   return array('_cnd[orderBy]', description, { items: { type: 'string' }, minItems: 1 }, [
     type.identifier.name,
@@ -257,7 +272,7 @@ function orderBy(type: RecordType): JsonObject {
 const comparable = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter((field) => field.type.operators.length > 0);
 
-export function filters(type: RecordType): readonly JsonObject[] {
+function filtersOf(type: RecordType): readonly JsonObject[] {
   const relations = [...type.relations.values()];
   return [
     filter(type.identifier.name, type.identifier.description, INTEGER, integer.operators, 1),
@@ -265,6 +280,8 @@ export function filters(type: RecordType): readonly JsonObject[] {
     ...relations.map((relation) => (relation.toMany ? setFilter(relation) : relationFilter(relation))),
   ];
 }
+
+export const filters = references(filtersOf);
 
 function setFilter({ name, target }: Relation): JsonObject {
   const property = (word: string, matched: string): readonly [string, JsonObject] => [
