@@ -106,7 +106,8 @@ function listOf(name: string, values: readonly FilterValue[], place: string): Qu
   if (values.every(isPlain))
     return values.flatMap((value, index) => filtersOf(`${name}[${index}]`, value as Where, `${place}[${index}]`));
   const among = name.endsWith('[in]') ? name : `${name}[in]`;
-  return values.map((value, index) => [among, scalarText(value, `${place}[${index}]`)] as const);
+  // With indices, a text is one value whatever it holds.
+  return values.map((value, index) => [`${among}[${index}]`, scalarText(value, `${place}[${index}]`)] as const);
 }
 
 function entriesOf(place: string, where: Where): readonly [string, FilterValue | undefined][] {

@@ -1,16 +1,17 @@
 /** true or false. */
-import { byNumber, type FieldType, SHORT } from './field-type.ts';
+import { byNumber, type FieldType, parseTruth, SHORT } from './field-type.ts';
 
 export const boolean: FieldType = {
   name: 'boolean',
   description: 'true or false.',
   keywords: {},
   operators: ['eq', 'ne', 'in', 'null'],
+  hasNoCommas: true,
   longest: () => SHORT,
   schema: () => ({ type: 'boolean' }),
   expected: () => 'true or false',
   faults: () => [],
-  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  parse: parseTruth,
   equal: (a, b) => a === b,
   compare: byNumber,
   columns: {

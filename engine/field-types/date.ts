@@ -17,6 +17,7 @@ export const date: FieldType = {
   description: 'A calendar date such as "2030-12-31" (RFC 3339, full-date).',
   keywords: {},
   operators: COMPARING,
+  hasNoCommas: true,
   longest: () => SHORT,
   schema: () => ({ type: 'string', format: 'date' }),
   expected: () => 'a date such as "2030-12-31"',

@@ -60,6 +60,7 @@ export const decimal: FieldType = {
     maximum: bound('Maximum value, as a string.'),
   },
   operators: COMPARING,
+  hasNoCommas: true,
   longest: () => SHORT,
   schema: (shape) => {
     const { minimum, maximum } = shape.constraints;

@@ -90,6 +90,8 @@ export interface FieldType {
   /** The constraint keywords a descriptor may set, each with the JSON Schema of its value. */
   readonly keywords: Readonly<Record<string, JsonObject>>;
   readonly operators: readonly OperatorName[];
+  /** No value has a comma in it: several can be joined by commas in a query string. */
+  readonly hasNoCommas?: true;
   /** Descriptors can let case be ignored where values are compared. */
   readonly isFoldable?: true;
   /** The column stores the JSON text that was sent, which is never parsed into a value. */
@@ -138,6 +140,15 @@ export const COMPARING = [
   'in',
   'null',
 ] as const satisfies readonly OperatorName[];
+
+/** What query strings may write for true and false: JavaScript, PHP and Python differ. */
+const TRUTH: ReadonlyMap<string, boolean> = new Map([
+  ...['true', 'True', '1'].map((text) => [text, true] as const),
+  ...['false', 'False', '0'].map((text) => [text, false] as const),
+]);
+
+/** undefined if the text is neither. */
+export const parseTruth = (text: string): boolean | undefined => TRUTH.get(text);
 
 export const byNumber = (a: JsonValue, b: JsonValue): number => Number(a) - Number(b);
 

@@ -39,6 +39,7 @@ export const integer: FieldType = {
     },
   },
   operators: COMPARING,
+  hasNoCommas: true,
   longest: () => SHORT,
   schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
   expected: (shape) => {

@@ -22,6 +22,7 @@ export const number: FieldType = {
     maximum: keyword('Maximum value.'),
   },
   operators: COMPARING,
+  hasNoCommas: true,
   longest: () => SHORT,
   schema: (shape) => ({ type: 'number', ...shape.constraints }),
   expected: (shape) => {

@@ -58,6 +58,7 @@ export const timestamp: FieldType = {
   description: 'A point in time such as "2030-12-31T23:59:59Z" (RFC 3339, date-time), returned as it was sent.',
   keywords: {},
   operators: COMPARING,
+  hasNoCommas: true,
   longest: () => SHORT,
   schema: () => ({ type: 'string', format: 'date-time', pattern: PATTERN }),
   expected: () => 'a point in time such as "2030-12-31T23:59:59Z", with at most three fractional digits',

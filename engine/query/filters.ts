@@ -3,17 +3,18 @@
  * conditions on sets, `_cnd[relation][$some][0][field]=value`.
  */
 import { foldedValue } from '../field-types/case-folding.ts';
-import type { OperatorName, Shape } from '../field-types/field-type.ts';
+import { MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import { didYouMean } from '../names.ts';
 import type { RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
+import { didYouMeanHint, pathHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { Filter, Group, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
 import { type Operator, operators, operatorsByName } from './operators.ts';
 import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
-import { itemGroups, type ItemGroups, wireArray } from './wire-arrays.ts';
+import { itemGroups, type ItemGroups, splitAtCommas, wireArray } from './wire-arrays.ts';
 
 const NO_FILTERS: readonly Filter[] = Object.freeze([]);
 /** Suggestions for a misspelled field besides fields. */
@@ -33,6 +34,8 @@ const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
   ['$none', 'no'],
   ['$every', 'every'],
 ]);
+
+const NO_PARAMETER = { key: '', value: '' };
 
 /** One request's filters while they are read. */
 interface Reading {
@@ -136,7 +139,10 @@ function setConditions(
   if (!kind) {
     const known = [...QUANTIFIERS.keys(), COUNT];
     const message = `"${path.name}" leads to many records; one of ${known.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
-    return complain('to-many', message, () => (word === '' ? '' : didYouMean(word, known)));
+    return complain('to-many', message, () => {
+      const hint = pathHint(path.set.target, word, rest.parameters[0] ?? NO_PARAMETER);
+      return hint === undefined && word !== '' ? didYouMean(word, known) : didYouMeanHint(hint);
+    });
   }
   const found = itemGroups(rest.parameters, rest.at, complain);
   return found?.items.map((parameters) => ({
@@ -174,7 +180,7 @@ function comparedWith(
 ): Compared | undefined {
   reading.read += 1;
   if (reading.read > reading.maxFilters) return undefined;
-  const operator = resolveOperator(path, parameters[0]?.steps?.[at] ?? 'eq', complain);
+  const operator = resolveOperator(path, parameters[0]?.steps?.[at] ?? 'eq', parameters[0], complain);
   if (!operator) return undefined;
   const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain);
   const excess = value !== undefined && operator.excess(value);
@@ -184,13 +190,21 @@ function comparedWith(
   return operand === undefined ? undefined : { operator: operator.name, value: operand };
 }
 
-function resolveOperator({ name, field }: Path, text: string, complain: Complain): Operator | undefined {
+function resolveOperator(
+  { name, field, type: related }: Path,
+  text: string,
+  parameter = NO_PARAMETER,
+  complain: Complain,
+): Operator | undefined {
   const { operators: known, name: type } = field?.type ?? integer;
   if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by fields of type ${type}`);
   const operator = operatorsByName.get(text);
   if (operator && known.includes(operator.name)) return operator;
   const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
-  return complain('unknown-operator', message, () => didYouMean(text, known));
+  return complain('unknown-operator', message, () => {
+    const hint = field ? undefined : pathHint(related, text, parameter);
+    return hint === undefined ? didYouMean(text, known) : didYouMeanHint(hint);
+  });
 }
 
 type ParameterReader = (rest: Unread, path: Path, complain: Complain) => JsonValue | undefined;
@@ -202,14 +216,17 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
     return text === undefined ? undefined : parse(path, text, complain);
   },
   values: ({ parameters, at }, path, complain) => {
-    const texts = wireArray(parameters, at, complain)?.items.map(({ parameter }) => parameter.value);
+    const { hasNoCommas } = path.field?.type ?? integer;
+    const items = wireArray(hasNoCommas ? splitAtCommas(parameters, at) : parameters, at, complain)?.items;
+    // One more than there may be tells that there are too many; the others are not looked at.
+    const texts = items?.slice(0, MAX_IN_VALUES + 1).map(({ parameter }) => parameter.value);
     const values = texts?.flatMap((text) => parse(path, text, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },
   flag: (rest, path, complain) => {
     const text = single(rest, complain);
-    if (text === 'true' || text === 'false') return text === 'true';
-    return text === undefined ? undefined : complain('invalid-value', `${said(path, text)} is not true or false`);
+    if (text === undefined) return undefined;
+    return parseTruth(text) ?? complain('invalid-value', `${said(path, text)} is not true or false`);
   },
 };
 

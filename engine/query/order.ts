@@ -1,10 +1,11 @@
 /** `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties. */
 import type { RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
+import { didYouMeanHint, orderHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { OrderBy } from './list-query.ts';
 import { ownPath, type PathNames, resolvePath } from './paths.ts';
-import { wireArray } from './wire-arrays.ts';
+import { splitAtCommas, wireArray } from './wire-arrays.ts';
 
 export const MAX_ORDER_TERMS = 20;
 
@@ -27,9 +28,16 @@ export function resolveOrder(parameters: readonly Parameter[], names: PathNames,
   return withTieBreak(names.type, order);
 }
 
+/** No path has one of these signs or ends. */
+const SIGNED = /[-+:|\s"']|\.(?:asc|desc)$/i;
+
 function resolveTerm(term: Term, before: readonly OrderBy[], names: PathNames, faults: Fault[]): OrderBy | undefined {
-  const complain = complainAbout(faults, term.field.key);
-  const path = resolvePath(names, term.field.value, complain);
+  const { key, value } = term.field;
+  const complain = complainAbout(faults, key);
+  const hint = SIGNED.test(value) ? orderHint(value, true) : undefined;
+  if (hint !== undefined)
+    return complain('unknown-field', `${quote(value)} is not a field`, () => didYouMeanHint(hint));
+  const path = resolvePath(names, value, complain);
   if (!path) return undefined;
   if (path.field?.type.operators.length === 0) {
     return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
@@ -81,7 +89,9 @@ function orderItems(parameters: readonly Parameter[], faults: Fault[]): readonly
   const [first] = parameters;
   if (!first) return [];
   const complain = complainAbout(faults, first.key);
-  const items = parameters.some(isInPair) ? inPairs(parameters, complain) : inOrder(parameters, 1, complain);
+  const items = parameters.some(isInPair)
+    ? inPairs(parameters, complain)
+    : inOrder(splitAtCommas(parameters, 1), 1, complain);
   return items ?? [];
 }
 

@@ -7,8 +7,9 @@ import { namesOf, type PathNames } from './paths.ts';
 import { defaultView } from './view.ts';
 import { nearest } from '../names.ts';
 import type { Fault } from '../problem.ts';
+import { didYouMeanHint, habitHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, parseParameters, quote } from './parameters.ts';
-import { wireArray, type WireItem } from './wire-arrays.ts';
+import { splitAtCommas, wireArray, type WireItem } from './wire-arrays.ts';
 
 export interface PreparedType {
   readonly type: RecordType;
@@ -86,8 +87,8 @@ interface SortedParameters {
 /** The parameters that a kind of request accepts. */
 interface AcceptedParameters {
   readonly plain: ReadonlySet<string>;
-  /** Whether it takes `_cnd[…]`. */
-  readonly conditions: boolean;
+  /** The type whose records it finds by `_cnd[…]`; undefined if it takes none. */
+  readonly found: RecordType | undefined;
   /** The correct spelling of each name, for suggestions. */
   readonly spellings: ReadonlyMap<string, string>;
 }
@@ -98,7 +99,7 @@ const SUMMARY_PARAMETERS = ['by', 'measure', 'variant'];
 
 const acceptedBy = (names: readonly string[]): AcceptedParameters => ({
   plain: new Set(names),
-  conditions: false,
+  found: undefined,
   spellings: new Map(names.map((name) => [name, name])),
 });
 
@@ -108,13 +109,14 @@ export const ON = 'on';
 export const ACCEPTED_BY_WRITES = acceptedBy([...VIEW_PARAMETERS, DRY_RUN]);
 export const ACCEPTED_BY_UPSERTS = acceptedBy([...VIEW_PARAMETERS, DRY_RUN, ON]);
 
-function accepting({ identifier, fields, relations }: RecordType, parameters: readonly string[]): AcceptedParameters {
+function accepting(found: RecordType, parameters: readonly string[]): AcceptedParameters {
+  const { identifier, fields, relations } = found;
   const conditions = ['limit', 'orderBy', identifier.name, ...fields.keys(), ...relations.keys()];
   const spellings = [
     ...conditions.map((name) => [name, `_cnd[${name}]`] as const),
     ...parameters.map((name) => [name, name] as const),
   ];
-  return { plain: new Set(parameters), conditions: true, spellings: new Map(spellings) };
+  return { plain: new Set(parameters), found, spellings: new Map(spellings) };
 }
 
 export function sortParameters(search: string, accepted: AcceptedParameters, faults: Fault[]): SortedParameters {
@@ -128,8 +130,8 @@ export function sortParameters(search: string, accepted: AcceptedParameters, fau
   };
   for (const parameter of all) {
     const { key, steps, value } = parameter;
-    if (steps && accepted.conditions) sorted[readerOf(steps)].push(parameter);
-    else if (!accepted.plain.has(key)) refuse(parameter, accepted, faults);
+    if (steps && accepted.found) sorted[readerOf(steps)].push(parameter);
+    else if (!accepted.plain.has(key)) refuse(parameter, all, accepted, faults);
     else if (sorted.plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else sorted.plain.set(key, value);
   }
@@ -140,18 +142,27 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
   return name === 'limit' || name === 'orderBy' ? name : 'filters';
 }
 
-function refuse({ key, steps }: Parameter, { conditions, spellings }: AcceptedParameters, faults: Fault[]): void {
+function refuse(
+  parameter: Parameter,
+  all: readonly Parameter[],
+  { found, spellings }: AcceptedParameters,
+  faults: Fault[],
+): void {
+  const { key, steps } = parameter;
   const complain = complainAbout(faults, key);
-  if (steps && !conditions) complain('unknown-parameter', `${quote(key)} can only be used with lists`);
+  if (steps && !found) complain('unknown-parameter', `${quote(key)} can only be used with lists`);
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
-  else complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => suggestion(key, spellings));
+  else
+    complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+      const hint = found && habitHint({ ...parameter, type: found, all });
+      return didYouMeanHint(hint ?? spellingOf(key, spellings));
+    });
 }
 
 /** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */
-function suggestion(key: string, spellings: AcceptedParameters['spellings']): string {
+function spellingOf(key: string, spellings: AcceptedParameters['spellings']): string | undefined {
   const bare = key.replace(/^_cnd(?=\[)/, '').replace(/[[\]]/g, '');
-  const meant = spellings.get(nearest(bare, spellings.keys()) ?? '');
-  return meant === undefined ? '' : `; did you mean "${meant}"?`;
+  return spellings.get(nearest(bare, spellings.keys()) ?? '');
 }
 
 // `_cnd[limit]`: the offset, then the maximum number of records.
@@ -161,7 +172,7 @@ type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
 const WHOLE: ListRange = Object.freeze({ offset: 0, limit: undefined });
 
 const USAGE =
-  '_cnd[limit] takes the offset, then the limit: _cnd[limit]=0&_cnd[limit]=20 (a limit alone: _cnd[limit][1]=20)';
+  '_cnd[limit] takes the offset, then the limit: _cnd[limit]=0,20 or _cnd[limit]=0&_cnd[limit]=20 (a limit alone: _cnd[limit][1]=20)';
 
 export function resolveLimit(parameters: readonly Parameter[], maxLimit: number, faults: Fault[]): ListRange {
   const [first] = parameters;
@@ -172,7 +183,7 @@ export function resolveLimit(parameters: readonly Parameter[], maxLimit: number,
 }
 
 function limitItems(parameters: readonly Parameter[], complain: Complain): readonly WireItem[] {
-  const array = wireArray(parameters, 1, complain);
+  const array = wireArray(splitAtCommas(parameters, 1), 1, complain);
   if (!array) return [];
   const { indexed, items } = array;
   if (items.some(({ index }) => index > 1)) return complain('too-many-items', USAGE) ?? [];

@@ -1,4 +1,5 @@
 /** Parses query strings. All faults of a request are reported at once. */
+import { parseTruth } from '../field-types/field-type.ts';
 import { type Model, namedUniques, type RecordType, type UniqueMembers } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
@@ -156,9 +157,11 @@ const WHOLE_DELETE =
 
 /** Whatever is not clearly a dry run must not be taken for a write. */
 function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {
-  if (text !== undefined && text !== 'true' && text !== 'false')
-    complainAbout(faults, DRY_RUN)('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
-  return text === 'true';
+  if (text === undefined) return false;
+  const complain = complainAbout(faults, DRY_RUN);
+  return (
+    parseTruth(text) ?? complain('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`) ?? false
+  );
 }
 
 function withoutFaults<T>(wanted: T, faults: readonly Fault[]): T {

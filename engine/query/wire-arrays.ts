@@ -1,4 +1,4 @@
-/** Arrays in a query string: a repeated key, `[]` after it, or indices in any order. */
+/** Arrays in a query string: a repeated key, `[]` after it, indices in any order, or commas where items have none. */
 import { type Complain, type Parameter, quote } from './parameters.ts';
 
 interface WireArray {
@@ -39,6 +39,14 @@ export function wireArray(parameters: readonly Parameter[], depth: number, compl
     ? byIndex(parameters, depth, complain)
     : { indexed: false, items: inSequence(parameters) };
 }
+
+/** The items of parameters without indices that are joined by commas, each as a parameter of its own. */
+export const splitAtCommas = (parameters: readonly Parameter[], depth: number): readonly Parameter[] =>
+  parameters.flatMap((parameter) => {
+    const form = formOf(parameter, depth);
+    if (form === undefined || form === 'indices' || !parameter.value.includes(',')) return parameter;
+    return parameter.value.split(',').map((value) => ({ ...parameter, value }));
+  });
 
 const inSequence = (parameters: readonly Parameter[]): readonly WireItem[] =>
   parameters.map((parameter, index) => ({ index, parameter }));

@@ -92,7 +92,9 @@ function conditionQuery(condition: ConditionRequest, steps: readonly string[] = 
     'counted' in condition ? [condition.counted, [...steps, path, '$count']] : [condition.operator, [...steps, path]];
   const key = operator === 'eq' ? cnd(...before) : cnd(...before, operator);
   const ids = 'ids' in condition ? condition.ids : undefined;
+  if (ids && 'joined' in condition) return [`${key}=${ids.map(idText).join(',')}`];
   if (ids) return ids.map((id) => `${key}=${idText(id)}`);
+  if ('written' in condition) return [parameter(key, String(condition.written))];
   return [condition.value].flat().map((one) => parameter(key, String(one)));
 }
 

@@ -20,6 +20,10 @@ export interface FilterRequest {
   /** A list for `in`, a boolean for `null`. Identifiers are given as `ids`. */
   readonly value?: JsonValue;
   readonly ids?: readonly Id[];
+  /** Sent in one parameter, joined by commas. */
+  readonly joined?: true;
+  /** How true or false is written. */
+  readonly written?: string;
 }
 
 /** Any, all or none of the items hold, each of which is several conditions. */

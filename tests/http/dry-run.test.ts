@@ -184,7 +184,7 @@ describe('of deletions and sets', () => {
     ['POST /api/tags?dryRun=yes', '"dryRun" must be true or false, not "yes"'],
     ['POST /api/tags?dryRun=TRUE', '"dryRun" must be true or false, not "TRUE"'],
     ['POST /api/tags?dryRun=', '"dryRun" must be true or false, not ""'],
-    ['DELETE /api/tags/1?dryRun=1', '"dryRun" must be true or false, not "1"'],
+    ['DELETE /api/tags/1?dryRun=2', '"dryRun" must be true or false, not "2"'],
     ['PUT /api/tags/1?dryRun=true&dryRun=true', '"dryRun" is given twice'],
     ['PUT /api/tags/1?dryrun=true', 'Unknown parameter "dryrun"; did you mean "dryRun"?'],
     ['GET /api/tags/1?dryRun=true', '"dryRun" can only be used with requests that write'],

@@ -31,6 +31,11 @@ export const mutants: readonly Mutant[] = [
     'const given = { records: items.map((item) => item.identifier === undefined ? item : { ...item, body: { ...Object.fromEntries([...type.fields.values()].map((field) => [field.name, field.default ?? null])), ...item.body } }), raw,',
   ),
   mutant('a batch that names one record twice', 'if (known.has(root)) {', 'if (known.has(root) && root < 0) {'),
+  mutant(
+    'arrays that are not split at their commas',
+    "!parameter.value.includes(',')) return parameter;",
+    "parameter.value.includes(',')) return parameter;",
+  ),
   mutant('a batch answered in another order', 'order by listed.key`', 'order by listed.key desc`'),
   mutant(
     'a fault without its item',

@@ -62,6 +62,11 @@ const REQUESTS: readonly (readonly [string, string | undefined, number])[] = [
   [`GET /api/patients?_cnd[age]=${SECRET}`, undefined, 400],
   [`GET /api/patients?_cnd[born][in]=${SECRET}&_cnd[born][in]=2030-01-01`, undefined, 400],
   [`GET /api/patients?_cnd[age][null]=${SECRET}`, undefined, 400],
+  [`GET /api/patients?number=${SECRET}`, undefined, 400],
+  [`GET /api/patients?filter={"number":"${SECRET}"}`, undefined, 400],
+  [`GET /api/patients?_cnd=${SECRET}`, undefined, 400],
+  [`GET /api/patients?number_gte=${SECRET}`, undefined, 400],
+  [`GET /api/patients?_cnd[visits][finding]=${SECRET}`, undefined, 400],
   [`GET /api/patients?_cnd[number][lt]=${SECRET}&_cnd[number][lt]=${SECRET}`, undefined, 400],
   ['DELETE /api/patients/1', undefined, 200],
 ];

@@ -28,7 +28,7 @@ const nobody = ({ identifier: { name } }: RecordType): readonly ConditionRequest
 function refused(type: RecordType): readonly Omit<Call, 'type'>[] {
   const deletion = foundDeletion(nobody(type), 1);
   const prefer = ['max-affected', 'max-affected=', 'max-affected=-1', 'max-affected=some', 'return=minimal'];
-  const wrong = ['_cnd[limit]=1', '_cnd[limit][1]=1', '_cnd[orderBy]=x', 'after=x', 'fields=', 'include=', 'dryRun=1'];
+  const wrong = ['_cnd[limit]=1', '_cnd[limit][1]=1', '_cnd[orderBy]=x', 'after=x', 'fields=', 'include=', 'dryRun=2'];
   return [
     foundDeletion([], 1),
     { ...foundDeletion([], 1), dryRun: true },

@@ -62,6 +62,10 @@ function filtersOf(field: Field, path: string, values: readonly JsonValue[]): re
     one('in', operands.slice(0, 2)),
     one('null', true),
     one('null', false),
+    { ...one('null', true), written: '1' },
+    ...operands.flatMap((value) =>
+      typeof value === 'boolean' ? { ...one('eq', value), written: value ? 'True' : '0' } : [],
+    ),
     ...operands.flatMap((value) => patterns(String(value)).map((pattern) => one('like', pattern))),
   ];
   return all.filter(({ operator }) => field.type.operators.includes(operator));
@@ -77,7 +81,7 @@ function badFilters({ name, type, ...field }: Field): readonly Query[] {
   return [
     ...unparsed.map((text) => [parameter(cnd(name), text)]),
     ...unknown.map((operator) => [parameter(cnd(name, operator), 'x')]),
-    [parameter(cnd(name, 'null'), 'perhaps')],
+    ...['perhaps', 'TRUE'].map((text) => [parameter(cnd(name, 'null'), text)]),
     [good, good],
     [parameter(cnd(name, 'eq', 'x'), 'x')],
   ];
@@ -114,6 +118,8 @@ export const filterRules = table(
     const ids = several(scene, 3);
     const path = scene.type.identifier.name;
     for (const operator of SINGLE) list(scene, ids, { filters: [{ path, operator, ids: ids.slice(1, 2) }] });
+    const joined = { path, operator: 'in', ids: ids.slice(1), joined: true } as const;
+    send(scene, { method: 'GET', list: { filters: [joined] } });
     for (const value of [true, false]) list(scene, ids, { filters: [{ path, operator: 'null', value }] });
   }),
   each('_cnd[{}] each operator, both orders', canMake, filterable, (scene, field) => {

@@ -28,7 +28,7 @@ const queries = (word: string, text: string, names: Readonly<Record<string, stri
 /** Some clients encode brackets as well. */
 const encoded = (query: Query): Query => query.map((part) => part.replaceAll('[', '%5B').replaceAll(']', '%5D'));
 
-const SECOND_AND_THIRD = queries('limit', '=1 =2, []=1 []=2, [0]=1 [1]=2');
+const SECOND_AND_THIRD = queries('limit', '=1 =2, =1,2, []=1 []=2, [0]=1 [1]=2');
 
 /** Pages, each in the forms that mean it. */
 const PAGES: readonly (readonly [ListRequest, readonly Query[]])[] = [
@@ -45,7 +45,7 @@ const PAGES: readonly (readonly [ListRequest, readonly Query[]])[] = [
 
 const BAD_PAGES = queries(
   'limit',
-  '=2, []=2, =0 []=2, =0 [1]=2, [1]=2 [1]=2, =0 =1 =2, [2]=1, =0 =x, =0 =, =0 =1.5, =-1 =1, =0 =-1, [x]=1, [0][0]=1',
+  '=2, []=2, =0 []=2, =0 [1]=2, [1]=2 [1]=2, =0 =1 =2, [2]=1, =0 =x, =0 =, =0,, =0,1,2, [1]=0,1, =0 =1.5, =-1 =1, =0 =-1, [x]=1, [0][0]=1',
 );
 
 const FIRST_THREE = [
@@ -55,7 +55,7 @@ const FIRST_THREE = [
 
 /** Forms of one order: A down, B up. */
 const ORDERS = [
-  '=A =desc =B, =A =DESC =B =asc, []=A []=desc []=B []=Asc, [0]=A [1]=desc [2]=B, [2]=B [1]=desc [0]=A',
+  '=A =desc =B, =A,desc,B, =A,DESC =B, =A =DESC =B =asc, []=A []=desc []=B []=Asc, [0]=A [1]=desc [2]=B, [2]=B [1]=desc [0]=A',
   '[0][0]=A [0][1]=desc [1][0]=B [1][1]=asc',
 ].join(', ');
 const orderForms = (first: string, second: string): readonly Query[] => [
@@ -63,8 +63,9 @@ const orderForms = (first: string, second: string): readonly Query[] => [
   ...queries('orderBy', '[0]=A [1]=desc [2]=B', { A: first, B: second }).map(encoded),
 ];
 
-const BAD_ORDERS = '=noSuchField, =desc, =A =desc =desc, =A =downwards, =, [0]=A [0]=A, =A [0]=desc, [x]=A, =A.A';
-const DOWN = '=A =desc, []=A []=DESC, [1]=desc [0]=A, [0][0]=A [0][1]=desc';
+const BAD_ORDERS =
+  '=noSuchField, =-A, =A:desc, =desc, =A,, =A =desc =desc, =A =downwards, =, [0]=A [0]=A, =A [0]=desc, [x]=A, =A.A';
+const DOWN = '=A =desc, =A,Desc, []=A []=DESC, [1]=desc [0]=A, [0][0]=A [0][1]=desc';
 
 /** Up to two fields that can be compared, the identifier where there are none. */
 function sortable(type: RecordType): readonly [string, string] {
