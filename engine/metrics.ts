@@ -22,6 +22,8 @@ export function createMetrics(): Metrics {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
+  // Gauges that are called like counters; those without "_total" say the same by kind.
+  for (const what of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Counter({
     name: 'records_http_requests_total',
     help: 'Answered requests by type, operation and status; type and operation are empty if none was found',

@@ -30,6 +30,7 @@ export interface Reports {
 /** Milliseconds between polls of the file. A change takes effect after two polls, so within two seconds. */
 const POLL_MS = 500;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
+const BEARER_SCHEME = /^Bearer(?: |$)/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
@@ -103,6 +104,9 @@ const unreadable = (file: string): string => `TOKENS_FILE is "${file}", which ca
 
 function identified(header: string | undefined, grants: readonly Grant[]): Grant {
   if (header === undefined) throw unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
+  // As if there were none (RFC 6750, 3): a client that knows another scheme must not discard a token.
+  if (!BEARER_SCHEME.test(header))
+    throw unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
   const [, token] = BEARER.exec(header) ?? [];
   const grant = token === undefined ? undefined : grantOf(token, grants);
   return grant ?? unknownToken();

@@ -11,14 +11,26 @@ interface Conditional {
 }
 
 /** Whether the client already has this representation. Throws if it expects another one. */
-export function isKnown({ headers }: IncomingMessage, tag: string): boolean {
-  requireMatch(headers['if-match'], tag);
-  return isNamed(headers['if-none-match'], tag);
+export function isKnown(request: IncomingMessage, tag: string): boolean {
+  requireMatch(expectedBy(request), tag);
+  return isNamed(request.headers['if-none-match'], tag);
+}
+
+/** `*`, or tags separated by commas. */
+const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
+
+/** If-Match, once it is clear that it holds tags. Without quotes it would never match, and nobody would know why. */
+function expectedBy({ headers }: IncomingMessage): string | undefined {
+  const expected = headers['if-match'];
+  if (expected === undefined || MATCHABLE.test(expected)) return expected;
+  const message = 'If-Match must hold an entity tag in its quotes, exactly as ETag has it: If-Match: "TAG"';
+  throw faultyRequest('invalid-header', [{ header: 'If-Match', code: 'invalid-value', message }]);
 }
 
 /** The condition that the store checks inside the transaction of a write; empty if there is none. */
-export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions): Conditional {
-  const { 'if-match': expected, 'if-none-match': known } = headers;
+export function preconditionOf(request: IncomingMessage, mode: Preconditions): Conditional {
+  const expected = expectedBy(request);
+  const known = request.headers['if-none-match'];
   if (expected === undefined && mode === 'required') return TAG_REQUIRED;
   // Any record will do, and there must be one anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return UNCONDITIONAL;
@@ -31,8 +43,8 @@ export function preconditionOf({ headers }: IncomingMessage, mode: Preconditions
 }
 
 /** A collection cannot be compared: the new record changes it anyway. */
-export function refuseIfMatch({ headers }: IncomingMessage): void {
-  const expected = headers['if-match'];
+export function refuseIfMatch(request: IncomingMessage): void {
+  const expected = expectedBy(request);
   if (expected === undefined || isAny(expected)) return;
   throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
 }
@@ -74,7 +86,8 @@ export function refuseAnyMatch({ headers }: IncomingMessage): void {
 }
 
 function requireMatch(expected: string | undefined, tag: string): void {
-  if (expected !== undefined && !isAny(expected) && !matchesStrongly(expected, tag)) throw changed();
+  if (expected !== undefined && !isAny(expected) && !matchesStrongly(expected, tag))
+    throw WEAK.test(expected) ? weakened() : changed();
 }
 
 const isNamed = (known: string | undefined, tag: string): boolean =>
@@ -93,6 +106,13 @@ const TAG_REQUIRED: Conditional = Object.freeze({ precondition: requireIfMatch }
 
 const changed = (): Problem =>
   failed('If-Match', 'If-Match does not name the current entity tag of this URL; read it again');
+/** The service sends strong tags only. */
+const WEAK = /(?:^|[\s,])W\/"/;
+const weakened = (): Problem =>
+  failed(
+    'If-Match',
+    'If-Match compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again',
+  );
 const present = (): Problem => failed('If-None-Match', 'If-None-Match names the current entity tag of this URL');
 
 function failed(header: string, message: string): Problem {

@@ -249,8 +249,9 @@ function parseIdentifier(text: string): number {
 
 // `Idempotency-Key`: the client's name for a request, so that a retry is recognized.
 
-/** Visible ASCII. The draft standard puts quotes around it; most clients do not. */
+/** Visible ASCII. The draft standard puts quotes around it; most clients do not, and both mean the same key. */
 const KEY = /^[!-~]{1,255}$/;
+const QUOTED = /^"(.*)"$/;
 const HOUR = 3_600_000;
 
 type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
@@ -261,9 +262,10 @@ export function onceOf(
   content: Content,
   { scope, idempotencyHours }: Scope,
 ): Once | undefined {
-  const key = request.headers['idempotency-key'];
-  if (key === undefined) return undefined;
-  if (typeof key !== 'string' || !KEY.test(key)) throw badKey();
+  const given = request.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  const key = String(given).replace(QUOTED, '$1');
+  if (!KEY.test(key)) throw badKey();
   const now = new Date();
   const keptSince = new Date(now.getTime() - idempotencyHours * HOUR);
   return { key: scope + key, hash: requestHash(request.method ?? '', target, content), now, keptSince };

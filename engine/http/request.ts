@@ -41,9 +41,9 @@ export const isChunked = ({ headers }: IncomingMessage): boolean => headers['tra
 /** The path as the client sees it. */
 export const fullPath = ({ base, path }: Target): string => base + path;
 
-/** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). */
+/** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). `*` stays: it is about the service as a whole. */
 export function originForm(url: string): string {
-  if (url.startsWith('/')) return url;
+  if (url.startsWith('/') || url === '*') return url;
   const rest = absoluteForm(url)?.rest ?? '/';
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

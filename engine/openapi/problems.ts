@@ -20,9 +20,9 @@ const ANY = [
   'overloaded',
 ] as const;
 const ONE = ['invalid-identifier', 'record-not-found'] as const;
-const WRITING = ['forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
+const WRITING = ['invalid-header', 'forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
 /** Of requests that may write an array. */
-const MANY = ['invalid-header', 'batch-too-large'] as const;
+const MANY = ['batch-too-large'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
 
 /** What problems depend on: an operation, or a way of requesting it. */
@@ -35,7 +35,7 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', ...MANY, 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
   updateMany: [...ANY, 'record-not-found', ...BODY, ...WRITING, ...MANY],
-  upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'invalid-header', 'idempotency-conflict'],
+  upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'idempotency-conflict'],
   delete: [...ANY, ...ONE, ...WRITING],
   deleteFound: [
     ...ANY,

@@ -22,6 +22,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
   readOnly(app, '/health/live', live);
   readOnly(app, '/health/ready', readiness(engine));
   app.use(host.limit);
+  app.use(asterisk);
   readOnly(app, '/metrics', metrics(engine));
   app.use(createPages(aboutService(settings), modelFor).pages);
   app.use((request, response) => host.notFound(request, response));
@@ -98,6 +99,14 @@ const prepare =
     response.set(SECURITY_HEADERS);
     next();
   };
+
+const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+
+/** `OPTIONS *`: whether there is a service at all, and what it can do somewhere (RFC 9110, 9.3.7). */
+const asterisk: RequestHandler = ({ url }, response, next) => {
+  if (url === '*') response.status(204).set('Allow', ALLOWED).end();
+  else next();
+};
 
 /** A problem like any other, and never what Express would tell of the error. */
 const answerErrors =

@@ -65,6 +65,10 @@ export function failWhere({ given, call }: CallSetting): void {
 
 export const header = ({ headers = {} }: Call, name: string): string | undefined => headers[name];
 
+/** Quotes around it are not part of it. */
+export const idempotencyKey = (call: Call): string | undefined =>
+  header(call, 'idempotency-key')?.replace(/^"(.*)"$/, '$1');
+
 export const isPreflight = (call: Call): boolean =>
   call.method === 'OPTIONS' && header(call, 'access-control-request-method') !== undefined;
 
@@ -140,7 +144,9 @@ export function admitQuery({ call }: CallSetting): void {
   const isDeletion = call.method === 'DELETE' && addressed(call) === 'collection';
   if (isDeletion && (list.filters ?? []).length === 0) refuse('invalid-query', { parameters: ['_cnd'] });
   if (mediaType(call) === CSV && view.include?.length) refuse('invalid-query', { parameters: ['include'] });
-  const key = header(call, 'idempotency-key');
+  const tags = (header(call, 'if-match') ?? '*').split(',').map((tag) => tag.trim());
+  if (!tags.every((tag) => /^(?:\*|(?:W\/)?"[^"]*")$/.test(tag))) refuse('invalid-header', { headers: ['If-Match'] });
+  const key = idempotencyKey(call);
   if (key !== undefined && !/^[!-~]{1,255}$/.test(key)) refuse('invalid-header', { headers: ['Idempotency-Key'] });
 }
 

@@ -9,6 +9,7 @@ import {
   CSV,
   failWhere,
   header,
+  idempotencyKey,
   isPreflight,
   JSON_TYPE,
   mediaType,
@@ -170,7 +171,7 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
   const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
   const { writeRows = Infinity } = setting.deployment;
   const written = { type, body, fields, writeRows, update, patch: method === 'PATCH' };
-  const key = call.dryRun ? undefined : header(call, 'idempotency-key');
+  const key = call.dryRun ? undefined : idempotencyKey(call);
   const before = key === undefined ? undefined : world.keys.get(key);
   if (before && before.body !== writeJson(body)) refuse('idempotency-conflict');
   const there = records.map((one) => (one.id === undefined ? undefined : representation(world, call, one.id)));

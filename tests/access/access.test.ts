@@ -109,6 +109,17 @@ test.each([
   if (status === 401) expect(challenge).toBe(name === 'nobody' ? 'Bearer' : 'Bearer error="invalid_token"');
 });
 
+test.each(['Basic cm9vdDpyb290', 'Digest username="root"', 'root', ''])(
+  'other credentials are asked for a token as if there were none: %j',
+  async (authorization) => {
+    const { status, headers, text } = await exchange(server.url, 'GET /api/purchases', { headers: { authorization } });
+    expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer']);
+    expect(JSON.parse(text).detail).toBe(
+      'The service takes tokens only, not other credentials: Authorization: Bearer TOKEN',
+    );
+  },
+);
+
 test('a conflict names no relation that the token may not know', async () => {
   for (const number of [7, 8])
     expect((await ask('root', 'POST /api/invoices', { number, payer: { id: 1 } })).status).toBe(201);

@@ -100,3 +100,20 @@ test('a change behind a relation is a change for who shows it', async () => {
   const answer = await send('PUT /api/shipping-markups/2?include=zone', { markup_flat: '7' }, { 'if-match': tag });
   expect(answer.status).toBe(412);
 });
+
+test('a weakened tag says what has weakened it; one without quotes could never match', async () => {
+  const { headers } = await send('POST /api/tax-classes', { position: 1 });
+  const [path, tag] = [String(headers.location), String(headers.etag)];
+  const put = async (expected: string): Promise<readonly unknown[]> => {
+    const { status, text } = await send(`PUT ${path}`, { position: 2 }, { 'if-match': expected });
+    return [status, status === 200 ? undefined : JSON.parse(text).detail];
+  };
+  expect(await put(`W/${tag}`)).toEqual([412, expect.stringContaining('a proxy has put W/ in front of it')]);
+  expect(await put(`"other", W/${tag}`)).toEqual([412, expect.stringContaining('nginx: "gzip off;"')]);
+  expect(await put('"other"')).toEqual([412, expect.stringContaining('read it again')]);
+  for (const bare of [tag.slice(1, -1), `'${tag.slice(1, -1)}'`, `${tag}x`, `*, ${tag}`, '', 'W/'])
+    expect(await put(bare)).toEqual([400, expect.stringContaining('in its quotes, exactly as ETag has it')]);
+  expect((await send(`GET ${path}`, undefined, { 'if-match': 'bare' })).status).toBe(400);
+  expect((await send('POST /api/tax-classes', {}, { 'if-match': 'bare' })).status).toBe(400);
+  for (const good of [`W/${tag}, ${tag}`, '*']) expect(await put(good)).toEqual([200, undefined]);
+});

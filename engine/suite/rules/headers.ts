@@ -56,6 +56,7 @@ const preconditionRules = table(
       put(scene, id, second);
       writes(scene, id, { headers: { 'if-match': '"{old}"' } }, third);
       send(scene, { method: 'GET', id, tag: 'new' });
+      writes(scene, id, { headers: { 'if-match': 'W/"{new}"' } }, third);
       for (const tags of ['"{new}"', '"other", "{new}"'])
         put(scene, id, second, { headers: { 'if-match': tags }, view: {} });
       get(scene, id);
@@ -91,7 +92,8 @@ const preconditionRules = table(
       send(scene, { method: 'POST', headers: { 'if-match': '"x"' }, body: fullest(scene) });
     const id = obtain(scene);
     writes(scene, id, { headers: { 'if-none-match': '*' } });
-    writes(scene, id, { headers: { 'if-match': '"other"' } });
+    for (const tags of ['"other"', 'other', 'W/"other"', '"', '"other" "', ''])
+      writes(scene, id, { headers: { 'if-match': tags } });
     get(scene, id);
   }),
   single(offers('update'), () => [{ method: 'PUT', id: MISSING_ID, body: {}, headers: { 'if-match': '"x"' } }]),
@@ -130,16 +132,17 @@ const preferenceRules = table(
     (type) => offers('create')(type) && type.fields.size > 0,
     (scene) => {
       const [body, other] = [fullest(scene), fullest(scene)];
-      const more = { headers: { 'idempotency-key': `suite-${(scene.seeds.next += 1)}` }, view: {} };
+      const key = `suite-${(scene.seeds.next += 1)}`;
+      const more = { headers: { 'idempotency-key': key }, view: {} };
       const id = post(scene, body, more);
-      post(scene, body, more);
+      post(scene, body, { ...more, headers: { 'idempotency-key': `"${key}"` } });
       send(scene, { method: 'POST', body: other, ...more });
       get(scene, id);
       post(scene, other);
     },
   ),
   rule('POST with an Idempotency-Key that is not one', offers('create'), (scene) => {
-    for (const key of ['two words', 'x'.repeat(256), ''])
+    for (const key of ['two words', 'x'.repeat(256), '', '""', '"two words"'])
       send(scene, { method: 'POST', body: fullest(scene), headers: { 'idempotency-key': key } });
   }),
 );
