@@ -107,7 +107,7 @@ export function orderHint(text: string, own = false): string | undefined {
   return joined === '' || (own && joined === text) ? undefined : `_cnd[orderBy]=${joined}`;
 }
 
-/** `_cnd[zone][zone_name]=x` for what is behind a relation, which is `_cnd[zone.zone_name]=x`. */
+/** `_cnd[author][name]=x` for what is behind a relation, which is `_cnd[author.name]=x`. */
 export function pathHint(
   { fields, relations, identifier }: RecordType,
   name: string,
