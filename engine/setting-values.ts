@@ -43,3 +43,12 @@ export function seconds(minimum = 0): SettingValue<number> {
     },
   };
 }
+
+/** Only signs that stand in headers and pages as they are. */
+const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
+
+/** Without a slash at the end. */
+export function publicUrlOf(text: string): string | undefined {
+  const url = PUBLIC_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  return url && url.origin + url.pathname.replace(/\/$/, '');
+}

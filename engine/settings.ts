@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { onOrOff, oneOf, seconds, wholeNumber } from './setting-values.ts';
+import { onOrOff, oneOf, publicUrlOf, seconds, wholeNumber } from './setting-values.ts';
 import { StartError } from './start-error.ts';
 
 /** How much is logged, from most to least. */
@@ -199,6 +199,13 @@ export const settingsTable = {
       'Host names that requests may use, separated by commas; auto: any with tokens, only localhost without.',
     expected: 'auto, *, or host names like records.example.com, separated by commas, without ports',
     parse: hostsOf,
+  }),
+  publicUrl: setting<string>({
+    name: 'PUBLIC_URL',
+    default: 'none',
+    description: 'Where clients reach the service behind a proxy: its origin, and the path that the proxy takes off.',
+    expected: 'none, or an address like https://shop.example.com/records, without query and credentials',
+    parse: (text) => (text === 'none' ? '' : publicUrlOf(text)),
   }),
   corsOrigins: setting<readonly string[]>({
     name: 'CORS_ORIGINS',

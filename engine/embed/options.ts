@@ -14,6 +14,7 @@ const OF_SERVER = [
   'headerLimit',
   'requestTimeout',
   'allowedHosts',
+  'publicUrl',
   'drainDelay',
   'shutdownTimeout',
 ] as const satisfies readonly Name[];

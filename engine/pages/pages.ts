@@ -28,6 +28,9 @@ const MAX_DRAWN = 60;
 /** What the maintainers of the descriptors tell the authors of clients, if anything. */
 const GUIDE = 'CLIENTS.md';
 
+/** Where examples of the guide send their requests. */
+const LOCAL = 'http://127.0.0.1:3000';
+
 interface PagesOptions extends Omit<ServiceInfo, 'hasGuide'> {
   readonly schemaDirectory: string;
 }
@@ -45,7 +48,7 @@ export function createPages(
   modelFor: (request: IncomingMessage) => Model,
   ...first: readonly RequestHandler[]
 ): PageRoutes {
-  const { title, schemaDirectory, guarded } = options;
+  const { title, schemaDirectory, guarded, publicUrl } = options;
   const guide = join(schemaDirectory, GUIDE);
   // It speaks of every type, and not every client may know of all of them.
   const about = { ...options, hasGuide: !guarded && existsSync(guide) };
@@ -78,7 +81,7 @@ export function createPages(
     const textFor = (request: Request): Promise<KeptText> => {
       const { document, texts } = textsOf(modelFor(request));
       const { baseUrl } = request;
-      const textOf = texts.get(baseUrl) ?? kept(() => make(mountedAt(baseUrl, document)));
+      const textOf = texts.get(baseUrl) ?? kept(() => make(reachedAt(publicUrl || baseUrl, document)));
       texts.set(baseUrl, textOf);
       return textOf();
     };
@@ -90,7 +93,11 @@ export function createPages(
   // Each value is written out where it stands: anchors would save little, and few readers know them.
   perMount('/openapi.yaml', 'application/yaml', (document) => stringify(document, { aliasDuplicateObjects: false }));
   fixed('/docs', HTML, () => docsPage(title, guarded));
-  if (about.hasGuide) fixed('/docs/clients', HTML, async () => guidePage(title, await readFile(guide, 'utf8')));
+  if (about.hasGuide)
+    fixed('/docs/clients', HTML, async () => {
+      const text = await readFile(guide, 'utf8');
+      return guidePage(title, publicUrl === '' ? text : text.replaceAll(LOCAL, publicUrl));
+    });
   fixed('/docs/style.css', CSS, () => STYLE);
   fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
   fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
@@ -111,8 +118,8 @@ interface TextsByMount {
 /** Paths with parameters are as many as clients like. */
 const MAX_MOUNTS = 50;
 
-const mountedAt = (base: string, document: JsonObject): JsonObject =>
-  base === '' ? document : { ...document, servers: [{ url: base, description: 'Where this document comes from' }] };
+const reachedAt = (url: string, document: JsonObject): JsonObject =>
+  url === '' ? document : { ...document, servers: [{ url, description: 'Where this document comes from' }] };
 
 const picture = async (model: Model): Promise<string | undefined> =>
   model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));

@@ -7,6 +7,8 @@ import { tokenForm, tokenScript } from './docs.ts';
 export interface ServiceInfo {
   readonly title: string;
   readonly version: string;
+  /** Where clients reach the service; the empty string if nobody said so. */
+  readonly publicUrl: string;
   /** Whether there is a guide for the authors of clients. */
   readonly hasGuide: boolean;
   /** Whether requests need a token, and pages differ by it. */
@@ -18,7 +20,7 @@ const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 /** `diagram` is the picture of the model as an SVG element; undefined if there is none. */
 export function startPage(
   { types: all }: Model,
-  { title, version, hasGuide, guarded }: ServiceInfo,
+  { title, version, hasGuide, guarded, publicUrl }: ServiceInfo,
   diagram: string | undefined,
 ): string {
   const types = [...all.values()];
@@ -48,7 +50,7 @@ export function startPage(
         isLocked
           ? html`<p class="quiet">Enter a token to see them. The operator of the service gives tokens out.</p>`
           : html`<ul class="types">
-              ${served.map((type) => card(type, byToken))}
+              ${served.map((type) => card(type, publicUrl, byToken))}
             </ul>`
       }
       ${related.length === 0 ? NO_HTML : relatedSection(related)}
@@ -63,7 +65,7 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
 const countOf = (served: readonly RecordType[], isLocked: boolean): string =>
   isLocked ? 'Record types' : counted(served.length, 'record type');
 
-function card(type: RecordType, byToken: Html): Html {
+function card(type: RecordType, publicUrl: string, byToken: Html): Html {
   const { name, description, path, operations } = type;
   const url = `api/${encodeURIComponent(path)}`;
   const list = operations.has('list')
@@ -72,7 +74,7 @@ function card(type: RecordType, byToken: Html): Html {
   return html`<li>
     <h3>${name}</h3>
     <p class="quiet">${description}</p>
-    <p><code>/${url}</code></p>
+    <p><code>${publicUrl}/${url}</code></p>
     <p class="links">
       ${list}<a href="docs#/${encodeURIComponent(name)}" aria-label="Reference of ${name}">Reference</a>
     </p>

@@ -12,7 +12,7 @@ import { readOnly } from '../pages/routes.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
-type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile'>;
+type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl'>;
 
 export function createApp(engine: Engine, settings: AppSettings): Express {
   const { host, modelFor } = engine;
@@ -67,6 +67,7 @@ function newApp(): Express {
 const aboutService = (settings: AppSettings) => ({
   title: settings.title,
   schemaDirectory: settings.schemaDirectory,
+  publicUrl: settings.publicUrl,
   version: VERSION,
   guarded: isGuarded(settings),
 });

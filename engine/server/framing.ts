@@ -143,5 +143,5 @@ export function refuseMisdirected(
 const misdirected = (name: string): Problem =>
   new Problem(
     'misdirected-request',
-    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can add the name`,
+    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can add the name, and PUBLIC_URL the address behind a proxy`,
   );

@@ -64,15 +64,23 @@ function requireTokens(settings: Settings): void {
 
 /** The hosts that requests may name. With tokens any name will do: a stranger cannot do anything anyway. */
 function namesOf(settings: Settings): readonly string[] {
-  const { allowedHosts, host } = settings;
-  if (allowedHosts.length > 0) return allowedHosts;
-  return isGuarded(settings) ? ['*'] : [host];
+  const { allowedHosts, host, publicUrl } = settings;
+  const own = publicUrl === '' ? [] : [new URL(publicUrl).hostname];
+  if (allowedHosts.length > 0) return [...allowedHosts, ...own];
+  return isGuarded(settings) ? ['*'] : [host, ...own];
 }
 
 /** Records by the engine's handler, everything else by the Express app behind it. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
-  const serveAll: RequestListener = (request, response) => handler(request, response, () => app(request, response));
+  const serveAll = behind(settings, (request, response) => handler(request, response, () => app(request, response)));
   return refuseUnclear(host, refuseMisdirected(namesOf(settings), host, serveAll));
+}
+
+/** What a proxy has taken off the path stands in links and locations, as what a host application takes off does. */
+function behind({ publicUrl }: Settings, listener: RequestListener): RequestListener {
+  const baseUrl = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+  if (baseUrl === '') return listener;
+  return (request, response) => listener(Object.assign(request, { baseUrl }), response);
 }

@@ -18,6 +18,7 @@ type OfServer =
   | 'headerLimit'
   | 'requestTimeout'
   | 'allowedHosts'
+  | 'publicUrl'
   | 'drainDelay'
   | 'shutdownTimeout';
 
