@@ -1,13 +1,9 @@
 /** The parameters of all operations. */
 import type { JsonObject, JsonValue } from '../json.ts';
-import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, namedUniques } from '../model/model.ts';
-import { oneInWords, ref, type SchemaNames } from './names.ts';
-import { integer } from '../field-types/integer.ts';
-import type { OperatorName } from '../field-types/field-type.ts';
-import { operators } from '../query/operators.ts';
-import { MAX_IN_VALUES } from '../field-types/field-type.ts';
+import { MAX_INCLUDE_DEPTH, namedUniques, type RecordType } from '../model/model.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
-import { fieldValueSchema } from './schemas.ts';
+import { comparable, filtersOf, groupFilter } from './filters.ts';
+import { oneInWords, ref, type SchemaNames } from './names.ts';
 
 const query = (name: string, description: string, more: JsonObject): JsonObject => ({
   name,
@@ -22,28 +18,6 @@ const headerParameter = (name: string, description: string, schema: JsonObject =
   description,
   schema,
 });
-
-/** The keys of items are their indices; what they hold has no end, so that it cannot be listed. */
-const itemsSchema = (description: string): JsonObject => ({
-  type: 'object',
-  description,
-  additionalProperties: { type: 'object', additionalProperties: true },
-});
-
-const conditions = (name: string, description: string, properties: JsonObject, example: string): JsonObject => ({
-  name: `_cnd[${name}]`,
-  in: 'query',
-  description: `${description}, for example \`${example}\`.`,
-  style: 'deepObject',
-  explode: true,
-  schema: properties,
-  examples: { none: { summary: 'No condition', value: {} } },
-});
-
-function groupFilter(word: string, found: string): JsonObject {
-  const description = `Finds what ${found} matches; an item has the filters of a list, under its index`;
-  return conditions(word, description, itemsSchema(description), `_cnd[${word}][0][field]=value`);
-}
 
 /** The same for every type. */
 export const SHARED_PARAMETERS = {
@@ -142,10 +116,10 @@ const namesParameter = (name: string, description: string): JsonObject =>
     schema: { type: 'string' },
   });
 
-type Parameters = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
+type ParametersOf = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
 
 const references =
-  (parameters: (type: RecordType) => readonly JsonObject[]): Parameters =>
+  (parameters: (type: RecordType) => readonly JsonObject[]): ParametersOf =>
   (type, names) =>
     parameters(type).map(({ name }) => ref('parameters', names.parameter(type, String(name))));
 
@@ -200,7 +174,7 @@ export function uniqueParameter(type: RecordType): JsonObject {
 
 // The parameters of lists: page, order, and a filter for each value.
 
-export const listParameters: Parameters = (type, names) => [limit(type), orderBy(type), ...filters(type, names)];
+export const listParameters: ParametersOf = (type, names) => [limit(type), orderBy(type), ...filters(type, names)];
 
 /** Of summaries: what groups are made by, what is said of them, and page, order and filters as of lists. */
 export function summaryParameters(type: RecordType, names: SchemaNames): readonly JsonObject[] {
@@ -268,95 +242,4 @@ function orderBy(type: RecordType): JsonObject {
   ]);
 }
 
-/** Fields of all variants: their descriptions name the variants that lack them. */
-const comparable = ({ fields }: RecordType): readonly Field[] =>
-  [...fields.values()].filter((field) => field.type.operators.length > 0);
-
-function filtersOf(type: RecordType): readonly JsonObject[] {
-  const relations = [...type.relations.values()];
-  return [
-    filter(type.identifier.name, type.identifier.description, INTEGER, integer.operators, 1),
-    ...comparable(type).map((field) => fieldFilter(field, type)),
-    ...relations.map((relation) => (relation.toMany ? setFilter(relation) : relationFilter(relation))),
-  ];
-}
-
 export const filters = references(filtersOf);
-
-function setFilter({ name, target }: Relation): JsonObject {
-  const property = (word: string, matched: string): readonly [string, JsonObject] => [
-    word,
-    itemsSchema(`The filters of each item match ${matched}.`),
-  ];
-  const properties = Object.fromEntries([
-    property('$some', 'at least one and the same record'),
-    property('$none', 'no record'),
-    property('$every', 'every record'),
-    ['$count', operands(integer.operators, INTEGER)],
-  ]);
-  const schema = { type: 'object', properties, additionalProperties: false };
-  const description = `Filter by the records of the set ${name} (${target.name})`;
-  return conditions(name, description, schema, `_cnd[${name}][$count][gte]=1`);
-}
-
-const INTEGER: JsonObject = { type: 'integer' };
-
-const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject => ({
-  type: 'object',
-  properties: Object.fromEntries(known.map((operator) => [operator, operand(operator, value)])),
-  additionalProperties: false,
-});
-
-function fieldFilter(field: Field, type: RecordType): JsonObject {
-  const {
-    description = '',
-    type: jsonType = 'string',
-    format,
-    enum: values,
-  } = fieldValueSchema({ ...field, nullable: false }, type);
-  const schema = {
-    type: jsonType,
-    ...(format === undefined ? {} : { format }),
-    ...(values === undefined ? {} : { enum: values }),
-  };
-  const sample = field.examples[0] ?? field.default ?? field.type.good(field, 1);
-  return filter(field.name, String(description), schema, field.type.operators, sample);
-}
-
-function relationFilter({ name, target, description }: Relation): JsonObject {
-  const text = `${description || target.name}, by its identifier`;
-  return filter(name, `${text}.`, INTEGER, integer.operators, 1);
-}
-
-/** A filter with any of its operators. The first example has no condition, so that forms start without one. */
-function filter(
-  name: string,
-  description: string,
-  value: JsonObject,
-  known: readonly OperatorName[],
-  sample: JsonValue,
-): JsonObject {
-  return {
-    name: `_cnd[${name}]`,
-    in: 'query',
-    description: `Filter by ${name}. ${description}\n\n\`_cnd[${name}]=value\` is short for \`_cnd[${name}][eq]=value\`.`,
-    style: 'deepObject',
-    explode: true,
-    schema: operands(known, value),
-    examples: {
-      none: { summary: 'No condition', value: {} },
-      equal: { summary: 'Equal to a value', value: { eq: sample } },
-    },
-  };
-}
-
-const WANTED: Readonly<Record<(typeof operators)[OperatorName]['wants'], (value: JsonObject) => JsonObject>> = {
-  value: (value) => value,
-  values: (value) => ({ type: 'array', items: value, maxItems: MAX_IN_VALUES }),
-  flag: () => ({ type: 'boolean' }),
-};
-
-const operand = (operator: OperatorName, value: JsonObject): JsonObject => {
-  const { wants, description } = operators[operator];
-  return { ...WANTED[wants](value), description };
-};
