@@ -1,7 +1,7 @@
 /** What requests and responses hold: bodies, headers, schemas and examples. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
-import { changeExample, creationExample, itemExample, recordExample, summaryExample, withExample } from './examples.ts';
+import { changeExample, upsertExample, itemExample, recordExample, summaryExample, withExample } from './examples.ts';
 import type { HeaderName } from './headers.ts';
 import { oneOrMany, ref, type SchemaNames } from './names.ts';
 import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
@@ -116,7 +116,7 @@ const lines = (ndjson: string, csv: string): JsonObject => ({
 const body = (content: JsonObject): JsonObject => ({ required: true, content });
 
 export const upsertBody = (type: RecordType, names: SchemaNames): JsonObject =>
-  body(json(ref('schemas', names.input(type)), 'A whole record.', creationExample(type)));
+  body(json(ref('schemas', names.input(type)), 'A whole record.', upsertExample(type)));
 
 export const itemsBody = (type: RecordType, names: SchemaNames): JsonObject =>
   body(json(arrayOf(ref('schemas', names.item(type))), 'A change of one record.', [itemExample(type)]));

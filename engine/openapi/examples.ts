@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
-import type { Field, RecordType, Relation } from '../model/model.ts';
+import { type Field, namedUniques, type RecordType, type Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
 
 /** A media type with its example. Some readers misread an `example` that has a key "value", so `examples` is used. */
@@ -25,6 +25,14 @@ export function creationExample(type: RecordType): JsonObject {
     (relation) => [relation.name, nestedExample(relation, 0)] as const,
   );
   return { ...valuesOf(type, writable(type.defaultVariant.fields)), ...present(relations) };
+}
+
+/** The same with the first unique values that can be named: links among them lead to the first record. */
+export function upsertExample(type: RecordType): JsonObject {
+  const links = (namedUniques(type)[0]?.members ?? []).flatMap((member) =>
+    'target' in member ? [[member.name, { [member.target.identifier.name]: FIRST }] as const] : [],
+  );
+  return { ...Object.fromEntries(links), ...creationExample(type) };
 }
 
 /** A body that changes one or two values of a record. */

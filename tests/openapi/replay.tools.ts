@@ -1,6 +1,6 @@
 /** The OpenAPI document against the service: each operation with its example, and every answer to the generated suites. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
-import type { RecordType } from '../../engine/model/model.ts';
+import { namedUniques, type RecordType } from '../../engine/model/model.ts';
 import { createReplayer } from '../../engine/suite/replay.ts';
 import { suiteOfAll } from '../../engine/suite/suite.ts';
 import { conformanceTo, type Documented, type Exchange, operationsOf } from '../support/openapi/conformance.ts';
@@ -55,13 +55,13 @@ const queryOf = (examples: readonly Example[]): string =>
     )
     .join('&');
 
-/** What identifiers are, a fresh database decides: all are taken for 1. */
-function withFirstIdentifiers(value: JsonValue, names: ReadonlySet<string>): JsonValue {
-  if (Array.isArray(value)) return value.map((item: JsonValue) => withFirstIdentifiers(item, names));
+/** Identifiers and stamps are the service's: all are taken for 1. */
+function withoutOwn(value: JsonValue, names: ReadonlySet<string>): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => withoutOwn(item, names));
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([key, item]) => [
     key,
-    names.has(key) && Number.isInteger(item) ? 1 : withFirstIdentifiers(item, names),
+    names.has(key) && !isObject(item) && !Array.isArray(item) ? 1 : withoutOwn(item, names),
   ]);
   return Object.fromEntries(entries);
 }
@@ -139,7 +139,13 @@ const folders = [{ name: 'schema', directory: 'schema' }, ...fixtureSchemas];
 describe.each(folders)('$name', ({ directory }) => {
   const model = loadModel(directory);
   const types = [...model.types.values()].filter(({ operations }) => operations.size > 0);
-  const identifiers = new Set([...model.types.values()].map(({ identifier }) => identifier.name));
+  const own = new Set(
+    [...model.types.values()].flatMap(({ identifier, fields }) => [
+      identifier.name,
+      ...[...fields.values()].filter(({ generated }) => generated !== undefined).map(({ name }) => name),
+    ]),
+  );
+  const upserted = types.filter((type) => namedUniques(type).length > 0);
   let server: TestServer;
   let document: JsonObject;
   let schemas: Schemas;
@@ -154,67 +160,79 @@ describe.each(folders)('$name', ({ directory }) => {
   const exampleOf = (place: readonly string[]): JsonValue | undefined =>
     schemas.at(...place, 'requestBody', 'content', 'application/json', 'examples', 'example', 'value');
 
-  /** The records that the example links must be there. */
-  async function makeLinked(type: RecordType): Promise<void> {
-    for (const { required, nested, target } of type.relations.values()) {
-      const path = `/api/${encodeURIComponent(target.path)}`;
-      if (!required || nested === 'write' || target.operations.has('get') === false) continue;
-      if ((await send(server.url, 'GET', `${path}/1`)).status === 200) continue;
-      await makeLinked(target);
-      const example = exampleOf(['paths', path, 'post']);
-      // Another record may have had the identifier, and be gone.
-      await send(server.url, 'POST', path, {
-        body: { ...(isObject(example) ? example : {}), [target.identifier.name]: 1 },
-      });
-    }
+  /** What an example links is the first record of its type. */
+  async function makeFirst(url: string, type: RecordType): Promise<void> {
+    const path = `/api/${encodeURIComponent(type.path)}`;
+    if (!type.operations.has('get') || (await send(url, 'GET', `${path}/1`)).status === 200) return;
+    await makeLinked(url, type);
+    const example = exampleOf(['paths', path, 'post']);
+    await send(url, 'POST', path, { body: { ...(isObject(example) ? example : {}), [type.identifier.name]: 1 } });
   }
 
-  async function call({ method, path }: Documented, id: number): Promise<Exchange> {
+  async function makeLinked(url: string, type: RecordType): Promise<void> {
+    for (const { required, nested, target } of type.relations.values())
+      if (required && nested !== 'write') await makeFirst(url, target);
+  }
+
+  async function call(url: string, { method, path }: Documented, id: number): Promise<Exchange> {
     const place = ['paths', path, method];
     // The document cannot say that one filter, whichever it is, must be there.
     const [filter = ''] = method === 'delete' && !path.endsWith('}') ? filterQueries(schemas, place) : [];
     const query = [queryOf(exampleParameters(schemas, place, 'query')), filter].filter((part) => part !== '').join('&');
-    const url = path.replace('{id}', String(id)) + (query === '' ? '' : `?${query}`);
     const headers = Object.fromEntries(
       exampleParameters(schemas, place, 'header').map(([name, value]) => [name, String(value)]),
     );
-    return send(server.url, method.toUpperCase(), url, { headers, body: exampleOf(place) });
+    const asked = path.replace('{id}', String(id)) + (query === '' ? '' : `?${query}`);
+    return send(url, method.toUpperCase(), asked, { headers, body: exampleOf(place) });
   }
 
-  test.each(types)('each operation of $name with its example', async (type) => {
-    const conform = conformanceTo(document);
+  async function onEmptyDatabase<Result>(run: (url: string) => Promise<Result>): Promise<Result> {
+    const alone = await startTestServer({ schemaDirectory: directory });
+    try {
+      return await run(alone.url);
+    } finally {
+      await alone.close();
+    }
+  }
+
+  const operationsFor = (type: RecordType): readonly Documented[] => {
     const collection = `/api/${encodeURIComponent(type.path)}`;
-    const operations = operationsOf(document).filter(({ path }) => path.split('/{')[0] === collection);
-    await makeLinked(type);
-    const creation = operations.find(({ method }) => method === 'post');
-    const created = creation && (await call(creation, 0));
-    const id = Number(created?.headers['location']?.split('/').at(-1) ?? 1);
-    const others = operations.filter(({ method }) => method !== 'post' && method !== 'delete');
-    const deletions = operations.filter(({ method }) => method === 'delete');
-    const answers = created === undefined ? [] : [created];
-    for (const operation of [...others, ...deletions.toReversed()]) answers.push(await call(operation, id));
+    return operationsOf(document).filter(({ path }) => path.replace(/\/(?:\{id\}|\$summary)$/, '') === collection);
+  };
+
+  const isUpsert = ({ method, path }: Documented): boolean => method === 'put' && !path.endsWith('}');
+
+  function expectFitting(answers: readonly Exchange[], operations: readonly Documented[]): void {
+    const conform = conformanceTo(document);
     expect(answers).toHaveLength(operations.length);
     expect(answers.map((answer) => [answer.method, answer.path, conform(answer)])).toEqual(
       answers.map(({ method, path }) => [method, path, []]),
     );
+  }
+
+  // Nobody knows the tag beforehand.
+  const refusedOf = (answers: readonly Exchange[]): readonly Exchange[] =>
+    answers.filter(({ status, text }) => status >= 400 && !text.includes('urn:problem:precondition-'));
+
+  test.each(types)('each operation of $name with its example', async (type) => {
+    const operations = operationsFor(type).filter((operation) => !isUpsert(operation));
+    const creation = operations.find(({ method }) => method === 'post');
+    const others = operations.filter(({ method }) => method !== 'post' && method !== 'delete');
+    const deletions = operations.filter(({ method }) => method === 'delete').toReversed();
+    const [created, answers] = await onEmptyDatabase(async (url) => {
+      await makeLinked(url, type);
+      const first = creation && (await call(url, creation, 0));
+      const id = Number(first?.headers['location']?.split('/').at(-1) ?? 1);
+      const all = first === undefined ? [] : [first];
+      for (const operation of [...others, ...deletions]) all.push(await call(url, operation, id));
+      return [first, all];
+    });
+    expectFitting(answers, operations);
     if (created === undefined || creation === undefined) return;
-    const wrong = answers.filter(({ status, text }) => status >= 400 && !text.includes('urn:problem:precondition-'));
-    expect(wrong).toEqual([]);
-    const shown = schemas.at(
-      'paths',
-      creation.path,
-      'post',
-      'responses',
-      '201',
-      'content',
-      'application/json',
-      'examples',
-      'example',
-      'value',
-    );
-    expect(withFirstIdentifiers(JSON.parse(created.text), identifiers)).toEqual(
-      withFirstIdentifiers(shown ?? null, identifiers),
-    );
+    expect(refusedOf(answers)).toEqual([]);
+    const answer = ['paths', creation.path, 'post', 'responses', '201', 'content', 'application/json'];
+    const shown = schemas.at(...answer, 'examples', 'example', 'value');
+    expect(withoutOwn(JSON.parse(created.text), own)).toEqual(withoutOwn(shown ?? null, own));
   });
 
   test.each(types)('each filter of $name', async (type) => {
@@ -226,6 +244,19 @@ describe.each(folders)('$name', ({ directory }) => {
       answers.push(await send(server.url, 'GET', `${collection}?${query}`));
     expect(answers.filter((answer) => answer.status !== 200 || conform(answer)?.length !== 0)).toEqual([]);
     expect(answers.length).toBeGreaterThan(0);
+  });
+
+  if (upserted.length === 0) return;
+  test.each(upserted)('the upsert of $name with its example', async (type) => {
+    const operations = operationsFor(type).filter(isUpsert);
+    const answers = await onEmptyDatabase(async (url) => {
+      await makeLinked(url, type);
+      for (const member of namedUniques(type)[0]?.members ?? [])
+        if ('target' in member) await makeFirst(url, member.target);
+      return Promise.all(operations.map((operation) => call(url, operation, 0)));
+    });
+    expectFitting(answers, operations);
+    expect(refusedOf(answers)).toEqual([]);
   });
 });
 

@@ -20,7 +20,7 @@ interface Item {
 }
 
 interface Parameter {
-  readonly name?: string;
+  readonly name: string;
   readonly style?: string;
 }
 
@@ -33,7 +33,10 @@ interface Sent {
 
 let server: TestServer;
 let document: {
-  readonly paths: Readonly<Record<string, { readonly delete?: { readonly parameters: readonly Parameter[] } }>>;
+  readonly paths: Readonly<
+    Record<string, { readonly delete?: { readonly parameters: readonly { readonly $ref?: string }[] } }>
+  >;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
 };
 let collection: { readonly item: readonly Item[] };
 
@@ -77,7 +80,8 @@ const requestsOf = (items: readonly Item[]): readonly Item[] =>
 
 function filterAt(path: readonly string[]): string {
   const parameters = document.paths[`/${path.join('/')}`]?.delete?.parameters ?? [];
-  return parameters.find(({ style }) => style === 'deepObject')?.name ?? '';
+  const named = parameters.map(({ $ref = '' }) => document.components.parameters[$ref.split('/').at(-1) ?? '']);
+  return named.find((parameter) => parameter?.style === 'deepObject')?.name ?? '';
 }
 
 /** The document cannot say that DELETE of many needs one filter, whichever it is. This one finds nothing: later requests need the record. */

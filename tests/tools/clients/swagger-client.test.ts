@@ -1,4 +1,5 @@
 /** swagger-client, which makes its operations from the document that the service serves. */
+import { setTimeout } from 'node:timers/promises';
 import { nextCursor } from './next-page.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
@@ -20,7 +21,13 @@ let client: Client;
 beforeAll(async () => {
   server = await startTestServer();
   const { default: connect } = await import('swagger-client');
-  client = await connect({ url: `${server.url}/openapi.json` });
+  // The client keeps the thread for long, and the service in the same thread then closes connections that were silent:
+  // it must come to do so before the client takes such a connection.
+  const userFetch: typeof fetch = async (url, options) => {
+    await setTimeout(50);
+    return fetch(url, options);
+  };
+  client = await connect({ url: `${server.url}/openapi.json`, userFetch });
 });
 afterAll(() => server.close());
 

@@ -1,6 +1,6 @@
 /** As much of two clients as their tests use: they bring no types of their own. */
 declare module 'swagger-client' {
-  export default function connect(options: { readonly url: string }): Promise<never>;
+  export default function connect(options: { readonly url: string; readonly userFetch: typeof fetch }): Promise<never>;
 }
 
 declare module 'newman' {
