@@ -66,7 +66,9 @@ const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promis
         const quoted = `"${name.replaceAll('"', '""')}"`;
         return `select '${name}' as name, (select string_agg(${expression}, E'\\n' order by ${expression}) from ${quoted} as t) as rows`;
       });
-      const { rows } = await client.query<{ name: string; rows: string | null }>(parts.join(' union all '));
+      const { rows } = await client.query<{ name: string; rows: string | null }>(
+        `${parts.join(' union all ')} order by 1`,
+      );
       return rows.map(({ name, rows: text }) => `${name}\n${text ?? ''}`).join('\n');
     };
     return {

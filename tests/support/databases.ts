@@ -60,17 +60,23 @@ async function ownSchema(): Promise<TestDatabase> {
 /** Few connections, since many tests share a server; and on a busy machine, a lock may take long to come free. */
 const PATIENT = { pool: '4', lock_timeout: '60000' };
 
+let ofWorker: Promise<string> | undefined;
+
 /**
  * Each worker of Jest has a database to itself, and runs one test file at a time. So what a test finds in catalogs, or
  * in views of the server's activity where `datname = current_database()`, is its own.
  */
-async function workerDatabase(): Promise<string> {
+const workerDatabase = (): Promise<string> => (ofWorker ??= prepareWorkerDatabase());
+
+/** Once for each test file: settings that an earlier one has given the database do not hold for this one. */
+async function prepareWorkerDatabase(): Promise<string> {
   const name = `worker_${process.env['JEST_WORKER_ID'] ?? '1'}`;
   const url = new URL(POSTGRES_URL);
   url.pathname = `/${name}`;
   await administer(`create database ${name}`).catch((error: unknown) => {
     if ((error as { readonly code?: string }).code !== DUPLICATE_DATABASE) throw error;
   });
+  await administer(`alter database ${name} reset all`);
   return url.href;
 }
 
