@@ -48,13 +48,13 @@ export const record = {
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
 const TABLES = `pg_class t where t.relnamespace = current_schema()::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
-/** The table, and what takes away what was prepared on it. */
+/** The table, and what takes away what was prepared on it: columns last, since their constraints go with them. */
 export const PREPARED = {
-  sql: [
-    `select t.relname::text, format('drop trigger %I on %s', tgname, t.oid::regclass) from pg_trigger, ${TABLES} and tgrelid = t.oid and ${OWN('tgname')}`,
-    `select t.relname::text, format('alter table %s drop constraint %I', t.oid::regclass, conname) from pg_constraint, ${TABLES} and conrelid = t.oid and ${OWN('conname')}`,
-    `select t.relname::text, format('alter table %s drop column %I', t.oid::regclass, attname) from pg_attribute, ${TABLES} and attrelid = t.oid and not attisdropped and ${OWN('attname')}`,
-  ].join(' union all '),
+  sql: `select "table", sql from (${[
+    `select 1 as step, t.relname::text as "table", format('drop trigger %I on %s', tgname, t.oid::regclass) as sql from pg_trigger, ${TABLES} and tgrelid = t.oid and ${OWN('tgname')}`,
+    `select 2, t.relname::text, format('alter table %s drop constraint %I', t.oid::regclass, conname) from pg_constraint, ${TABLES} and conrelid = t.oid and ${OWN('conname')}`,
+    `select 3, t.relname::text, format('alter table %s drop column %I', t.oid::regclass, attname) from pg_attribute, ${TABLES} and attrelid = t.oid and not attisdropped and ${OWN('attname')}`,
+  ].join(' union all ')}) as found order by step`,
 };
 export const PREPARED_FUNCTIONS = {
   sql: `select format('drop function %s', oid::regprocedure) from pg_proc where pronamespace = current_schema()::regnamespace and ${OWN('proname')}`,

@@ -75,7 +75,7 @@ function guardedPage(request: PageRequest): string {
     `beyond as materialized (select total, longest from running where total - longest > $${most} limit 1)`,
     `select ${figures('total', 'longest')}, null from beyond union all`,
     `select case when count(*) = 0 then null when ${whole('total')} > ${SHORT_PAGE} then ${figures(whole('total'), whole('longest'))} else ${TEXTS} end,`,
-    `${totalOf(request, most)} from page where not exists (select from beyond)`,
+    `${totalOf(request, most)} from page where not exists (select from beyond) having not exists (select from beyond)`,
   ].join(' ');
 }
 
