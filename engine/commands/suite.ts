@@ -140,10 +140,14 @@ interface Chosen {
 }
 
 /** With a token, the suite also checks that requests without one are rejected. */
-const withTokens = ({ token, 'read-token': readToken }: CaseOptions): Deployment => ({
-  ...(token === undefined ? {} : { guarded: true }),
-  ...(readToken === undefined ? {} : { hasReader: true }),
-});
+function deploymentFor(settings: Settings | undefined, wanted: CaseOptions): Deployment {
+  const guarded = wanted.token === undefined ? undefined : true;
+  return {
+    ...(settings ? deploymentOf(settings, guarded) : ANYWHERE),
+    ...(guarded === undefined ? {} : { guarded }),
+    ...(wanted['read-token'] === undefined ? {} : { hasReader: true }),
+  };
+}
 
 /** A new seed for each run, so that its values do not conflict with those that an earlier run left behind. */
 const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
@@ -153,13 +157,13 @@ function chooseCases(model: Model, settings: Settings, wanted: CaseOptions): Cho
   if (type !== undefined && !model.types.has(type))
     throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
   const seed = seedOfNow();
-  const asked = (deployment: Deployment): readonly Case[] =>
-    suiteOfAll(model, { seed, deployment: { ...deployment, ...withTokens(wanted) } })
+  const asked = (known: Settings | undefined): readonly Case[] =>
+    suiteOfAll(model, { seed, deployment: deploymentFor(known, wanted) })
       .filter((one) => type === undefined || one.type === type)
       .filter((one) => (write ? !one.irreversible : onlyReads(one)));
-  const all = asked(wanted.settings ? deploymentOf(settings) : ANYWHERE);
+  const all = asked(wanted.settings ? settings : undefined);
   const cases = all.filter(isPlain);
-  const unknown = wanted.settings ? 0 : asked(deploymentOf(settings)).filter(isPlain).length - cases.length;
+  const unknown = wanted.settings ? 0 : asked(settings).filter(isPlain).length - cases.length;
   return { cases, leftOut: [...conditional(all), ...unsettled(unknown)] };
 }
 

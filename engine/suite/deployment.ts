@@ -31,10 +31,11 @@ export type Deployment = Partial<Pick<Settings, (typeof TOLD)[number]>> & {
 /** Only the descriptors are known. */
 export const ANYWHERE: Deployment = {};
 
+const hasTokens = ({ tokens, tokensFile }: Settings): boolean => tokens !== '' || tokensFile !== '';
+
 /** A service that is started with these settings, without a proxy. Its address decides which rate `auto` is. */
-export function deploymentOf(settings: Settings): Deployment {
+export function deploymentOf(settings: Settings, guarded = hasTokens(settings)): Deployment {
   const told = TOLD.map((name) => [name, settings[name]] as const).filter(([, value]) => value !== AUTO_RATE);
-  const guarded = settings.tokens !== '' || settings.tokensFile !== '';
   return {
     ...Object.fromEntries(told),
     guarded,

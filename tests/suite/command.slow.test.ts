@@ -1,4 +1,7 @@
-/** `records suite` as users run it: compiled, against a service that is right and one that is not. */
+/**
+ * `records suite` as users run it: compiled, against a service that is right and one that is not. The schema is small:
+ * tests/suite/suite replays the shipped one.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync, rmSync } from 'node:fs';
 import * as http from 'node:http';
@@ -10,9 +13,11 @@ import { isObject, type JsonValue } from '../../engine/json.ts';
 import { type Environment, useCompiled } from '../support/compiled.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';
+import { runCommand } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-const model = loadModel('schema');
+const SCHEMA = 'tests/fixtures/schemas/open-types';
+const model = loadModel(SCHEMA);
 const JUNIT = join(tmpdir(), `suite-${process.pid}.xml`);
 
 const compiled = useCompiled();
@@ -20,7 +25,7 @@ let server: TestServer;
 let observer: Observer;
 
 beforeAll(async () => {
-  server = await startTestServer({ kind: 'sqlite' });
+  server = await startTestServer({ kind: 'sqlite', schemaDirectory: SCHEMA });
   observer = await createObserver(server.database, model);
 });
 
@@ -33,7 +38,7 @@ afterAll(async () => {
 const suite = (...options: readonly string[]) => suiteIn({}, ...options);
 
 async function suiteIn(environment: Environment, ...options: readonly string[]) {
-  const running = compiled.run('engine/cli.js', ['suite', ...options], environment);
+  const running = compiled.run('engine/cli.js', ['suite', ...options], { SCHEMA_DIR: SCHEMA, ...environment });
   const code = await running.ended;
   return { code, out: running.out(), err: running.err() };
 }
@@ -96,9 +101,9 @@ describe('records suite', () => {
   });
 
   it('says what it leaves out', async () => {
-    const { err } = await suite('--url', server.url, '--write', '--yes', '--type', 'TmpVar');
+    const { err } = await suite('--url', server.url, '--write', '--yes', '--type', 'Good');
     expect(err).toMatch(/^Left out: \d+ cases that depend on settings of the service; --settings uses/m);
-    const all = await suite('--url', server.url, '--write', '--yes', '--settings', '--type', 'ContentImage');
+    const all = await suite('--url', server.url, '--write', '--yes', '--settings', '--type', 'Shop');
     expect(all.err).toMatch(/^Left out: \d+ cases that requests cannot set up \(.*database held, database full.*\)/m);
     expect(all.code).toBe(0);
   });
@@ -111,10 +116,11 @@ describe('records suite', () => {
     ].join(';');
     const guarded = await startTestServer({
       kind: 'sqlite',
+      schemaDirectory: SCHEMA,
       settings: { tokens, corsOrigins: ['https://a.example'], urlLimit: 1500 },
     });
     const known = { CORS_ORIGINS: 'https://a.example', URL_LIMIT: '1500' };
-    const options = ['--url', guarded.url, '--write', '--yes', '--type', 'TmpVar', '--json', '--settings'];
+    const options = ['--url', guarded.url, '--write', '--yes', '--type', 'Good', '--json', '--settings'];
     const rights = ['--token', token, '--read-token', readToken];
     try {
       const { code, out } = await suiteIn(known, ...options, ...rights);
@@ -133,17 +139,17 @@ describe('records suite', () => {
     const lying = await lyingServer();
     const url = `http://127.0.0.1:${(lying.address() as AddressInfo).port}`;
     try {
-      const people = await suite('--url', url, '--type', 'TmpVar', '--junit', JUNIT);
+      const people = await suite('--url', url, '--type', 'Good', '--junit', JUNIT);
       expect(people.code).toBe(1);
       expect(people.out).toContain(
-        'GET /api/tmp-vars/4503599627370497\n    status\n      expected 404\n      got      200 null',
+        'GET /api/goods/4503599627370497\n    status\n      expected 404\n      got      200 null',
       );
-      expect(readFileSync(JUNIT, 'utf8')).toContain('<failure message="GET /api/tmp-vars/4503599627370497">');
-      const machines = await suite('--url', url, '--type', 'TmpVar', '--json');
+      expect(readFileSync(JUNIT, 'utf8')).toContain('<failure message="GET /api/goods/4503599627370497">');
+      const machines = await suite('--url', url, '--type', 'Good', '--json');
       const results = JSON.parse(machines.out) as readonly JsonValue[];
       const failed = results.find((result) => isObject(result) && result['outcome'] === 'failed');
       expect(failed).toMatchObject({
-        type: 'TmpVar',
+        type: 'Good',
         failures: [{ differences: [{ place: 'status', expected: '404' }] }],
       });
     } finally {
@@ -156,10 +162,10 @@ describe('records suite', () => {
     [['--url', 'nonsense'], '--url must be the address of a service'],
     [[], '--url must be the address of a service'],
     [['--url', 'http://127.0.0.1:1'], 'No response from http://127.0.0.1:1'],
-    [['--url', 'http://127.0.0.1:1', '--type', 'TmpVr'], 'did you mean "TmpVar"?'],
+    [['--url', 'http://127.0.0.1:1', '--type', 'Godo'], 'did you mean "Good"?'],
     [['--ulr', 'http://127.0.0.1:1'], "Unknown option '--ulr'"],
   ])('%j: %s', async (options, message) => {
-    const { code, err } = await suite(...options);
+    const { code, err } = await runCommand('suite', options, { SCHEMA_DIR: SCHEMA });
     expect(err).toContain(message);
     expect(code).toBe(1);
   });
