@@ -10,9 +10,8 @@ import { watchDatabase } from '../support/database.ts';
 import { createDatabase, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';
 import { useCompiled } from '../support/compiled.ts';
 
-/** Of each command; `npm run test:durability` asks for sixty. */
-const KILLS = Number(process.env['KILLS'] ?? 3) > 10 ? 60 : 3;
-const RECORDS = 20_000;
+/** Of each command, with so many records; `npm run test:durability` asks for more of both. */
+const [KILLS, RECORDS] = Number(process.env['KILLS'] ?? 0) > 10 ? [60, 20_000] : [2, 5_000];
 const TIME = KILLS * 100_000;
 
 let directory: string;

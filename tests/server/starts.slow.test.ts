@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 
-const STARTS = Number(process.env['STARTS'] ?? 20);
+const STARTS = Number(process.env['STARTS'] ?? 5);
 
 const compiled = useCompiled();
 let directory: string;

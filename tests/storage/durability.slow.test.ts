@@ -13,7 +13,7 @@ import { mountFailing, mountSmall } from '../support/small-disk.ts';
 import { type Assembly, WriteLoad } from '../support/write-load.ts';
 
 /** `npm run test:durability` asks for a hundred. */
-const KILLS = Number(process.env['KILLS'] ?? 10);
+const KILLS = Number(process.env['KILLS'] ?? 4);
 const CLIENTS = 8;
 const SCHEMA = 'tests/fixtures/durability';
 const JSON_BODY = { 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
-/** Replays the generated suites of very large schemas: on each database, with the same answers. */
+/** Replays the generated suites of very large schemas: on each database, with the same answers. `npm run test:suites` replays all of their cases. */
 import { manyTypes, wideSchema } from '../support/schemas.ts';
 import { describeSuites } from '../support/suites.ts';
 
-describeSuites('200 fields', wideSchema());
-describeSuites('300 types', manyTypes());
+describeSuites('200 fields', wideSchema(), 5);
+describeSuites('300 types', manyTypes(), 5);

@@ -14,15 +14,18 @@ export const plainCases = (model: Model, type: RecordType): readonly Case[] =>
 const chosen = (types: readonly RecordType[]): readonly RecordType[] =>
   types.length < 50 ? types : [types[0], types[types.length >> 1], types.at(-1)].flatMap((type) => type ?? []);
 
-const sample = Number(process.env['SAMPLE'] ?? 1);
+const { SAMPLE } = process.env;
 
-/** `SAMPLE=3`: every third case, from the first on. */
-export const sampled = (cases: readonly Case[]): readonly Case[] => cases.filter((_, index) => index % sample === 0);
+/** `SAMPLE=3`: every third case, from the first on; `usual` is without it. */
+export function sampled(cases: readonly Case[], usual = 1): readonly Case[] {
+  const stride = SAMPLE === undefined ? usual : Number(SAMPLE);
+  return cases.filter((_, index) => index % stride === 0);
+}
 
-const byGroup = (cases: readonly Case[]) =>
-  [...Map.groupBy(cases, ({ group }) => group)].map(([group, all]) => [group, sampled(all)] as const);
+const byGroup = (cases: readonly Case[], usual: number) =>
+  [...Map.groupBy(cases, ({ group }) => group)].map(([group, all]) => [group, sampled(all, usual)] as const);
 
-export function describeSuites(name: string, directory: string): void {
+export function describeSuites(name: string, directory: string, usual = 1): void {
   describe(`fixture ${name}`, () => {
     const model = loadModel(directory);
     let twins: Twins;
@@ -30,7 +33,7 @@ export function describeSuites(name: string, directory: string): void {
     afterAll(() => twins?.close());
 
     for (const type of chosen([...model.types.values()])) {
-      const groups = byGroup(plainCases(model, type));
+      const groups = byGroup(plainCases(model, type), usual);
       if (groups.length > 0) it.each(groups)(`${type.name} %s`, (_group, cases) => twins.replayAll(cases));
     }
 
