@@ -19,7 +19,16 @@ const measured = [1, 16, 64].flatMap((connections) =>
   names(work).flatMap((name) =>
     ['engine', ...names(handWritten), ...names(peers)].map((contender, index) => {
       const summary = { median: some(index), least: some(index), greatest: some(index) };
-      return { contender, work: name, connections, cpu: summary, databaseCpu: undefined, rate: summary, p50: 1, p99: 2 };
+      return {
+        contender,
+        work: name,
+        connections,
+        cpu: summary,
+        databaseCpu: undefined,
+        rate: summary,
+        p50: 1,
+        p99: 2,
+      };
     }),
   ),
 );
