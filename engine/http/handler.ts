@@ -10,7 +10,16 @@ import { problemAnswer } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, type Route, type Routes } from './routes.ts';
-import { createEnvelopes, type Delivery, type EnvelopeOptions, requestIdOf, send, type SendOptions } from './send.ts';
+import {
+  type Cors,
+  createCors,
+  createEnvelopes,
+  type Delivery,
+  type EnvelopeOptions,
+  requestIdOf,
+  send,
+  type SendOptions,
+} from './send.ts';
 
 /** What Express calls middleware, and `http.createServer` a listener. Without `next`, paths outside of the interface are 404. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
@@ -126,6 +135,8 @@ export interface HostSteps {
   watch(request: IncomingMessage, response: ServerResponse): void;
   /** Counts the request against the rate limit. `next` gets the Problem if the client has sent too many. */
   limit(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
+  /** The headers that let pages of other origins read what else the host serves for programs. */
+  readonly cors: Cors;
   /** Answers that there is nothing at this path. */
   readonly notFound: Handler;
   /** The one answer to an error, whatever it is about. */
@@ -152,6 +163,7 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
       };
       void rateLimit(request).then(counted, next);
     },
+    cors: createCors(options.corsOrigins),
     notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined }),
     refuse: (error, request, response) => {
       const envelope = envelopeOf(request);

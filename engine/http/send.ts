@@ -213,7 +213,7 @@ const newId = (): string => `${PROCESS}-${(requests += 1)}`;
 /** Names and values in turn. */
 type HeaderLines = readonly string[];
 
-interface Cors {
+export interface Cors {
   /** Whether answers differ by origin. */
   readonly varies: boolean;
   headersOf(request: IncomingMessage): HeaderLines;
@@ -259,7 +259,7 @@ const PREFLIGHT: HeaderLines = [
 ];
 
 /** `*` among the origins allows every origin. */
-function createCors(origins: readonly string[]): Cors {
+export function createCors(origins: readonly string[]): Cors {
   const known = new Set(origins);
   const everyone = known.has('*');
   const headersOf = ({ headers, method }: IncomingMessage): HeaderLines => {

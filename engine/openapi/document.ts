@@ -10,6 +10,7 @@ import { SHARED_RESPONSES } from './contents.ts';
 import { pathMethods } from './operations.ts';
 import { DRY_RUN_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
+import { defaultKeys, simplified } from './simple.ts';
 import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
 
 export interface About {
@@ -19,7 +20,11 @@ export interface About {
 
 const ROOT = '/api/';
 
-export function createDocument(model: Model, { title, version }: About): JsonObject {
+/** All there is, or what generators need that know less. */
+export const PROFILES = ['full', 'simple'] as const;
+export type Profile = (typeof PROFILES)[number];
+
+export function createDocument(model: Model, { title, version }: About, profile: Profile = 'full'): JsonObject {
   const names = createNames();
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
@@ -28,7 +33,7 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
   const problems = createProblemResponses();
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
   const components = { ...componentsOf(types, names), responses: { ...SHARED_RESPONSES, ...problems.all() } };
-  return freezeGraph({
+  const document: JsonObject = {
     openapi: '3.1.0',
     info: {
       title,
@@ -44,7 +49,8 @@ export function createDocument(model: Model, { title, version }: About): JsonObj
     tags: served.map(({ name, description }) => ({ name, description: description || `Records of type ${name}.` })),
     paths,
     components: needed(paths, components),
-  });
+  };
+  return freezeGraph(profile === 'full' ? document : simplified(document, defaultKeys(types, names)));
 }
 
 function pathsOf(

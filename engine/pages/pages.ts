@@ -7,10 +7,13 @@ import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
 import { codedTag, entityTag } from '../http/conditions.ts';
 import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
-import type { JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { type BoundedCache, createBoundedCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
-import { createDocument, secured } from '../openapi/document.ts';
+import { createDocument, type Profile, PROFILES, secured } from '../openapi/document.ts';
+import { faultyRequest } from '../problem.ts';
+import { quote } from '../query/parameters.ts';
+import type { Cors } from '../http/send.ts';
 import { assetFile } from './assets.ts';
 import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
@@ -42,17 +45,29 @@ interface PageRoutes {
   readonly documents: Router;
 }
 
-/** `modelFor` answers the model as the client may see it. `first` runs before each page. */
+/** What pages need of the engine. */
+interface PagesEngine {
+  /** The model as the client may see it. */
+  modelFor(request: IncomingMessage): Model;
+  readonly host: { readonly cors: Cors };
+}
+
+/** `first` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  modelFor: (request: IncomingMessage) => Model,
+  { modelFor, host: { cors } }: PagesEngine,
   ...first: readonly RequestHandler[]
 ): PageRoutes {
   const { title, schemaDirectory, guarded, publicUrl } = options;
   const guide = join(schemaDirectory, GUIDE);
   // It speaks of every type, and not every client may know of all of them.
   const about = { ...options, hasGuide: !guarded && existsSync(guide) };
-  const documentOf = memoized((model: Model) => secured(createDocument(model, about), guarded));
+  const documentIn = (profile: Profile): ((model: Model) => JsonObject) =>
+    memoized((model: Model) => secured(createDocument(model, about, profile), guarded));
+  const documentOf: Readonly<Record<Profile, (model: Model) => JsonObject>> = {
+    full: documentIn('full'),
+    simple: documentIn('simple'),
+  };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
 
   const serve = (
@@ -60,8 +75,9 @@ export function createPages(
     mediaType: string,
     textFor: (request: Request) => Promise<KeptText>,
     router = pages,
+    ...then: readonly RequestHandler[]
   ): void => {
-    readOnly(router, path, ...first, sendText(mediaType, guarded, textFor));
+    readOnly(router, path, ...first, ...then, sendText(mediaType, guarded, textFor));
     // The links of pages are relative: behind a slash they would lead elsewhere.
     if (path !== '/') router.all(`${path}/`, removeSlash);
   };
@@ -72,20 +88,22 @@ export function createPages(
     const textOf = memoized((model: Model) => kept(() => make(model)));
     serve(path, mediaType, (request) => textOf(modelFor(request))());
   };
-  /** The document names the path that a host application has mounted it under. */
+  /** The document names the path that a host application has mounted it under. Pages of other origins may read it like records. */
   const perMount = (path: string, mediaType: string, make: (document: JsonObject) => string): void => {
-    const textsOf = memoized((model: Model): TextsByMount => ({
-      document: documentOf(model),
-      texts: createBoundedCache(MAX_MOUNTS),
-    }));
-    const textFor = (request: Request): Promise<KeptText> => {
-      const { document, texts } = textsOf(modelFor(request));
+    const textsOf = memoized<Model, [], BoundedCache<() => Promise<KeptText>>>(() => createBoundedCache(MAX_MOUNTS));
+    const textFor = async (request: Request): Promise<KeptText> => {
+      const profile = profileIn(request.url);
+      const model = modelFor(request);
+      const texts = textsOf(model);
       const { baseUrl } = request;
-      const textOf = texts.get(baseUrl) ?? kept(() => make(reachedAt(publicUrl || baseUrl, document)));
-      texts.set(baseUrl, textOf);
+      const place = `${profile} ${baseUrl}`;
+      const textOf = texts.get(place) ?? kept(() => make(reachedAt(publicUrl || baseUrl, documentOf[profile](model))));
+      texts.set(place, textOf);
       return textOf();
     };
-    serve(path, mediaType, textFor, documents);
+    const allow = allowOrigins(cors);
+    documents.options(path, ...first, allow, answerPreflight);
+    serve(path, mediaType, textFor, documents, allow);
   };
 
   perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
@@ -110,16 +128,43 @@ export function createPages(
 
 const EXACT = { caseSensitive: true, strict: true };
 
-interface TextsByMount {
-  readonly document: JsonObject;
-  readonly texts: BoundedCache<() => Promise<KeptText>>;
-}
-
 /** Paths with parameters are as many as clients like. */
 const MAX_MOUNTS = 50;
 
-const reachedAt = (url: string, document: JsonObject): JsonObject =>
-  url === '' ? document : { ...document, servers: [{ url, description: 'Where this document comes from' }] };
+function reachedAt(base: string, document: JsonObject): JsonObject {
+  const { servers } = document;
+  if (base === '' || !Array.isArray(servers)) return document;
+  const moved = servers.map((server) =>
+    isObject(server) ? { ...server, url: base + String(server['url']).replace(/\/$/, '') } : server,
+  );
+  return { ...document, servers: moved };
+}
+
+const PROFILE = 'profile';
+
+/** `?profile=simple`. Other parameters are for others: clients add some against caches. */
+function profileIn(url: string): Profile {
+  const text = new URLSearchParams(url.split('?', 2)[1]).get(PROFILE) ?? 'full';
+  const profile = PROFILES.find((one) => one === text);
+  if (profile !== undefined) return profile;
+  const message = `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`;
+  throw faultyRequest('invalid-query', [{ parameter: PROFILE, code: 'unknown-profile', message }]);
+}
+
+const allowOrigins =
+  (cors: Cors): RequestHandler =>
+  (request, response, next) => {
+    const lines = cors.headersOf(request);
+    for (let at = 0; at < lines.length; at += 2) response.setHeader(lines[at] ?? '', lines[at + 1] ?? '');
+    if (cors.varies) response.vary('Origin');
+    next();
+  };
+
+/** Browsers send it without a token. */
+const answerPreflight: RequestHandler = ({ headers }, response, next) => {
+  if (headers['access-control-request-method'] === undefined) next();
+  else response.status(204).end();
+};
 
 const picture = async (model: Model): Promise<string | undefined> =>
   model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
@@ -163,15 +208,12 @@ function sendText(
   guarded: boolean,
   textFor: (request: Request) => Promise<KeptText>,
 ): RequestHandler {
-  const headers = {
-    'Cache-Control': 'no-cache',
-    Vary: guarded ? 'Accept-Encoding, Authorization' : 'Accept-Encoding',
-  };
+  const varying = guarded ? 'Accept-Encoding, Authorization' : 'Accept-Encoding';
   return async (request, response) => {
     const text = await textFor(request);
     const coding = acceptedCoding(request.get('accept-encoding'));
     // Express would add a charset to JSON, which has none.
-    response.set(headers).setHeader('Content-Type', mediaType);
+    response.set('Cache-Control', 'no-cache').vary(varying).setHeader('Content-Type', mediaType);
     if (coding === undefined) response.set('ETag', text.tag).send(text.bytes);
     else {
       response.set({ 'Content-Encoding': coding, ETag: codedTag(text.tag, coding) });

@@ -15,7 +15,7 @@ import type { Settings } from '../settings.ts';
 type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl'>;
 
 export function createApp(engine: Engine, settings: AppSettings): Express {
-  const { host, modelFor } = engine;
+  const { host } = engine;
   const app = newApp();
   app.use(prepare(engine));
   // Before the limit: probes may come as often as they like.
@@ -24,7 +24,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
   app.use(host.limit);
   app.use(asterisk);
   readOnly(app, '/metrics', metrics(engine));
-  app.use(createPages(aboutService(settings), modelFor).pages);
+  app.use(createPages(aboutService(settings), engine).pages);
   app.use((request, response) => host.notFound(request, response));
   app.use(answerErrors(engine));
   return app;
@@ -33,7 +33,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
 /** For a host application: the pages, or the OpenAPI document only. Other paths are left to the host. */
 export function createMounted(engine: Engine, settings: AppSettings, which: 'pages' | 'documents'): Handler {
   const app = newApp();
-  const routes = createPages(aboutService(settings), engine.modelFor, prepare(engine), engine.host.limit);
+  const routes = createPages(aboutService(settings), engine, prepare(engine), engine.host.limit);
   if (which === 'pages') app.get('/', addSlash);
   app.use(routes[which]);
   app.use(answerErrors(engine));

@@ -1,0 +1,165 @@
+/** `?profile=simple`: the document for generators that know less, beside the full one, and against the service. */
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import Ajv, { type AnySchema } from 'ajv';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { createDocument } from '../../engine/openapi/document.ts';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { exchange } from '../support/exchange.ts';
+import { loadModel } from '../support/model.ts';
+import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const ABOUT = { title: 'Records', version: '1.2.3' };
+const folders = [{ name: 'schema', directory: 'schema' }, ...fixtureSchemas, { name: 'wide', directory: wideSchema() }];
+
+const membersOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
+const schemasOf = (document: JsonObject): JsonObject => membersOf(membersOf(document['components'])['schemas']);
+
+/** Every object and array within, with the way to it. */
+function* within(value: JsonValue, way: readonly string[] = []): Generator<readonly [readonly string[], JsonObject]> {
+  if (isObject(value)) yield [way, value];
+  if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value)) yield* within(inner as JsonValue, [...way, key]);
+}
+
+/** Words of JSON Schema that 3.0 lacks, in places where schemas stand. */
+const NEWER = ['const', 'examples', 'not', 'prefixItems', 'if', 'dependentRequired', 'exclusiveMinimum', '$defs'];
+const inSchemas = (way: readonly string[]): boolean =>
+  way.includes('schema') || (way[1] === 'schemas' && way.at(-1) !== 'properties');
+
+describe.each(folders)('$name', ({ directory }) => {
+  const model = loadModel(directory);
+  const full = createDocument(model, ABOUT);
+  const simple = createDocument(model, ABOUT, 'simple');
+  const all = [...within(simple)];
+
+  it('has the operations of the full document, below the root of the interface', () => {
+    const outline = (document: JsonObject, root: string): readonly string[] =>
+      Object.entries(membersOf(document['paths'])).flatMap(([path, item]) =>
+        Object.values(membersOf(item)).flatMap((one) =>
+          isObject(one) ? `${root}${path} ${String(one['operationId'])}` : [],
+        ),
+      );
+    expect(outline(simple, '/api')).toEqual(outline(full, ''));
+    expect(simple['servers']).toEqual([expect.objectContaining({ url: '/api' })]);
+    expect([simple['openapi'], simple['tags']]).toEqual(['3.0.3', full['tags']]);
+  });
+
+  it('has no word that is newer than 3.0, and no reference that leads nowhere', () => {
+    const words = all.flatMap(([way, object]) =>
+      inSchemas(way) && !way.includes('example') && !way.includes('x-checks')
+        ? [...NEWER.filter((word) => word in object), ...(Array.isArray(object['type']) ? ['types'] : [])].map(
+            (word) => `${way.join('/')}: ${word}`,
+          )
+        : [],
+    );
+    expect(words).toEqual([]);
+    const components = membersOf(simple['components']);
+    const lost = all.flatMap(([, { $ref }]) => {
+      const [, , section = '', name = ''] = String($ref ?? '').split('/');
+      return $ref === undefined || name in membersOf(components[section]) ? [] : [$ref];
+    });
+    expect(lost).toEqual([]);
+  });
+
+  it('has one answer with JSON for each success, and parameters that are not objects', () => {
+    const text = JSON.stringify(simple);
+    expect(text).not.toMatch(/"(?:204|304)":|deepObject|ndjson|text\/csv|dry-run|"name":"(?:include|fields|variant)"/);
+    for (const [way, object] of all)
+      if (way.at(-1) === 'requestBody') expect(Object.keys(membersOf(object['content']))).toEqual(['application/json']);
+  });
+
+  it('has schemas that never lead back to themselves', () => {
+    const refsOf = (name: string): readonly string[] =>
+      [...JSON.stringify(schemasOf(simple)[name]).matchAll(/schemas\/(\w+)/g)].map(([, one = '']) => one);
+    const walk = (name: string, open: readonly string[]): void => {
+      expect(open).not.toContain(name);
+      for (const one of new Set(refsOf(name))) walk(one, [...open, name]);
+    };
+    for (const name of Object.keys(schemasOf(simple))) walk(name, []);
+  });
+
+  it('requires all keys that records have by default', () => {
+    for (const type of model.types.values()) {
+      const schema = membersOf(schemasOf(simple)[type.name]);
+      if (type.operations.size === 0 || schema['properties'] === undefined || /\W/.test(type.name)) continue;
+      const shown = [...type.relations.values()].filter((relation) => relation.shown).map(({ name }) => name);
+      const own = type.identifier.inRecord ? [type.identifier.name] : [];
+      const expected = [...own, ...type.defaultVariant.fields.map(({ name }) => name), ...shown];
+      expect([...(schema['required'] as string[])].toSorted()).toEqual(expected.toSorted());
+    }
+  });
+});
+
+describe('against the service', () => {
+  let server: TestServer;
+  const tokens = { all: createToken(), some: createToken() };
+  const lines = [
+    tokenLine({ name: 'all', read: 'all', write: 'all' }, tokens.all),
+    tokenLine({ name: 'some', read: new Set(['TaxClass']), write: new Set() }, tokens.some),
+  ];
+  beforeAll(async () => {
+    const settings = { tokens: lines.join(';'), corsOrigins: ['https://shop.example'] };
+    server = await startTestServer({ settings });
+  });
+  afterAll(() => server.close());
+
+  const bearer = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
+
+  test('created records are as it says, nested ones included', async () => {
+    const headers = { ...bearer(tokens.all), 'content-type': 'application/json' };
+    const { text } = await exchange(server.url, 'GET /openapi.json?profile=simple', { headers });
+    const document = JSON.parse(text) as JsonObject;
+    // As draft 4 and its nullable are read by 3.0 tools.
+    const ajv = new Ajv({ strict: false, validateFormats: false });
+    ajv.addSchema(JSON.parse(text.replaceAll('"#/components', '"simple#/components')) as AnySchema, 'simple');
+    const bodies: Readonly<Record<string, JsonObject>> = {
+      'tax-classes': { position: 1 },
+      'shipping-markups': { zone: { zone_name: 'a' }, shipping_method: { code: 'b' } },
+      'tmp-vars': { name: 'c' },
+    };
+    for (const [path, body] of Object.entries(bodies)) {
+      const answer = await exchange(server.url, `POST /api/${path}`, { headers, body: JSON.stringify(body) });
+      expect([path, answer.status]).toEqual([path, 201]);
+      const post = membersOf(membersOf(membersOf(document['paths'])[`/${path}`])['post']);
+      const { $ref } = membersOf(
+        membersOf(
+          membersOf(membersOf(membersOf(membersOf(post['responses'])['201'])['content'])['application/json'])['schema'],
+        ),
+      );
+      const validate = ajv.compile({ $ref: `simple${String($ref)}` });
+      expect([validate(JSON.parse(answer.text)), validate.errors]).toEqual([true, null]);
+    }
+  });
+
+  test('a token sees what it may see, pages of named origins may read it, and other profiles are refused', async () => {
+    const origin = 'https://shop.example';
+    for (const path of ['/openapi.json', '/openapi.json?profile=simple', '/openapi.yaml?profile=simple']) {
+      const asked = {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'authorization',
+      };
+      const preflight = await exchange(server.url, `OPTIONS ${path}`, { headers: asked });
+      expect([preflight.status, preflight.headers['access-control-allow-origin']]).toEqual([204, origin]);
+      const { headers, text } = await exchange(server.url, `GET ${path}`, {
+        headers: { origin, ...bearer(tokens.some) },
+      });
+      expect(headers['access-control-allow-origin']).toBe(origin);
+      expect(headers.vary).toBe('Origin, Accept-Encoding, Authorization');
+      expect([text.includes('/tax-classes'), text.includes('createTaxClass'), text.includes('/tmp-vars')]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+    }
+    const stranger = await exchange(server.url, 'GET /openapi.json', { headers: { origin: 'https://other.example' } });
+    expect(stranger.headers['access-control-allow-origin']).toBeUndefined();
+    const wrong = await exchange(server.url, 'GET /openapi.json?profile=smple');
+    expect([wrong.status, JSON.parse(wrong.text).detail]).toEqual([
+      400,
+      '"smple" is not a profile of the document; there are full and simple',
+    ]);
+    expect((await exchange(server.url, 'OPTIONS /openapi.json')).status).toBe(405);
+  });
+});
