@@ -1,7 +1,7 @@
 /** Sends a random sequence of requests and compares each answer with the oracle's. */
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath, writeJson } from '../../engine/suite/template.ts';
-import { type Call, requestOf } from '../../engine/suite/call.ts';
+import { type Call, linkTo, requestOf } from '../../engine/suite/call.ts';
 import { compareAnswer } from '../../engine/suite/compare.ts';
 import type { ReceivedAnswer, Client } from '../../engine/suite/client.ts';
 import { answer as oracle, type OracleAnswer } from '../../engine/suite/oracle.ts';
@@ -73,6 +73,22 @@ function write(
   return checkWrite(session, operation, { type, method, id, body, view });
 }
 
+/** Up to four records in one array, each with a body of its own. */
+function writeMany(session: Session, type: RecordType, operation: Operation, draw: Draw): Promise<void> {
+  const isMade = operation.kind === 'createMany';
+  const ids = isMade ? [] : [...rowsOf(session.world, type).keys()];
+  const first = draw(Math.max(1, ids.length));
+  const chosen = isMade ? Array.from({ length: 1 + draw(3) }, () => undefined) : ids.slice(first, first + 1 + draw(3));
+  const drawn = chosen.map((id) => {
+    const { body, paths } = drawBody(session.world, draw, type, id);
+    return { body: id === undefined ? body : { ...body, ...linkTo(type, id) }, paths };
+  });
+  const paths = [...new Set(drawn.flatMap((one) => one.paths))];
+  const view = paths.length === 0 ? {} : { include: paths };
+  const body = drawn.map((one) => one.body);
+  return checkWrite(session, operation, { type, method: isMade ? 'POST' : 'PATCH', body, view });
+}
+
 /** Some are tried first. */
 async function checkWrite(session: Session, { choices }: Operation, call: Call): Promise<void> {
   if (choices.length % 3 === 1) await check(session, { ...call, dryRun: true });
@@ -107,6 +123,8 @@ async function perform(session: Session, model: Model, operation: Operation): Pr
     return check(session, { type, method: 'GET', ...drawn });
   }
   if (operation.kind === 'create') return write(session, type, operation, draw, undefined);
+  if (operation.kind === 'createMany' || operation.kind === 'patchMany')
+    return writeMany(session, type, operation, draw);
   const id = pick(session, type, draw);
   if (id === undefined) return;
   if (operation.kind === 'delete') return checkWrite(session, operation, { type, method: 'DELETE', id });

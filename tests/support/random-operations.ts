@@ -10,7 +10,19 @@ import { represent, type Shown, shownBy } from '../../engine/suite/reads.ts';
 import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from '../../engine/suite/world.ts';
 import fc from './fast-check.ts';
 
-export const KINDS = ['create', 'create', 'create', 'put', 'put', 'patch', 'delete', 'get', 'list'] as const;
+export const KINDS = [
+  'create',
+  'create',
+  'create',
+  'put',
+  'put',
+  'patch',
+  'createMany',
+  'patchMany',
+  'delete',
+  'get',
+  'list',
+] as const;
 
 /** One request: what it does, to which type, and the numbers that decide everything else. */
 export interface Operation {
