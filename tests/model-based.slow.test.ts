@@ -8,17 +8,23 @@ import { randomSchema, readModel, writeSchema } from './support/random-schema.ts
 import { openTwins } from './support/twins.ts';
 import fc from './support/fast-check.ts';
 
+const { REQUESTS, RUNS, SEED } = process.env;
 /** `SEED=7 RUNS=500 npx jest tests/model-based` draws other sequences, and more of them. */
-const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 25 : 50));
+const numRuns = Number(RUNS ?? (databaseKinds.length > 1 ? 25 : 50));
+/** `REQUESTS=100000` goes on until each database has answered as many, and prints its seeds: `npm run test:model`. */
+const requests = Number(REQUESTS ?? 0);
 /** Only for a run that would never end. */
-jest.setTimeout(Math.max(1_800_000, numRuns * 60_000));
+jest.setTimeout(Math.max(1_800_000, numRuns * 60_000, requests * 1000));
+
+/** How long a search for the shortest sequence may take. */
+const SHRINKING = Number(process.env['SHRINKING'] ?? 600_000);
 
 describe('model', () => {
   it('and service agree on every request of a random sequence', async () => {
-    let sequences = 0;
+    const done = { sequences: 0, requests: 0 };
     const property = fc.asyncProperty(
       randomSchema,
-      fc.array(randomOperation, { maxLength: 40, size: 'max' }),
+      fc.array(randomOperation, { maxLength: requests === 0 ? 40 : 200, size: 'max' }),
       async (descriptors, operations) => {
         const directory = writeSchema(descriptors);
         try {
@@ -26,8 +32,10 @@ describe('model', () => {
           fc.pre(model !== undefined);
           const twins = await openTwins(directory, model);
           try {
-            await twins.both((bench) => compareSequence(bench, model, operations));
-            sequences += 1;
+            let own = 0;
+            await twins.both(async (bench) => void (own = await compareSequence(bench, model, operations)));
+            done.requests += own;
+            done.sequences += 1;
           } finally {
             await twins.close();
           }
@@ -36,7 +44,13 @@ describe('model', () => {
         }
       },
     );
-    await fc.assert(property, { numRuns });
-    expect(sequences).toBeGreaterThanOrEqual(numRuns);
+    if (requests === 0) await fc.assert(property, { numRuns });
+    for (let seed = Number(SEED ?? Date.now() % 1_000_000); done.requests < requests; seed += 1) {
+      await fc.assert(property, { numRuns, seed, interruptAfterTimeLimit: SHRINKING });
+      process.stderr.write(
+        `SEED=${seed} RUNS=${numRuns}: ${done.requests} requests on ${databaseKinds.join(' and ')}\n`,
+      );
+    }
+    expect(done.sequences).toBeGreaterThanOrEqual(numRuns);
   });
 });

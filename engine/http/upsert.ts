@@ -25,8 +25,14 @@ export function upsert(service: Service): ServeOperation {
     if (isLarge(content)) await largeTurn();
     const [create, update] = [validators.create(view.variant), validators.update(view.variant)];
     const itemsOf = (identifier: number | undefined) => [{ body, pointer, identifier }];
-    // Whether it will be created or not: with such values it cannot be looked for.
-    refuseKeyFaults(create(itemsOf(undefined), raw), unique, body);
+    const unfit = keyFaultsIn(create(itemsOf(undefined), raw), unique, body);
+    // With such values it cannot be looked for: whatever is wrong with it is told as of a new record.
+    if (unfit.length > 0) {
+      const items = itemsOf(undefined);
+      const found = faultsIn(service, () => unfit, items, raw);
+      await store.create({ type, items, raw, ...found, mergePatch: false, view, author, caller, dryRun });
+      throw faultyRequest('invalid-body', unfit);
+    }
     const wanted: UpsertRequest = {
       type,
       unique,
@@ -47,20 +53,31 @@ export function upsert(service: Service): ServeOperation {
   };
 }
 
-/** What identifies the record must be there and well-formed. */
-function refuseKeyFaults(found: readonly Fault[], { members }: UniqueMembers, body: JsonObject): void {
+/** All faults, if what identifies the record is not there or not well-formed; otherwise none. */
+function keyFaultsIn(found: readonly Fault[], { members }: UniqueMembers, body: JsonObject): readonly Fault[] {
   const places = new Map(members.map(({ name }) => [`/${escapeStep(name)}`, name]));
+  // Of a link only the identifier says which record it is, and what another place says of the record is for later.
+  const keys = members.map((member) => ({
+    at: `/${escapeStep(member.name)}`,
+    target: 'link' in member && member.target,
+  }));
   const isKey = (fault: Fault): boolean =>
-    'pointer' in fault && [...places.keys()].some((place) => `${fault.pointer}/`.startsWith(`${place}/`));
+    'pointer' in fault &&
+    fault.code !== 'contradiction' &&
+    keys.some(({ at, target }) =>
+      target === false
+        ? `${fault.pointer}/`.startsWith(`${at}/`)
+        : [at, `${at}/${escapeStep(target.identifier.name)}`].includes(fault.pointer),
+    );
   const missing = [...places].flatMap(([pointer, name]): readonly Fault[] => {
     if ((body[name] ?? null) !== null) return [];
     return [{ pointer, code: 'required', message: `"${name}" is required: on= says that it identifies the record` }];
   });
-  if (missing.length === 0 && !found.some(isKey)) return;
+  if (missing.length === 0 && !found.some(isKey)) return [];
   const others = found.filter(
     (fault) => !missing.some((one) => 'pointer' in one && 'pointer' in fault && fault.pointer === one.pointer),
   );
-  throw faultyRequest('invalid-body', inDocumentOrder([...missing, ...others], body));
+  return inDocumentOrder([...missing, ...others], body);
 }
 
 function answerOf(service: Service, exchange: Exchange, written: Upserted): Whole {

@@ -102,14 +102,15 @@ export function isUnchanged(
   const field = type.fields.get(key);
   if (field === undefined) {
     const stored = row?.open.get(key);
-    // A patch that would take null away says what is there, too.
+    // A patch that would take nulls away says what is there, too.
     return sameText(stored, given) || sameText(stored, writtenOpen(stored, given, patch));
   }
   if (field.generated !== undefined) return true;
   // The time of a request that is yet to come is none that a body can hold.
   if (!row && field.isNowByDefault) return false;
   const stored = row ? (row.values.get(field) ?? null) : defaultOf(field);
-  return sameValue(field, stored, written(stored, kept(field, given), patch));
+  const text = kept(field, given);
+  return sameValue(field, stored, text) || sameValue(field, stored, written(stored, text, patch));
 }
 
 /** The own keys of a body: neither relations nor the identifier. */

@@ -41,7 +41,8 @@ function makeRows(world: World, mentions: readonly RecordMention[], time: number
   const ids = new Map<string, Id>();
   for (const { who, type, id, row, lost } of mentions) {
     if (lost || ids.has(who)) continue;
-    const own = id ?? newId(world, type);
+    // One whose identifier is taken is refused in the end: until then it is another record than the one that has it.
+    const own = id === undefined || (row === undefined && rowOf(world, type, id)) ? newId(world, type) : id;
     ids.set(who, own);
     const values = new Map([...type.fields.values()].map((field) => [field, newValue(world, field, time)] as const));
     if (row === undefined) putRow(world, type, { id: own, values, links: new Map(), open: new Map() });

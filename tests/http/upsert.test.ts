@@ -67,6 +67,9 @@ describe('one service', () => {
     const second = await send('PUT /api/badges?on=holder', { number: 2, holder: { id: 1 } });
     expect([first.status, second.status]).toEqual([201, 200]);
     expect(bodyOf(second)).toMatchObject({ id: bodyOf(first).id, number: 2 });
+    // For a new badge, that would name two badges of one owner.
+    const copy = { number: 3, holder: { id: 1, badge: { id: bodyOf(first).id } } };
+    expect((await send('PUT /api/badges?on=holder', copy)).status).toBe(200);
     await send(`DELETE /api/badges/${bodyOf(first).id}`);
   });
 
@@ -79,6 +82,17 @@ describe('one service', () => {
       422,
       [
         ['/code', 'type'],
+        ['/rank', 'required'],
+      ],
+    ],
+    // What only the database knows is told besides, too.
+    [
+      'PUT /api/owners?on=code',
+      { code: 7, friend: { id: 1, level: 4 } },
+      422,
+      [
+        ['/code', 'type'],
+        ['/friend/level', 'read-only'],
         ['/rank', 'required'],
       ],
     ],

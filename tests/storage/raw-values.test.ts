@@ -220,6 +220,17 @@ describe.each(databaseKinds)('on %s', (kind) => {
     expect(await ok(`GET ${path}`)).toContain('"fixed":{"b":1,"a":[1.5]}');
   });
 
+  it('a merge patch may hold copies of what it only links, and of what is read-only, with their nulls', async () => {
+    const shared = await made('{"data":{"a":1,"b":null},"k":{"x":null}}', 'shareds');
+    const id = shared.split('/').at(-1);
+    const path = await made('{}');
+    const linked = (beside: string): string => `{"shared":{"id":${id},${beside}}}`;
+    expect((await send(`PATCH ${path}`, linked('"data":{"a":1,"b":null},"k":{"x":null}'))).status).toBe(200);
+    expect((await send(`PATCH ${path}`, linked('"data":{"b":2}'))).status).toBe(409);
+    expect((await send(`PATCH ${path}`, linked('"k":{"y":null,"z":1}'))).status).toBe(409);
+    expect(await ok(`GET ${shared}`)).toContain('"data":{"a":1,"b":null},"k":{"x":null}');
+  });
+
   it('two texts for one value of one record are two values', async () => {
     const path = await made('{"part":{"data":1}}');
     const { id, part } = JSON.parse(await ok(`GET ${path}`)) as { id: number; part: { id: number } };

@@ -1,15 +1,28 @@
 /** Sends a random sequence of requests and compares each answer with the oracle's. */
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath, writeJson } from '../../engine/suite/template.ts';
-import { type Call, linkTo, requestOf } from '../../engine/suite/call.ts';
+import { type Call, deletesFound, foundDeletion, linkTo, requestOf, uniquesOf } from '../../engine/suite/call.ts';
 import { compareAnswer } from '../../engine/suite/compare.ts';
 import type { ReceivedAnswer, Client } from '../../engine/suite/client.ts';
 import { answer as oracle, type OracleAnswer } from '../../engine/suite/oracle.ts';
 import { Unreachable } from '../../engine/suite/refusal.ts';
-import { createWorld, type Id, rankByCreation, rowsOf, type World } from '../../engine/suite/world.ts';
+import {
+  createWorld,
+  type Id,
+  isField,
+  rankByCreation,
+  type RecordRow,
+  related,
+  rowOf,
+  rowsOf,
+  type World,
+} from '../../engine/suite/world.ts';
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';
-import { drawList, drawSummary, drawView } from './random-queries.ts';
+import { drawConditions, drawList, drawSummary, drawView } from './random-queries.ts';
 import type { Bench } from './replaying.ts';
+import { START } from './twins.ts';
 
 interface Session {
   readonly client: Client;
@@ -21,11 +34,14 @@ interface Session {
 }
 
 async function send(session: Session, call: Call): Promise<ReceivedAnswer> {
-  const { method, path, body } = requestOf(call);
+  const { method, path, body, headers: given = {} } = requestOf(call);
   const filled = fillPath(path, session.bindings);
   const text = body === undefined ? undefined : writeJson(fill(body, session.bindings));
-  session.log.push(`${method} ${filled} ${text ?? ''}`);
-  const headers: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
+  const headers: Record<string, string> = {
+    ...given,
+    ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  session.log.push(`${method} ${filled} ${JSON.stringify(given)} ${text ?? ''}`);
   return session.client.send({ method, path: filled, headers, text });
 }
 
@@ -49,15 +65,16 @@ function told({ world }: Session, call: Call): OracleAnswer | undefined {
 }
 
 /** The service answers what the oracle says, and changes the tables that it says. */
-async function check(session: Session, call: Call): Promise<void> {
+async function check(session: Session, call: Call): Promise<ReceivedAnswer | undefined> {
   const known = told(session, call);
-  if (!known) return;
+  if (!known) return undefined;
   const { expect, changes = [] } = known;
   const before = call.method === 'GET' ? undefined : await session.bench.observer.snapshot();
   const answer = await send(session, call);
   const differences = compareAnswer(expect, answer, session.bindings);
-  if (differences.length > 0) fail(session, differences, answer);
+  if (differences.length > 0) fail(session, { differences, problem: expect.problem ?? null }, answer);
   if (before) await checkTables(session, before, changes, answer);
+  return answer;
 }
 
 function write(
@@ -89,10 +106,80 @@ function writeMany(session: Session, type: RecordType, operation: Operation, dra
   return checkWrite(session, operation, { type, method: isMade ? 'POST' : 'PATCH', body, view });
 }
 
+/** A PUT of the collection by unique values: mostly those of a record that is there. */
+function upsert(session: Session, type: RecordType, operation: Operation, draw: Draw): Promise<void> {
+  const { world } = session;
+  const uniques = uniquesOf(type);
+  const members = uniques[draw(Math.max(1, uniques.length))];
+  if (members === undefined) return Promise.resolve();
+  const isThere = draw(3) > 0;
+  const id = isThere ? pick(session, type, draw) : undefined;
+  const row = id === undefined ? undefined : rowOf(world, type, id);
+  const { body, paths } = drawBody(world, draw, type, id);
+  const values = members.flatMap((member) => {
+    const value = draw(8) === 7 ? undefined : memberValue(world, draw, member, row);
+    return value === undefined ? [] : [[member.name, value] as const];
+  });
+  const view = paths.length === 0 ? {} : { include: paths };
+  const on = members.map(({ name }) => name);
+  return checkWrite(session, operation, {
+    type,
+    method: 'PUT',
+    on,
+    body: { ...body, ...Object.fromEntries(values) },
+    view,
+  });
+}
+
+function memberValue(
+  world: World,
+  draw: Draw,
+  member: ReturnType<typeof uniquesOf>[number][number],
+  row: RecordRow | undefined,
+): JsonValue | undefined {
+  if (isField(member)) return row?.values.get(member) ?? member.type.good(member, draw(8));
+  const own = row && related(world, member, row)[0]?.id;
+  const ids = [...rowsOf(world, member.target).keys()];
+  const id = own ?? ids[draw(Math.max(1, ids.length))];
+  return id === undefined ? undefined : linkTo(member.target, id);
+}
+
+/** Whatever filters find, or nothing where that is more than a few. */
+function deleteFound(session: Session, type: RecordType, operation: Operation, draw: Draw): Promise<void> {
+  const filters = drawConditions(session.world, draw, type);
+  if (filters.length === 0 || !deletesFound(type)) return Promise.resolve();
+  return checkWrite(session, operation, { type, ...foundDeletion(filters, draw(4) === 3 ? 1000 : draw(4)) });
+}
+
 /** Some are tried first. */
 async function checkWrite(session: Session, { choices }: Operation, call: Call): Promise<void> {
-  if (choices.length % 3 === 1) await check(session, { ...call, dryRun: true });
-  await check(session, call);
+  const tried = choices.length % 3 === 1 ? await check(session, { ...call, dryRun: true }) : undefined;
+  const done = await check(session, call);
+  if (tried && done) checkTried(session, tried, done);
+}
+
+/** The response that a dry run tells is that of the write which follows. */
+function checkTried(session: Session, tried: ReceivedAnswer, done: ReceivedAnswer): void {
+  const [reported, got] = [tried.text, done.text].map((text) => JSON.parse(text) as JsonObject);
+  if (tried.status >= 400) {
+    const [{ instance: _, ...problem }, { instance: __, ...other }] = [reported ?? {}, got ?? {}];
+    if (!isDeepStrictEqual(problem, other)) fail(session, { told: problem }, done);
+    return;
+  }
+  const { answer, effects } = reported as unknown as DryRunReport;
+  // In earnest, new records may get other identifiers, and it is later.
+  if (effects.some(({ effect }) => effect === 'created') || done.text.includes(STARTED)) return;
+  const expected = { status: done.status, etag: done.headers['etag'], body: got };
+  const { status, headers, body } = answer;
+  if (!isDeepStrictEqual({ status, etag: headers.ETag, body }, expected)) fail(session, { told: answer }, done);
+}
+
+/** How times of these requests begin. */
+const STARTED = `"${new Date(START).getUTCFullYear()}-`;
+
+interface DryRunReport {
+  readonly answer: { readonly status: number; readonly headers: { readonly ETag?: string }; readonly body: JsonValue };
+  readonly effects: readonly { readonly effect: string }[];
 }
 
 async function checkTables(
@@ -111,22 +198,24 @@ function pick(session: Session, type: RecordType, draw: Draw): Id | undefined {
   return ids[draw(Math.max(1, ids.length))];
 }
 
-async function perform(session: Session, model: Model, operation: Operation): Promise<void> {
+async function perform(session: Session, model: Model, operation: Operation): Promise<unknown> {
   const types = [...model.types.values()];
   const type = types[operation.type % types.length];
-  if (type === undefined) return;
+  if (type === undefined) return undefined;
   const draw = drawFrom(operation.choices);
   if (operation.kind === 'list') {
     // Served types without a list have no summary.
     const isSummary = type.operations.has('list') && draw(3) === 2;
-    const drawn = isSummary ? drawSummary(draw, type) : drawList(session.world, draw, type);
+    const drawn = isSummary ? drawSummary(session.world, draw, type) : drawList(session.world, draw, type);
     return check(session, { type, method: 'GET', ...drawn });
   }
   if (operation.kind === 'create') return write(session, type, operation, draw, undefined);
   if (operation.kind === 'createMany' || operation.kind === 'patchMany')
     return writeMany(session, type, operation, draw);
+  if (operation.kind === 'upsert') return upsert(session, type, operation, draw);
+  if (operation.kind === 'deleteFound') return deleteFound(session, type, operation, draw);
   const id = pick(session, type, draw);
-  if (id === undefined) return;
+  if (id === undefined) return undefined;
   if (operation.kind === 'delete') return checkWrite(session, operation, { type, method: 'DELETE', id });
   if (operation.kind === 'get') return check(session, { type, method: 'GET', id, view: drawView(draw, type) });
   return write(session, type, operation, draw, operation.choices.length % 20 === 19 ? NOWHERE : id);
@@ -143,10 +232,11 @@ const NEW = 2 ** 50;
 /** The identifier of no record. */
 const NOWHERE = 2 ** 51;
 
-export async function compareSequence(bench: Bench, model: Model, operations: readonly Operation[]): Promise<void> {
+/** Returns how many requests it sent. */
+export async function compareSequence(bench: Bench, model: Model, operations: readonly Operation[]): Promise<number> {
   const bindings: Bindings = new Map();
   const rank = (id: Id): number => Number(typeof id === 'number' ? id : (bindings.get(id) ?? NEW + rankByCreation(id)));
-  const session = {
+  const session: Session = {
     client: bench.client,
     world: createWorld({ rank, alone: true }),
     bindings,
@@ -155,4 +245,5 @@ export async function compareSequence(bench: Bench, model: Model, operations: re
   };
   for (const operation of operations) await perform(session, model, operation);
   await compareAll(session, model);
+  return session.log.length;
 }

@@ -19,8 +19,11 @@ export const KINDS = [
   'patch',
   'createMany',
   'patchMany',
+  'upsert',
   'delete',
+  'deleteFound',
   'get',
+  'list',
   'list',
 ] as const;
 

@@ -49,7 +49,7 @@ export async function openTwins(schemaDirectory: string, model: Model): Promise<
   };
 }
 
-const START = Date.UTC(2030, 0, 1);
+export const START = Date.UTC(2030, 0, 1);
 
 const recorded = (client: Client, exchanged: Exchanged[], count: () => void): Client => ({
   ...client,

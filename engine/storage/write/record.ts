@@ -84,8 +84,8 @@ function resolveField(session: WriteSession, node: Node, field: Field, value: Js
 function resolveText(session: WriteSession, node: Node, field: Field, given: string | null, place: BodyPlace): void {
   const before = storedText(node, field);
   const text = session.rules.mergePatch && given !== null ? mergePatch(before ?? undefined, given) : given;
-  const isSame = (other: SqlValue | undefined): boolean =>
-    other === text || (typeof other === 'string' && text !== null && sameValue(other, text));
+  // A copy of what is stored is no change, even if the patch would take its nulls away.
+  const isSame = (other: SqlValue | undefined): boolean => isText(other, text) || isText(other, given);
   if (isReadOnly(session, field)) {
     const fixed = node.stored ? (before ?? null) : encodedDefault(field, session.dialect);
     if (!isSame(fixed)) refuseChange(session, field, String(fixed), place);
@@ -116,6 +116,9 @@ function storedText(node: Node, field: Field): string | null | undefined {
   return stored === undefined || stored === null ? stored : String(stored);
 }
 
+const isText = (stored: SqlValue | undefined, text: string | null): boolean =>
+  stored === text || (typeof stored === 'string' && text !== null && sameValue(stored, text));
+
 function resolveOpenKey(
   session: WriteSession,
   node: Node,
@@ -127,7 +130,7 @@ function resolveOpenKey(
   const member = session.rules.mergePatch ? patched(before, given) : given;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
-  if (!writable && isCompared(node) && !isSameMember(before, member))
+  if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
     linkedAs(session, node, pointer, () => node.openKeys.get(key)?.member?.text === member?.text);
   if (!known && writable) node.openKeys.set(key, { member, pointer });
 }
