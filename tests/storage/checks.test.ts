@@ -60,6 +60,7 @@ test.each<[title: string, body: unknown, faults: readonly FaultRow[]]>([
     ],
   ],
   ['POST /api/people', { name: 'Bob' }, [['/email', 'check', CONTACT]]],
+  ['POST /api/people', [{ name: 'Bob' }], [['/0/email', 'check', CONTACT]]],
   ['POST /api/people', { name: 'Bob', phone: '1' }, []],
   // The other side is stored.
   ['PUT /api/projects/1', { ends: '2030-01-31' }, [ENDS]],

@@ -189,8 +189,11 @@ export function createWrites(
     return tree && flat?.createTree(request, tree);
   }
 
-  async function workedOut(session: WriteSession, { type, disagreements, precondition }: CreateRequest): Promise<Node> {
-    const node = make(session, type, undefined, '');
+  async function workedOut(
+    session: WriteSession,
+    { type, items, disagreements, precondition }: CreateRequest,
+  ): Promise<Node> {
+    const node = make(session, type, undefined, items[0]?.pointer ?? '');
     await resolveBody(session, [node]);
     await checkBody(session, { type, disagreements });
     precondition?.();
