@@ -80,6 +80,7 @@ export const diagnosticCodes = {
   'unknown-field': 'error',
   'not-comparable': 'error',
   'bad-operand': 'error',
+  'too-deep': 'error',
   'broken-default': 'error',
   'unknown-variant': 'error',
   'variant-omits-required': 'error',

@@ -5,6 +5,16 @@ import type { ConditionsDescriptor } from './descriptor.ts';
 import { ref, strict } from './grammar-parts.ts';
 import type { YamlPath } from './source.ts';
 
+/** The groups of conditions, in query strings and in checks. */
+export type GroupKind = 'any' | 'all' | 'none';
+export const GROUPS: ReadonlyMap<string, GroupKind> = new Map([
+  ['$any', 'any'],
+  ['$all', 'all'],
+  ['$none', 'none'],
+]);
+/** How deep groups can be nested. */
+export const MAX_GROUPS = 3;
+
 /** One comparison of a condition. */
 export interface FieldComparison {
   readonly field: string;
@@ -12,38 +22,65 @@ export interface FieldComparison {
   /** Null where another field is compared with. */
   readonly operand: JsonValue;
   readonly other: string | undefined;
-  /** Of the operand, within the conditions. */
+  /** Of the field and of the operand, within the conditions. */
+  readonly place: YamlPath;
   readonly path: YamlPath;
 }
+
+/** Any, all or none of the items hold, each of which is several conditions. */
+export interface WrittenGroup {
+  readonly group: GroupKind;
+  readonly items: readonly (readonly WrittenCondition[])[];
+}
+
+export type WrittenCondition = FieldComparison | WrittenGroup;
 
 /** The key of an operand that is a field. */
 const FIELD = 'field';
 
-/** Comparisons that hold together. */
-export const comparisonsIn = (conditions: ConditionsDescriptor): readonly FieldComparison[] =>
-  Object.entries(conditions).flatMap(([field, value]) => {
-    if (!isObject(value)) return comparison(field, 'eq', value, [field]);
+/** Conditions that hold together. `at`: where they stand. */
+export const conditionsIn = (conditions: ConditionsDescriptor, at: YamlPath = []): readonly WrittenCondition[] =>
+  Object.entries(conditions).flatMap(([key, value]): readonly WrittenCondition[] => {
+    const place = [...at, key];
+    const group = GROUPS.get(key);
+    if (group !== undefined) return [{ group, items: itemsIn(value, place) }];
+    if (!isObject(value)) return comparison(key, 'eq', value, place, place);
     return Object.entries(value).flatMap(([operator, operand]) =>
-      comparison(field, operator as OperatorName, operand, [field, operator]),
+      comparison(key, operator as OperatorName, operand, place, [...place, operator]),
     );
   });
+
+/** None where the grammar reports something else. */
+const itemsIn = (value: JsonValue, place: YamlPath): WrittenGroup['items'] =>
+  (Array.isArray(value) ? value : []).map((item: JsonValue, index) =>
+    isObject(item) ? conditionsIn(item, [...place, index]) : [],
+  );
+
+/** All comparisons, those in groups included. */
+export const comparisonsIn = (conditions: ConditionsDescriptor): readonly FieldComparison[] =>
+  comparisonsOf(conditionsIn(conditions));
+
+const comparisonsOf = (conditions: readonly WrittenCondition[]): readonly FieldComparison[] =>
+  conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
 
 /** None if the operand should be a field and does not name one, which the grammar reports. */
 function comparison(
   field: string,
   operator: OperatorName,
   operand: JsonValue,
+  place: YamlPath,
   path: YamlPath,
 ): readonly FieldComparison[] {
-  if (!isObject(operand)) return [{ field, operator, operand, other: undefined, path }];
+  if (!isObject(operand)) return [{ field, operator, operand, other: undefined, place, path }];
   const other = operand[FIELD];
-  return typeof other === 'string' ? [{ field, operator, operand: null, other, path: [...path, FIELD] }] : [];
+  return typeof other === 'string' ? [{ field, operator, operand: null, other, place, path: [...path, FIELD] }] : [];
 }
 
 // The grammar.
 
 /** Each is evaluated on every write that it concerns. */
 const MAX_CHECKS = 100;
+const MAX_ITEMS = 20;
 
 const scalar = (description: string): JsonObject => ({
   type: ['string', 'number', 'boolean', 'object'],
@@ -75,9 +112,22 @@ const wordsOf: Readonly<Record<OperatorName, JsonObject>> = {
   null: { type: 'boolean', description: 'true: the field is null. false: it is not.' },
 };
 
+const group = (description: string): JsonObject => ({
+  type: 'array',
+  minItems: 1,
+  maxItems: MAX_ITEMS,
+  items: ref('conditions'),
+  description,
+});
+
 const conditions = (description: string): JsonObject => ({
   type: 'object',
   minProperties: 1,
+  properties: {
+    $any: group('At least one of the items holds. All conditions of an item must hold.'),
+    $all: group('All of the items hold.'),
+    $none: group('None of the items holds.'),
+  },
   additionalProperties: ref('comparison'),
   description,
 });
@@ -88,7 +138,9 @@ export const checksGrammar: JsonObject = {
   uniqueItems: true,
   items: strict(
     {
-      must: conditions('By field, what must hold, in the words of list filters. A comparison with null holds.'),
+      must: conditions(
+        'By field, what must hold, in the words of list filters, groups included. A comparison with null holds.',
+      ),
       when: conditions(
         'Records that the check is about, in the same words. Default: all. null matches only "ne" and "null".',
       ),
@@ -109,6 +161,7 @@ export const checksGrammar: JsonObject = {
 };
 
 export const conditionDefinitions: JsonObject = {
+  conditions: conditions('By field, what holds, or groups of conditions.'),
   comparison: {
     type: ['string', 'number', 'boolean', 'object'],
     if: { type: 'object' },

@@ -1,9 +1,16 @@
 /** Rules across fields: resolved from descriptors, written as descriptors write them, and worded for people. */
-import { type FieldComparison, comparisonsIn } from '../descriptor/conditions.ts';
+import {
+  comparisonsIn,
+  conditionsIn,
+  type FieldComparison,
+  GROUPS,
+  type WrittenCondition,
+  type WrittenGroup,
+} from '../descriptor/conditions.ts';
 import type { CheckDescriptor, ConditionsDescriptor } from '../descriptor/descriptor.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Check, CheckCondition, Field } from './model.ts';
+import type { Check, CheckComparison, CheckCondition, Field } from './model.ts';
 
 /** What a check demands, without its words: two with the same rule are the same. */
 export type CheckRule = Pick<CheckDescriptor, 'must' | 'when'>;
@@ -15,16 +22,15 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
     if (field === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
     return field;
   };
-  const resolved = (conditions: ConditionsDescriptor): readonly CheckCondition[] =>
-    comparisonsIn(conditions).map(({ field, operator, operand, other }) => ({
-      field: named(field),
-      operator,
-      operand,
-      other: other === undefined ? undefined : named(other),
-    }));
+  const resolved = (conditions: readonly WrittenCondition[]): readonly CheckCondition[] =>
+    conditions.map((one) => {
+      if ('group' in one) return { group: one.group, items: one.items.map(resolved) };
+      const { field, operator, operand, other } = one;
+      return { field: named(field), operator, operand, other: other === undefined ? undefined : named(other) };
+    });
   const { must, when = {}, message = sentence(descriptor), at } = descriptor;
-  const parts = { must: resolved(must), when: resolved(when) };
-  const all = [...parts.must, ...parts.when];
+  const parts = { must: resolved(conditionsIn(must)), when: resolved(conditionsIn(when)) };
+  const all = comparisonsOf([...parts.must, ...parts.when]);
   const compared = all.flatMap(({ field, other }) => (other ? [field, other] : [field]));
   const [first] = compared;
   if (first === undefined) throw new Error('A check without conditions was not refused by the descriptor stage');
@@ -36,31 +42,46 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
   };
 }
 
+/** Those in groups included. */
+const comparisonsOf = (conditions: readonly CheckCondition[]): readonly CheckComparison[] =>
+  conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
+
 /** The fields that a rule names. */
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 
+/** By group, its word. */
+const WORDS = new Map([...GROUPS].map(([word, group]) => [group, word]));
+
 /** As the descriptor could write it; `nameOf`: what each field is called there. */
 export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string = ({ name }) => name): CheckRule {
   const written = (conditions: readonly CheckCondition[]): ConditionsDescriptor => {
-    const byField = Map.groupBy(conditions, ({ field }) => nameOf(field));
-    const operands = (some: readonly CheckCondition[]): JsonObject =>
+    const byField = Map.groupBy(
+      conditions.flatMap((one) => ('group' in one ? [] : [one])),
+      ({ field }) => nameOf(field),
+    );
+    const operands = (some: readonly CheckComparison[]): JsonObject =>
       Object.fromEntries(
         some.map(({ operator, operand, other }) => [operator, other ? { field: nameOf(other) } : operand]),
       );
-    return Object.fromEntries([...byField].map(([name, some]) => [name, operands(some)]));
+    const groups = conditions.flatMap((one) =>
+      'group' in one ? [[WORDS.get(one.group) ?? '', one.items.map(written)] as const] : [],
+    );
+    return Object.fromEntries([...[...byField].map(([name, some]) => [name, operands(some)] as const), ...groups]);
   };
   return { must: written(must), ...(when.length > 0 ? { when: written(when) } : {}) };
 }
 
 /** The same text for the same rule, in whatever order it is written. */
-export const ruleKey = ({ must, when = {} }: CheckRule): string => JSON.stringify([keysOf(must), keysOf(when)]);
+export const ruleKey = ({ must, when = {} }: CheckRule): string =>
+  JSON.stringify([keysOf(conditionsIn(must)), keysOf(conditionsIn(when))]);
 
-const keysOf = (conditions: ConditionsDescriptor): readonly string[] =>
-  comparisonsIn(conditions)
-    .map(({ field, operator, operand, other }: FieldComparison) =>
-      JSON.stringify([field, operator, operand, other ?? null]),
-    )
+const keysOf = (conditions: readonly WrittenCondition[]): readonly string[] =>
+  conditions
+    .map((one) => {
+      if ('group' in one) return JSON.stringify([one.group, one.items.map(keysOf).toSorted()]);
+      return JSON.stringify([one.field, one.operator, one.operand, one.other ?? null]);
+    })
     .toSorted();
 
 // In words.
@@ -82,13 +103,26 @@ const NOT_NULL: PhraseForms = ['not be null', 'is not null'];
 
 /** `"max" must be at least "min" if "kind" is "range"`. */
 export function sentence({ must, when = {} }: CheckRule): string {
-  const said = (conditions: ConditionsDescriptor, words: (one: FieldComparison) => string): string =>
-    comparisonsIn(conditions)
-      .map((one) => `"${one.field}" ${words(one)}`)
-      .join(' and ');
-  const cases = said(when, (one) => phrase(one, 1));
-  return said(must, (one) => `must ${phrase(one, 0)}`) + (cases === '' ? '' : ` if ${cases}`);
+  const cases = phrases(conditionsIn(when), 1);
+  return phrases(conditionsIn(must), 0) + (cases === '' ? '' : ` if ${cases}`);
 }
+
+/** `form`: 0 for what must hold, 1 for what does. */
+const phrases = (conditions: readonly WrittenCondition[], form: 0 | 1): string =>
+  conditions.map((one) => ('group' in one ? groupPhrase(one, form) : comparisonPhrase(one, form))).join(' and ');
+
+/** `("a" must be 1 or "b" must be 2)`. */
+function groupPhrase({ group, items }: WrittenGroup, form: 0 | 1): string {
+  // What must not hold is told as what does.
+  const parts = items.map((item) => phrases(item, group === 'none' ? 1 : form));
+  const all = parts.map((part, index) => ((items[index]?.length ?? 0) > 1 && parts.length > 1 ? `(${part})` : part));
+  const said = all.join(group === 'all' ? ' and ' : ' or ');
+  if (group === 'none') return `not (${said})`;
+  return all.length > 1 ? `(${said})` : said;
+}
+
+const comparisonPhrase = (one: FieldComparison, form: 0 | 1): string =>
+  `"${one.field}" ${form === 0 ? 'must ' : ''}${phrase(one, form)}`;
 
 function phrase({ operator, operand, other }: FieldComparison, form: 0 | 1): string {
   if (operator === 'null') return (operand === true ? wordsOf.null : NOT_NULL)[form];

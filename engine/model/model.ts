@@ -1,4 +1,5 @@
 /** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
+import type { GroupKind } from '../descriptor/conditions.ts';
 import type { CountMode, Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -110,13 +111,21 @@ export interface Index {
 export type UniqueMembers = Pick<Index, 'name' | 'members'>;
 
 /** A comparison of a field with a value of its type, a list of them, or another field. */
-export interface CheckCondition {
+export interface CheckComparison {
   readonly field: Field;
   readonly operator: OperatorName;
   /** Null where another field is compared with. */
   readonly operand: JsonValue;
   readonly other: Field | undefined;
 }
+
+/** Any, all or none of the items hold, each of which is several conditions. */
+interface CheckGroup {
+  readonly group: GroupKind;
+  readonly items: readonly (readonly CheckCondition[])[];
+}
+
+export type CheckCondition = CheckComparison | CheckGroup;
 
 /** A rule across the fields of a record. */
 export interface Check {

@@ -2,7 +2,7 @@
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
-import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
+import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '../model/model.ts';
 import { operators } from './operators.ts';
 
 /** The value of a field, null if it has none. */
@@ -21,17 +21,29 @@ export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Ch
 const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue | undefined =>
   isNowByDefault ? type.now?.(new Date()) : value;
 
-const compiled = memoized(({ must, when }: Check): ((valueOf: ValueOf) => boolean) => {
-  // Null says nothing about what must hold, and is not among the records that a filter finds.
-  const demands = must.map((one) => tester(one, () => true));
-  const cases = when.map((one) => tester(one, (a, b) => one.operator === 'ne' && a !== b));
+type Test = (valueOf: ValueOf) => boolean;
+
+const compiled = memoized(({ must, when }: Check): Test => {
+  const demands = must.map((one) => tester(one, true));
+  const cases = when.map((one) => tester(one, undefined));
   return (valueOf) => !cases.every((test) => test(valueOf)) || demands.every((test) => test(valueOf));
 });
 
-function tester(
-  { field, operator, operand, other }: CheckCondition,
-  withNull: (value: JsonValue, operand: JsonValue) => boolean,
-): (valueOf: ValueOf) => boolean {
+/** `withNull`: what a comparison with null comes to; undefined: what it would for a list filter. */
+function tester(condition: CheckCondition, withNull: boolean | undefined): Test {
+  if (!('group' in condition)) return comparisonTester(condition, withNull);
+  const { group, items } = condition;
+  // Null says nothing about what must hold, nor about what must not.
+  const inner = group === 'none' && withNull !== undefined ? !withNull : withNull;
+  const all = items.map((item): Test => {
+    const tests = item.map((one) => tester(one, inner));
+    return (valueOf) => tests.every((test) => test(valueOf));
+  });
+  if (group === 'all') return (valueOf) => all.every((test) => test(valueOf));
+  return (valueOf) => all.some((test) => test(valueOf)) === (group === 'any');
+}
+
+function comparisonTester({ field, operator, operand, other }: CheckComparison, withNull: boolean | undefined): Test {
   if (operator === 'null') return (valueOf) => (valueOf(field) === null) === operand;
   const { compare } = field.type;
   // As the tables have it: other instances hold what they write to the same.
@@ -42,6 +54,7 @@ function tester(
   return (valueOf) => {
     const value = plain(valueOf(field));
     const compared = other ? plain(valueOf(other)) : given;
-    return value === null || compared === null ? withNull(value, compared) : test(value, compared, compare);
+    if (value !== null && compared !== null) return test(value, compared, compare);
+    return withNull ?? (operator === 'ne' && value !== compared);
   };
 }

@@ -2,6 +2,7 @@
  * The filters of a list: `_cnd[field]=value`, `_cnd[field][operator]=value`, the groups `_cnd[$any][0][field]=value`, and
  * conditions on sets, `_cnd[relation][$some][0][field]=value`.
  */
+import { GROUPS, MAX_GROUPS } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
@@ -21,13 +22,6 @@ const NO_FILTERS: readonly Filter[] = Object.freeze([]);
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
 
-const GROUPS: ReadonlyMap<string, Group['kind']> = new Map([
-  ['$any', 'any'],
-  ['$all', 'all'],
-  ['$none', 'none'],
-]);
-/** How deep groups can be nested. */
-const MAX_GROUPS = 3;
 const COUNT = '$count';
 const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
   ['$some', 'some'],

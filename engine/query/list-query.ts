@@ -1,4 +1,5 @@
 /** Parsed queries, with every name resolved against the Model. */
+import type { GroupKind } from '../descriptor/conditions.ts';
 import type { AggregateName, OperatorName, PeriodName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
@@ -67,7 +68,7 @@ export interface ValueFilter {
 
 /** Any, all or none of the items hold; an item holds if all its conditions do. */
 export interface Group {
-  readonly kind: 'any' | 'all' | 'none';
+  readonly kind: GroupKind;
   readonly items: readonly (readonly Filter[])[];
 }
 

@@ -1,6 +1,6 @@
 /** Checks as the oracle sees them: where a body breaks one, and what a sample needs to meet them. */
 import { type JsonObject, type JsonValue, pointer } from '../json.ts';
-import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
+import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '../model/model.ts';
 import type { RecordMention } from './mentions.ts';
 import { comparesAs, isLikeIn } from './reads.ts';
 import { Unreachable } from './refusal.ts';
@@ -14,11 +14,27 @@ type HeldValues = (field: Field) => JsonValue;
 /** Whether only the service knows the value. */
 const isReference = (value: JsonValue): boolean => referenceName(value) !== undefined;
 
-function isTrue({ field, operator, operand, other }: CheckCondition, values: HeldValues, withNull: boolean): boolean {
+/** `withNull`: what a comparison with null comes to; undefined: what it would for a list filter. */
+function isTrue(condition: CheckCondition, values: HeldValues, withNull: boolean | undefined): boolean {
+  if (!('group' in condition)) return compares(condition, values, withNull);
+  const { group, items } = condition;
+  const isNone = group === 'none';
+  // What must not be is not so because of null.
+  const inner = isNone && withNull === true ? false : isNone && withNull === false ? true : withNull;
+  const holding = items.filter((item) => item.filter((one) => !isTrue(one, values, inner)).length === 0).length;
+  if (group === 'all') return holding === items.length;
+  return isNone ? holding === 0 : holding > 0;
+}
+
+function compares(
+  { field, operator, operand, other }: CheckComparison,
+  values: HeldValues,
+  withNull: boolean | undefined,
+): boolean {
   const value = values(field);
   if (operator === 'null') return (value === null) === operand;
   const compared = other ? values(other) : operand;
-  if (value === null || compared === null) return withNull || (operator === 'ne' && value !== compared);
+  if (value === null || compared === null) return withNull ?? (operator === 'ne' && value !== compared);
   const how = { caseless: field.caseless || other?.caseless === true };
   if (operator === 'like') return isLikeIn(how, value, compared);
   const all: readonly JsonValue[] = [compared].flat();
@@ -28,7 +44,7 @@ function isTrue({ field, operator, operand, other }: CheckCondition, values: Hel
 
 /** Null breaks no demand, and is found by no case. */
 const isMet = ({ must, when }: Check, values: HeldValues): boolean =>
-  !when.every((one) => isTrue(one, values, false)) || must.every((one) => isTrue(one, values, true));
+  !when.every((one) => isTrue(one, values, undefined)) || must.every((one) => isTrue(one, values, true));
 
 const held = (row: RecordRow | undefined, field: Field): JsonValue =>
   row ? (row.values.get(field) ?? null) : field.isNowByDefault ? SOME_TIME : defaultOf(field);

@@ -29,6 +29,8 @@ const ENDS = ['/ends', 'check', 'A project cannot end before it starts'] as cons
 const BUDGET = ['/budget', 'check', '"budget" must be at least "spent" if "closed" is true'] as const;
 const CLOSED = ['/closed_at', 'check', '"closed_at" must not be null if "closed" is true'] as const;
 const HOURS = ['/hours', 'check', '"hours" must be one of 0, 8, 40 if "code" matches "EU-*"'] as const;
+const EITHER = ['/born', 'check', '("born" must be at least 0 or not ("died" is more than 100))'] as const;
+const HIGH = ['/high', 'check', '"high" must be less than 1000000 if ("low" is 0 or "low" is more than 5)'] as const;
 const CONTACT = 'Give an email address or a phone number';
 
 type FaultRow = readonly [pointer: string, code: string, message: string];
@@ -62,6 +64,16 @@ test.each<[title: string, body: unknown, faults: readonly FaultRow[]]>([
   ['POST /api/people', { name: 'Bob' }, [['/email', 'check', CONTACT]]],
   ['POST /api/people', [{ name: 'Bob' }], [['/0/email', 'check', CONTACT]]],
   ['POST /api/people', { name: 'Bob', phone: '1' }, []],
+  // Groups. A comparison with null holds, whatever group it is in.
+  ['POST /api/people', { name: 'Bob', phone: '1', born: -1, died: 101 }, [EITHER]],
+  ['POST /api/people', { name: 'Bob', phone: '1', born: -1, died: 100 }, []],
+  ['POST /api/people', { name: 'Bob', phone: '1', born: 0, died: 101 }, []],
+  ['POST /api/people', { name: 'Bob', phone: '1', born: -1 }, []],
+  ['POST /api/people', { name: 'Bob', phone: '1', died: 101 }, []],
+  ['PUT /api/people/1', { born: -1 }, [EITHER]],
+  ['PUT /api/levels/1', { high: 1_000_000 }, []],
+  ['PUT /api/levels/1', { high: 1_000_000, low: 6 }, [HIGH]],
+  ['PUT /api/levels/1', { high: 1_000_000, low: 0 }, [HIGH]],
   // The other side is stored.
   ['PUT /api/projects/1', { ends: '2030-01-31' }, [ENDS]],
   ['PATCH /api/projects/1', { starts: '2030-03-02' }, [ENDS]],

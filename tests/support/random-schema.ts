@@ -58,6 +58,7 @@ interface CheckChoice {
   readonly other: number;
   readonly operator: 'gte' | 'lt' | 'eq' | 'ne';
   readonly always: boolean;
+  readonly group: 'plain' | '$any' | '$all' | '$none';
 }
 
 interface RelationChoice {
@@ -104,6 +105,7 @@ const typeChoice: fc.Arbitrary<TypeChoice> = fc.record({
       other: fc.nat(2),
       operator: fc.constantFrom('gte', 'lt', 'eq', 'ne'),
       always: fc.boolean(),
+      group: fc.constantFrom('plain', 'plain', '$any', '$all', '$none'),
     }),
     { maxLength: 2 },
   ),
@@ -113,7 +115,7 @@ const NUMBERS: ReadonlySet<unknown> = new Set(['integer', 'number', 'decimal']);
 
 /** Of two fields that can be compared; of others, one must be there where the other is not. */
 function checkOf(
-  { field, other, operator, always }: CheckChoice,
+  { field, other, operator, always, group }: CheckChoice,
   fields: readonly (readonly [string, FieldDescriptor])[],
 ): readonly CheckDescriptor[] {
   const [one, another] = [fields[field], fields[other]];
@@ -123,7 +125,13 @@ function checkOf(
   const isOrdered = (isNumber || type === another[1].type) && (type !== 'boolean' || ['eq', 'ne'].includes(operator));
   const must = isOrdered ? { [operator]: { field: another[0] } } : { null: false };
   const when = always && isOrdered ? {} : { when: { [another[0]]: { null: !isOrdered } } };
-  return [{ must: { [one[0]]: must }, ...when }];
+  const rule = { [one[0]]: must };
+  if (group === 'plain') return [{ must: rule, ...when }];
+  const items = [rule, { [one[0]]: { null: true }, [another[0]]: { null: false } }];
+  // Either may be what must hold, or a case.
+  return always
+    ? [{ must: { [group]: items } }]
+    : [{ must: rule, when: { $any: [{ $none: [rule] }, { [group]: items }] } }];
 }
 
 const relationChoice = (types: number): fc.Arbitrary<RelationChoice> =>

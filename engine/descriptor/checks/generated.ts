@@ -61,10 +61,10 @@ const checkRules = ({ draft, fields }: TypeDraft): readonly Finding[] =>
     (['must', 'when'] as const).flatMap((part) => {
       const conditions = check[part];
       if (!isObject(conditions)) return [];
-      return comparisonsIn(conditions).flatMap(({ field, other, path }) => {
+      return comparisonsIn(conditions).flatMap(({ field, other, place, path }) => {
         const why = 'no request could correct it; compare other fields';
         return [
-          ...(isGenerated(fields.get(field)) ? [against(field, ['checks', index, part, field], why, 'key')] : []),
+          ...(isGenerated(fields.get(field)) ? [against(field, ['checks', index, part, ...place], why, 'key')] : []),
           ...(isGenerated(fields.get(other ?? ''))
             ? [against(other ?? '', ['checks', index, part, ...path], why)]
             : []),

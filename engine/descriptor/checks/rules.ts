@@ -2,7 +2,8 @@
 import type { FieldType } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json.ts';
-import { type FieldComparison, comparisonsIn } from '../conditions.ts';
+import { didYouMean } from '../../names.ts';
+import { type FieldComparison, comparisonsIn, GROUPS, MAX_GROUPS } from '../conditions.ts';
 import type { CheckDescriptor } from '../descriptor.ts';
 import type { TypeDraft } from '../draft.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
@@ -25,11 +26,25 @@ const conditionFaults = (
 ): readonly Finding[] =>
   comparisonsIn(check[part] ?? {}).flatMap((one) => comparisonFaults(type, one, ['checks', index, part]));
 
-function comparisonFaults(type: TypeDraft, comparison: FieldComparison, place: YamlPath): readonly Finding[] {
+function comparisonFaults(type: TypeDraft, comparison: FieldComparison, part: YamlPath): readonly Finding[] {
   const { field: name, other, path } = comparison;
-  const at = [...place, ...path];
+  const [place, at] = [
+    [...part, ...comparison.place],
+    [...part, ...path],
+  ];
+  const groups = place.flatMap((step, index) => (GROUPS.has(String(step)) ? [index] : []));
+  const deepest = groups[MAX_GROUPS];
+  if (deepest !== undefined) {
+    const message = `Groups can be nested ${MAX_GROUPS} deep at most: take this one apart`;
+    return [finding('too-deep', place.slice(0, deepest + 1), 'key', message)];
+  }
+  if (name.startsWith('$')) {
+    const words = [...GROUPS.keys()];
+    const message = `${quoted(name)} is not a group; there are ${anyOf(words)}${didYouMean(name, words)}`;
+    return [finding('unknown-field', place, 'key', message)];
+  }
   const known = [
-    ...fieldFaults(type, name, [...place, name], 'key'),
+    ...fieldFaults(type, name, place, 'key'),
     ...(other === undefined ? [] : fieldFaults(type, other, at, 'value')),
   ];
   const fieldType = typeOf(type, name);
@@ -38,7 +53,7 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison, place: Y
     return [finding('bad-operand', at, 'value', `${quoted(name)} is compared with itself; name another field`)];
   if (!fieldType.operators.includes(comparison.operator)) {
     const message = `${quoted(name)} cannot be compared by ${quoted(comparison.operator)}; ${fieldType.name} takes ${anyOf(fieldType.operators)}`;
-    return [finding('not-comparable', [...place, name, comparison.operator], 'key', message)];
+    return [finding('not-comparable', [...place, comparison.operator], 'key', message)];
   }
   const otherType = other === undefined ? undefined : typeOf(type, other);
   if (other !== undefined)
