@@ -75,6 +75,10 @@ export interface Writer extends Reader {
     statement: Statement,
     values: Values,
   ): Awaitable<{ readonly changes: number; readonly identifier: number; readonly rows?: readonly Row[] }>;
+  /** The same without its result, for a statement that breaks no constraint. If it fails, the transaction fails. */
+  send(statement: Statement, values: Values): void;
+  /** Whether statements may be run before the answers to others are there: then any failure ends the transaction. */
+  readonly isPipelined: boolean;
 }
 
 /** A snapshot that stays open over several turns of the event loop, for lists that are streamed. */

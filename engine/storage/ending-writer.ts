@@ -23,6 +23,8 @@ export function endingWriter(inner: Writer): EndingWriter {
       page: (wanted, caller) => during(() => inner.page(wanted, caller))(wanted.statement, wanted.values),
       column: during(inner.column),
       run: during(inner.run),
+      send: during(inner.send),
+      isPipelined: inner.isPipelined,
     },
     end: () => void (ended = true),
   };

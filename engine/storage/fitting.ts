@@ -149,7 +149,12 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   // As long as all tables fit, there is no wrapper.
   const usable = <R extends Reader>(reader: R, gated: (reader: R) => R): R =>
     fit.unfit.length === 0 ? reader : gated(reader);
-  const gatedWriter = (writer: Writer): Writer => ({ ...gatedReader(writer), run: gate(writer.run) });
+  const gatedWriter = (writer: Writer): Writer => ({
+    ...gatedReader(writer),
+    run: gate(writer.run),
+    send: gate(writer.send),
+    isPipelined: writer.isPipelined,
+  });
 
   /** An unexpected error may be caused by changed tables. */
   function explain(error: unknown): Awaitable<never> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';
-import { createDatabase, type TestDatabase } from '../support/databases.ts';
+import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { onServer, startInstance } from '../support/postgres.ts';
@@ -97,6 +97,24 @@ onServer('a transaction', () => {
     expect(told(await send('POST /api/shipping-markups', given))).toEqual(always);
     wire.fate = () => 'pass';
     expect(await count(`shipping-markups?_cnd[zone.zone_name]=${code}`)).toBe(0);
+  });
+
+  it.each([
+    ['40001', BUSY],
+    ['53100', [507, 'urn:problem:storage-full', undefined]],
+  ])('that cannot keep the answer to an Idempotency-Key (%s): nothing is done', async (code, always) => {
+    const name = `kept-${code}`;
+    const keyed = (): Promise<Exchanged> => send('POST /api/tmp-vars', { name }, { 'idempotency-key': name });
+    const client = await connectTo(database.url);
+    await client.query(`
+      create function refuse() returns trigger language plpgsql
+        as $$ begin raise exception 'planned' using errcode = '${code}'; end $$;
+      create trigger refuse before update on _records_idempotency for each row execute function refuse()`);
+    expect(told(await keyed())).toEqual(always);
+    await client.query('drop function refuse cascade');
+    await client.end();
+    expect(await count(`tmp-vars?_cnd[name]=${name}`)).toBe(0);
+    expect((await keyed()).status).toBe(201);
   });
 
   describe.each([

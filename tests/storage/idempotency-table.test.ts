@@ -50,7 +50,11 @@ describe.each(databaseKinds)('on %s', (kind) => {
           plans.set(statement.sql, await planOf(writer, statement, values));
           return ask(statement, values);
         };
-      return { ...writer, get: explained(writer.get), run: explained(writer.run) };
+      const send: Writer['send'] = (statement, values) => {
+        void planOf(writer, statement, values).then((plan) => plans.set(statement.sql, plan));
+        writer.send(statement, values);
+      };
+      return { ...writer, get: explained(writer.get), run: explained(writer.run), send };
     };
 
   const once = (

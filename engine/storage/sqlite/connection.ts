@@ -73,6 +73,8 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
       const { changes, lastInsertRowid } = prepare(statement, 'run').run(...values);
       return { changes, identifier: Number(lastInsertRowid) };
     }),
+    send: translated((statement, values) => void prepare(statement, 'run').run(...values)),
+    isPipelined: false,
     iterate: translated(
       (statement, values) => prepare(statement, 'value').iterate(...values) as IterableIterator<SqlValue>,
     ),

@@ -77,6 +77,9 @@ export async function execute(session: WriteSession): Promise<void> {
     parked,
   };
   // New records are made in the order of the body, which is that of their identifiers: what links them comes after.
+  // Those that wait for no other are not waited for, either.
+  if (session.writer.isPipelined)
+    await Promise.all(changed.filter((node) => waitsForNothing(writing, node)).map((node) => write(writing, node)));
   for (const node of changed) if (!linksNew(node)) await write(writing, node);
   for (const nodes of runsOf(writing)) {
     const [first] = nodes;
@@ -84,7 +87,9 @@ export async function execute(session: WriteSession): Promise<void> {
     else if (first) await write(writing, first);
   }
   for (const node of changed) await write(writing, node);
-  for (const wanted of session.paired.values()) await insertPair(session, wanted);
+  const paired = [...session.paired.values()];
+  if (session.writer.isPipelined) await Promise.all(paired.map((wanted) => insertPair(session, wanted)));
+  else for (const wanted of paired) await insertPair(session, wanted);
   if (!session.effects) return;
   const changes = changed.map((node) => [node, changesOf(node)] as const);
   noteWritten(session, changes, unpaired);
@@ -126,6 +131,8 @@ async function handOver(writing: Writing, holder: Holder): Promise<void> {
   const column = await park(session, holder);
   if (column !== undefined) parked.set(node, [...(parked.get(node) ?? []), column]);
 }
+
+const waitsForNothing = ({ holders }: Writing, node: Node): boolean => !linksNew(node) && holders(node).length === 0;
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 

@@ -176,11 +176,11 @@ export function createOnce(dialect: Dialect): RunOnce {
   return async (writer, request, work) => {
     const { key, hash, now, keptSince } = request;
     const oldest = keptSince.toISOString();
-    await writer.run(forget, [oldest, MAX_FORGOTTEN]);
+    writer.send(forget, [oldest, MAX_FORGOTTEN]);
     const { changes } = await writer.run(CLAIM, [key, hash, now.toISOString(), oldest]);
     if (changes === 0) return keptAnswer(writer, request);
     const answer = await work();
-    await writer.run(KEEP, [answer.status, JSON.stringify(answer.headers), answer.body ?? null, key]);
+    writer.send(KEEP, [answer.status, JSON.stringify(answer.headers), answer.body ?? null, key]);
     return answer;
   };
 }

@@ -136,6 +136,8 @@ export const NO_WRITER: Writer = {
   page: unasked,
   column: unasked,
   run: unasked,
+  send: unasked,
+  isPipelined: false,
 };
 
 /** Seeds and imports come from operators. */
