@@ -4,7 +4,7 @@ import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Altered, TableAlteration } from './migrate/alter.ts';
 import type { BulkColumn, LinkColumn, Revision, Sequence } from './define.ts';
-import type { DatabaseUsage, OnWait } from './usage.ts';
+import type { DatabaseUsage, OnWait, Silence } from './usage.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
@@ -207,12 +207,6 @@ export interface Replica {
   readonly covers: (position: string | undefined) => boolean;
   /** Looks now how far it has come. Never rejects. */
   readonly look: () => Promise<void>;
-}
-
-/** When a server does not answer. */
-export interface Silence {
-  readonly isNow: boolean;
-  onBegin(listener: () => void): void;
 }
 
 /** For commands: they may take as long as they need. */

@@ -6,12 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Awaitable, orElse } from '../awaitable.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import { Problem } from '../problem.ts';
-import type { Driver, Replica, Silence } from './driver.ts';
+import type { Driver, Replica } from './driver.ts';
 import { type FittingDriver, fittingDriver } from './fitting.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import type { Stream } from './store.ts';
 import { isUnreachable } from './unavailable.ts';
-import { type ServerUsage, usageOf } from './usage.ts';
+import { type ServerUsage, type Silence, usageOf } from './usage.ts';
 
 /** Milliseconds that a read waits for a replica where the primary cannot be reached, and between two looks at them. */
 const PATIENCE_MS = 1000;

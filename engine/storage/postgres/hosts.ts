@@ -1,5 +1,5 @@
 /** Which of several servers connections lead to: the first that is what `target_session_attrs` asks for, and stays so. */
-import type { Silence } from '../driver.ts';
+import type { Silence } from '../usage.ts';
 import type { PostgresPlace, SessionAttributes } from './place.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parsePosition, PATIENCE_MS, type Seen, type Watch, watchServer } from './watch.ts';
