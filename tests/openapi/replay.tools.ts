@@ -290,14 +290,17 @@ async function recordSuites(
   }
 }
 
-/** What of the answers is not as the document says. */
-function differences(document: JsonObject, answers: readonly Recorded[]): readonly string[] {
+/** What of the answers is not as the document says, up to so many. */
+function differences(document: JsonObject, answers: readonly Recorded[], most: number): readonly string[] {
   const conform = conformanceTo(document);
-  // 421 says that the request was for somebody else's document.
-  const own = answers.filter(({ status }) => status !== 421);
-  return own.flatMap((answer) =>
-    (conform(answer) ?? []).map((fault) => `${answer.method} ${answer.path} ${answer.status} ${fault}`),
-  );
+  const found: string[] = [];
+  for (const answer of answers) {
+    // 421 says that the request was for somebody else's document.
+    const faults = answer.status === 421 ? [] : (conform(answer) ?? []);
+    found.push(...faults.map((fault) => `${answer.method} ${answer.path} ${answer.status} ${fault}`));
+    if (found.length >= most) break;
+  }
+  return found;
 }
 
 describe.each(folders.filter(({ name }) => REPLAYED.has(name)))('the suites of $name', ({ name, directory }) => {
@@ -308,7 +311,7 @@ describe.each(folders.filter(({ name }) => REPLAYED.has(name)))('the suites of $
 
   test('get no answer that the document does not have', () => {
     const conform = conformanceTo(recorded.document);
-    expect(differences(recorded.document, recorded.answers).slice(0, 10)).toEqual([]);
+    expect(differences(recorded.document, recorded.answers, 10)).toEqual([]);
     expect(recorded.answers.filter((answer) => conform(answer) !== undefined).length).toBeGreaterThan(30);
   });
 
@@ -317,6 +320,6 @@ describe.each(folders.filter(({ name }) => REPLAYED.has(name)))('the suites of $
   test.each(LIES)('show a lie: %s', (_, lie) => {
     const document = structuredClone(recorded.document) as unknown as Mutable;
     lie(document);
-    expect(differences(document as unknown as JsonObject, recorded.answers)).not.toEqual([]);
+    expect(differences(document as unknown as JsonObject, recorded.answers, 1)).not.toEqual([]);
   });
 });
