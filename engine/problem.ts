@@ -13,6 +13,7 @@ export const problemKinds = {
   'invalid-header': { status: 400, title: 'A request header is not valid' },
   'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
+  'invalid-csv': { status: 400, title: 'The body is not valid CSV' },
   'too-many-related': { status: 400, title: 'Too many related records' },
   'too-many-groups': { status: 400, title: 'The summary has too many groups' },
   unauthorized: { status: 401, title: 'The request needs a token' },
@@ -58,7 +59,12 @@ type FaultPlace =
   | { readonly relation: string };
 
 /** One fault of a request. `code` identifies its kind, such as `required` or `unknown-key`. */
-export type Fault = FaultPlace & { readonly code: string; readonly message: string };
+export type Fault = FaultPlace & {
+  readonly code: string;
+  readonly message: string;
+  /** In bodies that hold a record on each line: the number of the line, from 1. */
+  readonly line?: number;
+};
 
 /** The maximum number of faults in a response, which also has the total number. */
 export const MAX_ERRORS = 100;

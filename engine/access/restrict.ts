@@ -206,6 +206,7 @@ export function refusingLinks(validators: TypeValidators, type: RecordType, limi
   return {
     create: (variant) => refusing(validators.create(variant)),
     update: (variant) => refusing(validators.update(variant)),
+    upsert: (variant) => refusing(validators.upsert(variant)),
   };
 }
 

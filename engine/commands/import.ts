@@ -8,7 +8,7 @@ import { type CheckLine, type Faults, type Line, type LineText, readLines } from
 import { print } from '../terminal.ts';
 import { BOOLEAN, type Command, readOptions } from './command.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
-import { parseText } from '../http/body.ts';
+import { parseText } from '../http/body-text.ts';
 import { textFault } from '../http/json-fault.ts';
 import { escapeStep, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';

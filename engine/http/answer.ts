@@ -55,6 +55,9 @@ export interface Preferences {
   readonly applied: HeaderMap;
 }
 
+/** Whether a write answers no record. */
+export const isMinimal = ({ headers }: IncomingMessage): boolean => writePreferences(headers.prefer).minimal;
+
 type PreferHeader = string | readonly string[] | undefined;
 
 const NOTHING: HeaderMap = Object.freeze({});

@@ -1,11 +1,11 @@
-/** From bytes to an object that may be validated: JSON in UTF-8, each key once, not too deep, clean strings. */
-import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json.ts';
+/** From bytes to the records of a body, which may then be validated. */
+import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { hasEscapedKey, NO_RAW_VALUES, parseValue, type RawValues, readingOf, skipValue } from '../raw-json.ts';
+import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
+import { decode, inspected, kindOf, readText, type TextLimits, textProblem } from './body-text.ts';
 import type { Content } from './content.ts';
-import { textFault } from './json-fault.ts';
 import { isKept, rawReader } from './raw-body.ts';
 
 /** A record in a body. */
@@ -22,32 +22,50 @@ export interface Body {
   readonly isArray: boolean;
   /** Empty if a body parser in front has left nothing but values. */
   readonly raw: RawValues;
+  /** Of records that stand on lines: the number of the line of each, from 1. */
+  readonly lines?: readonly number[];
+}
+
+export interface BodyLimits extends TextLimits {
+  /** Records of an array that is written at once. */
+  readonly batchLimit: number;
 }
 
 /** What a body may be. */
 type BodyShape = 'record' | 'records' | 'either';
 
 export function bodyParser(type: RecordType, limits: BodyLimits, shape: BodyShape): (content: Content) => Body {
-  const readRaw = rawReader(type);
   const accept = acceptor(type, shape, limits);
+  const parse = jsonParser(type, limits, accept);
+  return (content) => {
+    if (!('parsed' in content)) return parse(decode(content));
+    return { ...accept(inspected(content.parsed, true, limits, () => true).value), raw: NO_RAW_VALUES };
+  };
+}
+
+/** Parses a JSON text that holds records. */
+export function jsonParser(
+  type: RecordType,
+  limits: TextLimits,
+  accept: (value: JsonValue) => Accepted,
+  what?: string,
+): (text: string) => Body & { readonly keys: number } {
+  const readRaw = rawReader(type);
   const isFault = ({ code, ...fault }: Fault, isArray: boolean): boolean => {
     if (code !== 'number-range' || !('pointer' in fault)) return true;
     const steps = unescapedSteps(fault.pointer);
     return !isKept(type, isArray ? steps.slice(1) : steps);
   };
-  return (content) => {
-    if ('parsed' in content)
-      return { ...accept(inspected(content.parsed, true, limits, () => true).value), raw: NO_RAW_VALUES };
-    const text = decode(content);
-    const { value, keys } = readText(text, limits, isFault);
+  return (text) => {
+    const { value, keys } = readText(text, limits, isFault, what);
     const found = accept(value);
     const raw = readRaw(text, found.isArray, (index) => found.records[index]?.body);
-    if (keys !== raw.keys) throw textProblem(text, limits);
-    return { ...found, raw: raw.values };
+    if (keys !== raw.keys) throw textProblem(text, limits, what);
+    return { ...found, raw: raw.values, keys };
   };
 }
 
-type Accepted = Omit<Body, 'raw'>;
+export type Accepted = Omit<Body, 'raw'>;
 
 /** Refuses bodies of another shape. */
 function acceptor(type: RecordType, shape: BodyShape, { batchLimit }: BodyLimits): (value: JsonValue) => Accepted {
@@ -62,13 +80,13 @@ function acceptor(type: RecordType, shape: BodyShape, { batchLimit }: BodyLimits
     if (Array.isArray(value) && shape !== 'record') return { records: itemsOf(value, batchLimit), isArray: true };
     if (isObject(value) && shape !== 'records')
       return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false };
-    const found = `${message}, not ${kindOf(value)}${shape === 'records' && isObject(value) ? cure : ''}`;
+    const found = `${message}, not ${kindOf(value)}${isObject(value) ? cure : ''}`;
     throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message: found }]);
   };
 }
 
 function itemsOf(values: readonly JsonValue[], most: number): readonly ParsedRecord[] {
-  if (values.length > most) throw tooManyItems(values.length, most);
+  if (values.length > most) throw tooManyItems(most, values.length);
   const faults: Fault[] = [];
   const records = values.map((value, index): ParsedRecord => {
     const place = `/${index}`;
@@ -80,199 +98,15 @@ function itemsOf(values: readonly JsonValue[], most: number): readonly ParsedRec
   return records;
 }
 
-function itemOf(value: JsonObject, place: string): ParsedRecord {
+export function itemOf(value: JsonObject, place: string): ParsedRecord {
   if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer: place, tag: undefined };
   const { [ITEM_TAG]: tag, ...body } = value;
   return { body, pointer: place, tag };
 }
 
-function tooManyItems(count: number, most: number): Problem {
-  const message = `The array has ${count} records; at most ${most} are written at once (BATCH_LIMIT). Send it in parts`;
+/** `count` is undefined for lines: those that are too many are not read. */
+export function tooManyItems(most: number, count?: number): Problem {
+  const found = count === undefined ? `The body has more than ${most} records` : `The array has ${count} records`;
+  const message = `${found}; at most ${most} are written at once (BATCH_LIMIT). Send it in parts; what \`records export\` wrote is read by \`records import\``;
   return new Problem('batch-too-large', message, { errors: [{ pointer: '', code: 'batch-too-large', message }] });
 }
-
-type IsFault = (fault: Fault, isArray: boolean) => boolean;
-
-interface Inspected {
-  readonly value: JsonValue;
-  readonly keys: number;
-}
-
-function readText(text: string, limits: TextLimits, isFault: IsFault, what = BODY): Inspected {
-  const parsed = parse(text, limits, what);
-  // Only an escape can bring a lone surrogate or U+0000 into a string: neither is UTF-8, or JSON, as it stands.
-  return inspected(parsed, text.includes('\\u'), limits, isFault, what);
-}
-
-/** The object in a text that is not a body; messages call it `what`. */
-export function parseText(text: string, limits: TextLimits, isFault: IsFault, what: string): JsonObject {
-  const { value, keys } = readText(text, limits, isFault, what);
-  const reading = readingOf(text);
-  skipValue(reading);
-  if (keys !== reading.keys) throw textProblem(text, limits, what);
-  if (isObject(value)) return value;
-  const message = `${what} must be a JSON object, not ${kindOf(value)}`;
-  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
-}
-
-const BODY = 'The body';
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-function decode(bytes: Buffer): string {
-  if (bytes.length === 0) throw jsonProblem('The body is empty; expected a JSON object');
-  try {
-    return UTF8.decode(bytes);
-  } catch {
-    throw jsonProblem('The body is not valid UTF-8');
-  }
-}
-
-function parse(text: string, limits: TextLimits, what: string): unknown {
-  const parsed = parseNatively(text, limits, what);
-  if (!hasEscapedKey(text)) return parsed;
-  if (textFault(text, limits.bodyDepth)) throw textProblem(text, limits, what);
-  return parseValue(readingOf(text));
-}
-
-function parseNatively(text: string, limits: TextLimits, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw textProblem(text, limits, what);
-  }
-}
-
-function inspected(
-  parsed: unknown,
-  checkStrings: boolean,
-  limits: TextLimits,
-  isFault: IsFault = () => true,
-  what = BODY,
-): Inspected {
-  const { faults: found, keys, items, tooDeep } = inspect(parsed, checkStrings, limits.bodyDepth);
-  if (tooDeep) throw jsonProblem(`${what} is nested deeper than ${limits.bodyDepth} levels`);
-  refuseTooMuch({ bodyKeys: keys, bodyItems: items }, limits);
-  const isArray = Array.isArray(parsed);
-  const faults = found.filter((fault) => isFault(fault, isArray));
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-  return { value: parsed as JsonValue, keys };
-}
-
-const kindOf = (value: unknown): string =>
-  Array.isArray(value) ? 'an array' : value === null ? 'null' : isObject(value) ? 'an object' : `a ${typeof value}`;
-
-function textProblem(text: string, { bodyDepth }: TextLimits, what = BODY): Problem {
-  const fault = textFault(text, bodyDepth);
-  return fault === undefined
-    ? jsonProblem(`${what} is not valid JSON`)
-    : jsonProblem(`${what} is not valid JSON: ${fault.message}`, fault.pointer);
-}
-
-const jsonProblem = (message: string, at = ''): Problem =>
-  new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
-
-// One walk over a parsed body, for what a schema cannot say: its depth, and keys and strings that cannot be stored.
-
-interface Inspection {
-  readonly keys: number;
-  /** Of the longest array. */
-  readonly items: number;
-  readonly tooDeep: boolean;
-  readonly faults: readonly Fault[];
-}
-
-interface InspectionState {
-  readonly checkStrings: boolean;
-  readonly maxDepth: number;
-  readonly path: (string | number)[];
-  readonly faults: Fault[];
-  keys: number;
-  items: number;
-  tooDeep: boolean;
-}
-
-/** `checkStrings` is false if the strings are known to be well-formed. */
-export function inspect(value: unknown, checkStrings: boolean, maxDepth: number): Inspection {
-  const walk: InspectionState = { checkStrings, maxDepth, path: [], faults: [], keys: 0, items: 0, tooDeep: false };
-  visit(value, walk);
-  return walk;
-}
-
-function visit(value: unknown, walk: InspectionState): void {
-  if (typeof value === 'string') visitString(value, walk);
-  else if (typeof value === 'number') visitNumber(value, walk);
-  else if (typeof value === 'object' && value !== null) visitContainer(value, walk);
-}
-
-function visitContainer(value: object, walk: InspectionState): void {
-  if (walk.path.length >= walk.maxDepth) walk.tooDeep = true;
-  else if (Array.isArray(value)) visitItems(value, walk);
-  else for (const key of Object.keys(value)) visitMember(key, Reflect.get(value, key), walk);
-}
-
-function visitItems(value: readonly unknown[], walk: InspectionState): void {
-  walk.items = Math.max(walk.items, value.length);
-  for (const [index, item] of value.entries()) visitStep(index, item, walk);
-}
-
-function visitStep(step: string | number, value: unknown, walk: InspectionState): void {
-  walk.path.push(step);
-  visit(value, walk);
-  walk.path.pop();
-}
-
-function visitMember(key: string, value: unknown, walk: InspectionState): void {
-  walk.keys += 1;
-  walk.path.push(key);
-  if (key === '__proto__') refuse(walk, 'reserved-key', 'The key "__proto__" is reserved');
-  if (walk.checkStrings) checkText(key, 'The key', walk);
-  visit(value, walk);
-  walk.path.pop();
-}
-
-function visitString(value: string, walk: InspectionState): void {
-  if (walk.checkStrings) checkText(value, 'The string', walk);
-}
-
-/** `1e999` is valid JSON, but JavaScript has no such number. */
-function visitNumber(value: number, walk: InspectionState): void {
-  if (!Number.isFinite(value)) refuse(walk, 'number-range', 'The number is too large');
-}
-
-function checkText(text: string, what: string, walk: InspectionState): void {
-  if (text.includes('\0')) refuse(walk, 'nul-character', `${what} contains U+0000, which cannot be stored`);
-  if (!text.isWellFormed())
-    refuse(walk, 'lone-surrogate', `${what} contains half of a surrogate pair; it must be well-formed Unicode`);
-}
-
-function refuse(walk: InspectionState, code: string, message: string): void {
-  walk.faults.push({ pointer: pointer(walk.path), code, message });
-}
-
-// Limits of a body besides its bytes: a small body can be expensive to check.
-
-interface TextLimits {
-  /** Levels of objects and arrays. */
-  readonly bodyDepth: number;
-  /** Keys, at all levels. */
-  readonly bodyKeys: number;
-  /** Items of one array. */
-  readonly bodyItems: number;
-}
-
-export interface BodyLimits extends TextLimits {
-  /** Records of an array that is written at once. */
-  readonly batchLimit: number;
-}
-
-function refuseTooMuch(found: Omit<TextLimits, 'bodyDepth'>, limits: TextLimits): void {
-  if (found.bodyKeys > limits.bodyKeys) throw tooMuch(`${found.bodyKeys} keys`, limits.bodyKeys);
-  if (found.bodyItems > limits.bodyItems) throw tooMuch(`an array of ${found.bodyItems} items`, limits.bodyItems);
-}
-
-const tooMuch = (what: string, limit: number): Problem =>
-  new Problem('content-too-large', `The body has ${what}; at most ${limit} are allowed`);
-
-/** For a body that is refused before all of it has arrived. */
-export const tooManyKeys = (limit: number): Problem => tooMuch(`more than ${limit} keys`, limit);

@@ -7,8 +7,8 @@ import { Problem } from '../problem.ts';
 import { onTooManyChunks } from './chunks.ts';
 import { type Exchange, isChunked } from './request.ts';
 import { StartError } from '../start-error.ts';
-import { type BodyTypes, requireBodyType } from './negotiation.ts';
-import { tooManyKeys } from './body.ts';
+import { type BodyTypes, bodyTypeOf, CSV_TYPE, JSON_TYPE, requireBodyType } from './negotiation.ts';
+import { tooManyKeys } from './body-text.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
@@ -16,7 +16,7 @@ export type Content = Buffer | { readonly parsed: unknown };
 
 const EMPTY = Buffer.alloc(0);
 
-/** Memory that a body takes until its request is done: its text and value for each byte, an object for each bracket. */
+/** Memory that a body takes until its request is done: its text and value for each byte, an object for each bracket or cell. */
 const BYTE_COST = 4;
 const BRACKET_COST = 32;
 /** With the bytes themselves, and their copies when more arrive. */
@@ -50,10 +50,11 @@ export function contentReader(limits: ContentLimits, budget: Budget, largeTurn: 
     const { request } = exchange;
     if (!hasBody(request)) return EMPTY;
     requireBodyType(request, types);
-    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+    const mediaType = bodyTypeOf(request);
+    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, mediaType);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    const body = createGrowing(limits, exchange.caller, budget.limit);
+    const body = createGrowing(limits, exchange.caller, { most: budget.limit, mediaType });
     const bytes = await collect(request, body, readTurn);
     if (isLarge(bytes)) await largeTurn();
     return bytes;
@@ -120,8 +121,12 @@ interface Growing {
 }
 
 /** One buffer for all pieces: an object for each would take more memory than a small piece itself. */
-function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Caller, most: number): Growing {
-  const tally = createTally();
+function createGrowing(
+  { bodyLimit: limit, bodyKeys }: ContentLimits,
+  caller: Caller,
+  { most, mediaType }: { readonly most: number; readonly mediaType: string },
+): Growing {
+  const tally = mediaType === CSV_TYPE ? createCellTally() : createTally();
   let held: Buffer = EMPTY;
   let size = 0;
   const makeRoom = (needed: number): void => {
@@ -134,7 +139,7 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
   return {
     add: (chunk) => {
       const needed = size + chunk.length;
-      if (needed > limit) throw tooLarge(limit);
+      if (needed > limit) throw tooLarge(limit, mediaType);
       // Most bodies come in one piece, which needs no copy.
       if (size === 0) {
         caller.take(chunk.length);
@@ -160,13 +165,17 @@ function createGrowing({ bodyLimit: limit, bodyKeys }: ContentLimits, caller: Ca
 const tooNested = (): Problem =>
   new Problem('content-too-large', 'The body has more objects and arrays than fit into memory; send it in parts');
 
-const tooLarge = (limit: number): Problem => new Problem('content-too-large', `The body is larger than ${limit} bytes`);
+function tooLarge(limit: number, mediaType: string): Problem {
+  const cure =
+    mediaType === JSON_TYPE ? '' : '; send it in parts (what `records export` wrote is read by `records import`)';
+  return new Problem('content-too-large', `The body is larger than ${limit} bytes${cure}`);
+}
 
 // What a JSON text contains, counted byte by byte while it arrives: that is cheaper than parsing it.
 
 export interface Counts {
   readonly keys: number;
-  /** Objects and arrays. */
+  /** Objects and arrays; cells of CSV. */
   readonly brackets: number;
 }
 
@@ -215,6 +224,26 @@ export function createTally(): Tally {
         else skipToString(bytes, end);
       }
       return { keys, brackets };
+    },
+  };
+}
+
+const COMMA = 0x2c;
+const NEWLINE = 0x0a;
+
+/** The same for CSV: a cell counts as a bracket. A quote that is written twice ends a quoted text and begins it again. */
+function createCellTally(): Tally {
+  let at = 0;
+  let isQuoted = false;
+  let brackets = 0;
+  return {
+    count: (bytes, end) => {
+      for (; at < end; at += 1) {
+        const byte = bytes[at];
+        if (byte === QUOTE) isQuoted = !isQuoted;
+        else if (!isQuoted && (byte === COMMA || byte === NEWLINE)) brackets += 1;
+      }
+      return { keys: 0, brackets };
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The media types of lists: how each is made from the JSON texts of the records. */
+import { csvHead, csvLine } from './csv.ts';
 import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import { membersOf } from '../raw-json.ts';
 
@@ -71,23 +72,6 @@ export const LIST_FORMATS: ReadonlyMap<string, ListFormat> = new Map([
   [NDJSON_TYPE, ndjson],
   [CSV_TYPE, csv],
 ]);
-
-// CSV (RFC 4180): a line of names, then one for each record. An empty cell is null, "" the empty text.
-
-const END = '\r\n';
-const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
-
-export const csvHead = (names: readonly string[]): string => names.map(quoted).join(',') + END;
-
-/** Of JSON texts. Numbers, and what is kept as JSON, stand as they are written there. */
-export const csvLine = (cells: readonly string[]): string => cells.map(cell).join(',') + END;
-
-function cell(text: string): string {
-  if (text === 'null') return '';
-  return quoted(text.startsWith('"') ? String(JSON.parse(text)) : text);
-}
-
-const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** The members of a JSON text that have these names. */
 export function membersAt(names: readonly string[]): Table['cells'] {

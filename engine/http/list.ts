@@ -9,6 +9,7 @@ import { pageEnd, pageHash, pageTag, refuseConditions } from './conditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
+import { cellForm, eitherCell } from './csv.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import type { Page, Stream } from '../storage/store.ts';
 import type { Service } from './operations.ts';
@@ -244,6 +245,10 @@ export function relationInTable(parameter: string, reason: string): Problem {
 }
 
 function recordTable({ type: { identifier }, fields }: View): Table {
-  const names = [...(identifier.inRecord ? [identifier.name] : []), ...fields.map(({ name }) => name)];
-  return { names, cells: membersAt(names) };
+  const named = identifier.inRecord ? [identifier.name] : [];
+  const names = [...named, ...fields.map(({ name }) => name)];
+  const isEither = [...named.map(() => false), ...fields.map((field) => cellForm(field) === 'either')];
+  const cells = membersAt(names);
+  if (!isEither.includes(true)) return { names, cells };
+  return { names, cells: (row) => cells(row).map((text, index) => (isEither[index] ? eitherCell(text) : text)) };
 }

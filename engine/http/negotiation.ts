@@ -28,6 +28,8 @@ export interface BodyTypes {
 }
 
 export const RECORD_BODY: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept' };
+/** Of a POST. */
+export const NEW_RECORDS: BodyTypes = { accepted: [JSON_TYPE, NDJSON_TYPE, CSV_TYPE], header: 'Accept' };
 export const RECORDS_PATCH: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept-Patch' };
 export const PATCH_BODY: BodyTypes = { accepted: [MERGE_PATCH_TYPE, JSON_TYPE], header: 'Accept-Patch' };
 
@@ -68,6 +70,11 @@ export function requireBodyType({ headers }: IncomingMessage, types: BodyTypes):
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') throw encoded(encoding);
 }
+
+/** The media type of a body, which was accepted. */
+export const bodyTypeOf = ({ headers }: IncomingMessage): string => namedType(headers['content-type'] ?? JSON_TYPE);
+
+const namedType = (header: string): string => (header.split(';', 1)[0] ?? '').trim().toLowerCase();
 
 function requireMediaType(header: string | undefined, types: BodyTypes): void {
   if (header === undefined) throw unsupported(types, 'Content-Type is missing');

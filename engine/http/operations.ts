@@ -12,13 +12,15 @@ import type { Once, Store, WriteEffect, WriteItem, WriteRequest, Written, Writte
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
-import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { isMinimal, readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
 import { type BodyLimits, bodyParser, type ParsedRecord } from './body.ts';
 import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './conditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
 import { type Content, isLarge, type ReadContent } from './content.ts';
-import { PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
-import { type Exchange, fullPath, type ServeOperation, type Target } from './request.ts';
+import { onLines } from './lines.ts';
+import { bodyTypeOf, JSON_TYPE, NEW_RECORDS, PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
+import { recordsParser } from './record-lines.ts';
+import { type Exchange, fullPath, type ServeOperation } from './request.ts';
 import type { Turns } from './turns.ts';
 
 /** All that the operations of one record type need, put together at boot. */
@@ -46,36 +48,28 @@ export interface Service {
 /** POST of a new record, or of an array of them; under an Idempotency-Key once, however often it is sent. */
 export function create(service: Service): ServeOperation {
   const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
-  const parse = bodyParser(type, limits, 'either');
+  const parse = recordsParser(type, limits);
   return async (exchange) => {
     const { request, caller, target } = exchange;
-    const content = await readContent(exchange, RECORD_BODY);
+    const content = await readContent(exchange, NEW_RECORDS);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    const { records, isArray, raw } = parse(content);
+    const body = parse(content, bodyTypeOf(request));
+    const { records, isArray, raw } = body;
     if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
     if (isLarge(content)) await largeTurn();
-    const items = records.map(({ body, pointer }) => ({ body, pointer, identifier: undefined }));
+    const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
     const tags = records.flatMap(tagOfNew);
-    const { faults, disagreements } = faultsIn(service, validators.create(view.variant), items, raw, tags);
-    const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
-    const wanted = {
-      type,
-      items,
-      raw,
-      faults,
-      disagreements,
-      mergePatch: false,
-      view,
-      author,
-      caller,
-      dryRun,
-      precondition,
-    };
-    const answer = isArray ? createdAll : created;
-    if (once !== undefined && !dryRun && faults.length === 0)
-      return store.createOnce(wanted, once, (written) => answer(service, exchange, written));
-    return answer(service, exchange, await store.create(wanted));
+    return onLines(body, () => {
+      const checked = faultsIn(service, validators.create(view.variant), items, raw, tags);
+      const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
+      const asked = { type, items, raw, ...checked, view, author, caller, dryRun, precondition };
+      const wanted = { ...asked, mergePatch: false, unread: isArray && isMinimal(request) };
+      const answer = isArray ? createdAll : created;
+      const answered = (written: WrittenRecords): Whole => answer(service, exchange, written);
+      if (once !== undefined && !dryRun && checked.faults.length === 0) return store.createOnce(wanted, once, answered);
+      return store.create(wanted).then(answered);
+    });
   };
 }
 
@@ -103,7 +97,7 @@ export const reported = (
   effects: readonly WriteEffect[] | undefined,
 ): Whole => (effects ? dryRunAnswer(status, answer, effects, seen) : answer);
 
-const arrayOf = (written: readonly Written[]): string => `[${written.map(({ body }) => body).join(',')}]`;
+export const arrayOf = (written: readonly Written[]): string => `[${written.map(({ body }) => body).join(',')}]`;
 
 export function only<T>([first]: readonly T[]): T {
   if (first === undefined) throw new Error('one record was to be written');
@@ -160,7 +154,8 @@ export function updateMany(service: Service): ServeOperation {
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
     const { faults, disagreements } = faultsIn(service, validators.update(view.variant), items, raw, misnamed);
-    const wanted = { type, items, raw, faults, disagreements, mergePatch: true, view, author, caller, dryRun };
+    const unread = isMinimal(request);
+    const wanted = { type, items, raw, faults, disagreements, mergePatch: true, view, author, caller, dryRun, unread };
     const { records: written, effects } = await store.update(wanted);
     return reported(service, 200, writeAnswer(request, 200, arrayOf(written), {}), effects);
   };
@@ -223,11 +218,13 @@ function misnamedIn(
       : `"${name}" must be an identifier: an integer from 1 to 2^53-1`;
     faults.push({ pointer: `${pointer}/${escapeStep(name)}`, code: isMissing ? 'required' : 'type', message });
   }
-  if (tag !== undefined && !(typeof tag === 'string' && TAG.test(tag))) {
-    const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes`;
-    faults.push({ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message });
-  }
-  return faults;
+  return [...faults, ...wrongTag({ pointer, tag })];
+}
+
+export function wrongTag({ pointer, tag }: Pick<ParsedRecord, 'pointer' | 'tag'>): readonly Fault[] {
+  if (tag === undefined || (typeof tag === 'string' && TAG.test(tag))) return [];
+  const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes`;
+  return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
 }
 
 function noSuchRecord(type: RecordType, identifier: number): never {
@@ -268,7 +265,7 @@ export function onceOf(
   if (!KEY.test(key)) throw badKey();
   const now = new Date();
   const keptSince = new Date(now.getTime() - idempotencyHours * HOUR);
-  return { key: scope + key, hash: requestHash(request.method ?? '', target, content), now, keptSince };
+  return { key: scope + key, hash: requestHash({ request, target }, content), now, keptSince };
 }
 
 function badKey(): Problem {
@@ -279,10 +276,13 @@ function badKey(): Problem {
 }
 
 /** The hash of what a request asks for: a retry has the same, another request another. */
-function requestHash(method: string, target: Target, content: Content): string {
+function requestHash({ request, target }: Pick<Exchange, 'request' | 'target'>, content: Content): string {
   const body = 'parsed' in content ? JSON.stringify(content.parsed) : content;
+  const mediaType = bodyTypeOf(request);
   return createHash('sha256')
-    .update(`${method} ${fullPath(target)}?${target.query}\n`)
+    .update(
+      `${request.method ?? ''} ${fullPath(target)}?${target.query}\n${mediaType === JSON_TYPE ? '' : `${mediaType}\n`}`,
+    )
     .update(body)
     .digest('base64url');
 }

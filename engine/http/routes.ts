@@ -6,11 +6,11 @@ import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { LIST_FORMATS } from './formats.ts';
 import { type BodyTypes, JSON_TYPE, PATCH_BODY, RECORDS_PATCH } from './negotiation.ts';
-import { create, get, remove, type Service, update, updateMany } from './operations.ts';
+import { get, remove, type Service, update, updateMany } from './operations.ts';
 import type { Label, ServeOperation } from './request.ts';
 import { list, removeFound } from './list.ts';
 import { summary, SUMMARY } from './summary.ts';
-import { upsert } from './upsert.ts';
+import { post, upsert } from './upsert.ts';
 
 export const API_ROOT = '/api/';
 
@@ -48,7 +48,8 @@ interface Binding {
   readonly path: 'collection' | 'item';
   readonly methods: readonly string[];
   readonly mediaTypes: readonly string[];
-  readonly serve: (service: Service, method: string) => ServeOperation;
+  /** `withheld`: operations that the type has, but that the client's token does not allow. */
+  readonly serve: (service: Service, method: string, withheld: Operations) => ServeOperation;
 }
 
 const RECORD: readonly string[] = [JSON_TYPE];
@@ -59,7 +60,13 @@ const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 /** How operations are requested, in the order in which `Allow` names their methods. */
 const bindings: readonly Binding[] = [
   { operation: 'list', path: 'collection', methods: READ_METHODS, mediaTypes: LIST, serve: list },
-  { operation: 'create', path: 'collection', methods: ['POST'], mediaTypes: RECORD, serve: create },
+  {
+    operation: 'create',
+    path: 'collection',
+    methods: ['POST'],
+    mediaTypes: RECORD,
+    serve: (service, _, withheld) => post(service, withheld),
+  },
   { operation: 'update', beside: 'create', path: 'collection', methods: ['PUT'], mediaTypes: RECORD, serve: upsert },
   { operation: 'update', path: 'collection', methods: ['PATCH'], mediaTypes: RECORD, serve: updateMany },
   { operation: 'delete', path: 'collection', methods: ['DELETE'], mediaTypes: RECORD, serve: removeFound },
@@ -124,7 +131,10 @@ function routeOf(service: Service, path: Binding['path'], withheldOperations: Op
     bound.flatMap(({ operation, methods, mediaTypes, serve }) =>
       methods.map(
         (method) =>
-          [method, { serve: serve(service, method), mediaTypes, label: { type: type.name, operation } }] as const,
+          [
+            method,
+            { serve: serve(service, method, withheldOperations), mediaTypes, label: { type: type.name, operation } },
+          ] as const,
       ),
     ),
   );

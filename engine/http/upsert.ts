@@ -1,88 +1,168 @@
-/** PUT of a collection: the record with the unique values of the body is updated, or created where there is none. */
+/** Writes by unique values: the record that has those of a body is updated, or created where there is none. */
+import type { IncomingMessage } from 'node:http';
+import type { Operation } from '../descriptor/descriptor.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { escapeStep, type JsonObject } from '../json.ts';
+import { escapeStep, type JsonValue } from '../json.ts';
+import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';
-import { type Fault, faultyRequest } from '../problem.ts';
-import type { Upserted, UpsertRequest } from '../storage/store.ts';
-import { tagHeader, type Whole, writeAnswer } from './answer.ts';
-import { bodyParser } from './body.ts';
-import { preconditionOf, refuseAnyMatch } from './conditions.ts';
-import { isLarge } from './content.ts';
-import { RECORD_BODY } from './negotiation.ts';
-import { created, faultsIn, onceOf, only, reported, type Service } from './operations.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import { ON } from '../query/prepared-type.ts';
+import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
+import { isMinimal, tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { type Body, bodyParser, type ParsedRecord } from './body.ts';
+import { preconditionAt, preconditionOf, refuseAnyMatch, refuseConditions } from './conditions.ts';
+import { type Content, isLarge } from './content.ts';
+import { onLines } from './lines.ts';
+import { type BodyTypes, bodyTypeOf, NEW_RECORDS, RECORD_BODY } from './negotiation.ts';
+import { arrayOf, create, created, faultsIn, onceOf, only, reported, type Service, wrongTag } from './operations.ts';
+import { recordsParser } from './record-lines.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 
+/** PUT of a collection: one record. */
 export function upsert(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
-  const parse = bodyParser(type, limits, 'record');
-  return async (exchange) => {
-    const { request, caller, target } = exchange;
-    const content = await readContent(exchange, RECORD_BODY);
-    const once = onceOf(exchange, content, service);
-    const { view, dryRun, unique } = queries.upsert(target.query);
-    const { records, raw } = parse(content);
-    const { body, pointer } = only(records);
-    if (isLarge(content)) await largeTurn();
-    const [create, update] = [validators.create(view.variant), validators.update(view.variant)];
-    const itemsOf = (identifier: number | undefined) => [{ body, pointer, identifier }];
-    const unfit = keyFaultsIn(create(itemsOf(undefined), raw), unique, body);
-    // With such values it cannot be looked for: whatever is wrong with it is told as of a new record.
-    if (unfit.length > 0) {
-      const items = itemsOf(undefined);
-      const found = faultsIn(service, () => unfit, items, raw);
-      await store.create({ type, items, raw, ...found, mergePatch: false, view, author, caller, dryRun });
-      throw faultyRequest('invalid-body', unfit);
-    }
-    const wanted: UpsertRequest = {
-      type,
-      unique,
-      body,
-      raw,
-      checked: (identifier) => faultsIn(service, identifier === undefined ? create : update, itemsOf(identifier), raw),
-      view,
-      author,
-      caller,
-      dryRun,
-      absent: () => refuseAnyMatch(request),
-      ...preconditionOf(request, type.preconditions),
-    };
-    const answered = (written: Upserted): Whole => answerOf(service, exchange, written);
-    return once === undefined || dryRun
-      ? answered(await store.upsert(wanted))
-      : store.upsertOnce(wanted, once, answered);
+  const parse = bodyParser(service.type, service.limits, 'record');
+  return upserting(service, RECORD_BODY, (content) => parse(content));
+}
+
+/** POST of a collection: new records, or with `on` records that may be there already. */
+export function post(service: Service, withheld: ReadonlySet<Operation>): ServeOperation {
+  const [createAll, upsertAll] = [create(service), upsertMany(service, withheld)];
+  return (exchange) => {
+    const { query } = exchange.target;
+    return (query !== '' && new URLSearchParams(query).has(ON) ? upsertAll : createAll)(exchange);
   };
 }
 
-/** All faults, if what identifies the record is not there or not well-formed; otherwise none. */
-function keyFaultsIn(found: readonly Fault[], { members }: UniqueMembers, body: JsonObject): readonly Fault[] {
-  const places = new Map(members.map(({ name }) => [`/${escapeStep(name)}`, name]));
+function upsertMany(service: Service, withheld: ReadonlySet<Operation>): ServeOperation {
+  const serve = upserting(service, NEW_RECORDS, recordsParser(service.type, service.limits));
+  return (exchange) => {
+    if (!service.type.operations.has('update')) throw notUpdatable(service, withheld);
+    return serve(exchange);
+  };
+}
+
+function upserting(
+  service: Service,
+  bodyTypes: BodyTypes,
+  parse: (content: Content, mediaType: string) => Body,
+): ServeOperation {
+  const { queries, readContent, largeTurn } = service;
+  return async (exchange) => {
+    const { request, target } = exchange;
+    const content = await readContent(exchange, bodyTypes);
+    const once = onceOf(exchange, content, service);
+    const query = queries.upsert(target.query);
+    const body = parse(content, bodyTypeOf(request));
+    if (body.isArray) refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
+    if (isLarge(content)) await largeTurn();
+    return onLines(body, () => write(service, exchange, { body, once, query }));
+  };
+}
+
+function notUpdatable({ type: { name } }: Service, withheld: ReadonlySet<Operation>): Problem {
+  if (withheld.has('update'))
+    return new Problem('forbidden', `The token does not allow updates of ${name}, which ${ON}= asks for; leave it out`);
+  const message = `${name} does not offer updates, which "${ON}" asks for; leave it out`;
+  return faultyRequest('invalid-query', [{ parameter: ON, code: 'not-offered', message }]);
+}
+
+interface ReadUpsert {
+  readonly body: Body;
+  readonly once: ReturnType<typeof onceOf>;
+  readonly query: ReturnType<Service['queries']['upsert']>;
+}
+
+async function write(service: Service, exchange: Exchange, { body, once, query }: ReadUpsert): Promise<Whole> {
+  const { type, store, validators, author } = service;
+  const { request, caller } = exchange;
+  const { records, raw, isArray } = body;
+  const { view, dryRun, unique } = query;
+  const validate = validators.upsert(view.variant);
+  const unknown = records.map((record) => ({ ...record, identifier: undefined }));
+  const unfit = keyFaultsIn(validate(unknown, raw), unique, unknown);
+  // With such values they cannot be looked for: whatever is wrong with one record is told as of a new one.
+  if (unfit.length > 0 && !isArray) {
+    const found = faultsIn(service, () => unfit, unknown, raw);
+    await store.create({ type, items: unknown, raw, ...found, mergePatch: false, view, author, caller, dryRun });
+  }
+  if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
+  const tags = isArray ? records.flatMap(wrongTag) : [];
+  const wanted = {
+    type,
+    unique,
+    items: records.map((record) => (isArray ? itemOf(service, record) : soleItem(service, request, record))),
+    raw,
+    checked: (found: readonly WriteItem[]) => faultsIn(service, validate, found, raw, tags),
+    view,
+    unread: isArray && isMinimal(request),
+    author,
+    caller,
+    dryRun,
+  };
+  const answered = (written: Upserted): Whole => (isArray ? manyAnswer : oneAnswer)(service, exchange, written);
+  return once === undefined || dryRun ? answered(await store.upsert(wanted)) : store.upsertOnce(wanted, once, answered);
+}
+
+function soleItem({ type }: Service, request: IncomingMessage, { body, pointer }: ParsedRecord): UpsertItem {
+  return { body, pointer, absent: () => refuseAnyMatch(request), ...preconditionOf(request, type.preconditions) };
+}
+
+function itemOf({ type: { preconditions } }: Service, { body, pointer, tag }: ParsedRecord): UpsertItem {
+  const place = `${pointer}/${ITEM_TAG}`;
+  const precondition = preconditionAt(place, typeof tag === 'string' ? tag : undefined, preconditions);
+  return { body, pointer, precondition, absent: () => refuseTag(place, tag) };
+}
+
+function refuseTag(pointer: string, tag: JsonValue | undefined): void {
+  if (tag === undefined) return;
+  const message = `There is no record with these values; leave "${ITEM_TAG}" out to create it`;
+  throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
+}
+
+/** All faults, if what identifies a record is not there or not well-formed; otherwise none. */
+function keyFaultsIn(
+  found: readonly Fault[],
+  { members }: UniqueMembers,
+  items: readonly WriteItem[],
+): readonly Fault[] {
+  const missing = items.flatMap(({ body, pointer }) =>
+    members.flatMap(({ name }): readonly Fault[] => {
+      if ((body[name] ?? null) !== null) return [];
+      const message = `"${name}" is required: ${ON}= says that it identifies the record`;
+      return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'required', message }];
+    }),
+  );
   // Of a link only the identifier says which record it is, and what another place says of the record is for later.
-  const keys = members.map((member) => ({
-    at: `/${escapeStep(member.name)}`,
-    target: 'link' in member && member.target,
-  }));
+  const [values, links] = [new Set<string>(), new Set<string>()];
+  for (const { pointer } of items)
+    for (const member of members) {
+      const place = `${pointer}/${escapeStep(member.name)}`;
+      if ('link' in member) links.add(place).add(`${place}/${escapeStep(member.target.identifier.name)}`);
+      else values.add(place);
+    }
   const isKey = (fault: Fault): boolean =>
     'pointer' in fault &&
     fault.code !== 'contradiction' &&
-    keys.some(({ at, target }) =>
-      target === false
-        ? `${fault.pointer}/`.startsWith(`${at}/`)
-        : [at, `${at}/${escapeStep(target.identifier.name)}`].includes(fault.pointer),
-    );
-  const missing = [...places].flatMap(([pointer, name]): readonly Fault[] => {
-    if ((body[name] ?? null) !== null) return [];
-    return [{ pointer, code: 'required', message: `"${name}" is required: on= says that it identifies the record` }];
-  });
+    (links.has(fault.pointer) || isWithin(fault.pointer, values));
   if (missing.length === 0 && !found.some(isKey)) return [];
-  const others = found.filter(
-    (fault) => !missing.some((one) => 'pointer' in one && 'pointer' in fault && fault.pointer === one.pointer),
-  );
-  return inDocumentOrder([...missing, ...others], body);
+  // Of several records, others may be there: what new ones lack says nothing.
+  const others = items.length === 1 ? found : found.filter(isKey);
+  return inDocumentOrder([...missing, ...others], documentOf(items));
 }
 
-function answerOf(service: Service, exchange: Exchange, written: Upserted): Whole {
-  if (written.isNew) return created(service, exchange, written);
+/** Whether it is one of the places, or below it. */
+function isWithin(pointer: string, places: ReadonlySet<string>): boolean {
+  for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/')))
+    if (places.has(place)) return true;
+  return false;
+}
+
+function oneAnswer(service: Service, exchange: Exchange, written: Upserted): Whole {
+  if (written.made > 0) return created(service, exchange, written);
   const { body } = only(written.records);
   const answer = writeAnswer(exchange.request, 200, body, tagHeader(service.type, body));
   return reported(service, 200, answer, written.effects);
 }
+
+const manyAnswer = (service: Service, { request }: Exchange, { records, effects }: Upserted): Whole =>
+  reported(service, 200, writeAnswer(request, 200, arrayOf(records), {}), effects);

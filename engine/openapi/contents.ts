@@ -1,7 +1,16 @@
 /** What requests and responses hold: bodies, headers, schemas and examples. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
-import { changeExample, upsertExample, itemExample, recordExample, summaryExample, withExample } from './examples.ts';
+import {
+  changeExample,
+  creationExample,
+  csvExample,
+  itemExample,
+  recordExample,
+  summaryExample,
+  upsertExample,
+  withExample,
+} from './examples.ts';
 import type { HeaderName } from './headers.ts';
 import { oneOrMany, ref, type SchemaNames } from './names.ts';
 import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
@@ -76,6 +85,16 @@ export function createdAnswer(type: RecordType, names: SchemaNames): JsonObject 
   return answerToWrite(description, ['Location', 'ETag'], content);
 }
 
+/** Of POST with `on`. */
+export function upsertedAnswer(type: RecordType, names: SchemaNames): JsonObject {
+  const description = 'With `on`: the updated record, or the array of the updated and created ones.';
+  return answerToWrite(
+    description,
+    ['ETag'],
+    json(oneOrMany(recordSchema(type, names)), description, recordExample(type)),
+  );
+}
+
 export function itemsAnswer(type: RecordType, names: SchemaNames): JsonObject {
   const description = 'The updated records, in the order of the items.';
   return answerToWrite(description, [], json(arrayOf(recordSchema(type, names)), description, [recordExample(type)]));
@@ -114,6 +133,21 @@ const lines = (ndjson: string, csv: string): JsonObject => ({
 });
 
 const body = (content: JsonObject): JsonObject => ({ required: true, content });
+
+export function creationBody(type: RecordType, names: SchemaNames): JsonObject {
+  const one = ref('schemas', names.creation(type));
+  const example = creationExample(type);
+  const text = (description: string, value: string): JsonObject =>
+    withExample({ type: 'string', description }, 'A new record.', value);
+  return body({
+    ...json(oneOrMany(one), 'A new record.', example),
+    'application/x-ndjson': text('A new record on each line.', `${JSON.stringify(example)}\n`),
+    'text/csv': text(
+      'The first line names the columns: fields, the identifier, and relations to one record, whose cells are identifiers. An empty cell is null, the empty text is "" (RFC 4180).',
+      csvExample(type),
+    ),
+  });
+}
 
 export const upsertBody = (type: RecordType, names: SchemaNames): JsonObject =>
   body(json(ref('schemas', names.input(type)), 'A whole record.', upsertExample(type)));

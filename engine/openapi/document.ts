@@ -2,11 +2,10 @@
 import { freezeGraph } from '../model/resolve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { creationExample, withExample } from './examples.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
-import { type Components, createNames, needed, oneOrMany, ref, type SchemaNames } from './names.ts';
-import { SHARED_RESPONSES } from './contents.ts';
+import { type Components, createNames, needed, type SchemaNames } from './names.ts';
+import { creationBody, SHARED_RESPONSES } from './contents.ts';
 import { pathMethods } from './operations.ts';
 import { DRY_RUN_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
@@ -91,12 +90,6 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
 const writes = ({ operations }: RecordType): boolean =>
   [...operations].some((name) => name !== 'list' && name !== 'get');
 
-function creationBody(type: RecordType, names: SchemaNames): JsonObject {
-  const one = ref('schemas', names.creation(type));
-  const media = withExample(oneOrMany(one), 'A new record.', creationExample(type));
-  return { required: true, content: { 'application/json': media } };
-}
-
 /** What holds for every operation, said once instead of at each of them. */
 export const GUIDE = `Every record type has the same operations, with the same rules.
 
@@ -114,8 +107,8 @@ group, exactly. It takes the filters of lists; \`_cnd[orderBy]\` and \`_cnd[limi
 back with PUT.
 
 **Writes** change the keys in the body. Related records are linked by their identifier, created without one, and unlinked
-by null. Unknown keys and parameters are rejected. POST also takes an array of records, and PATCH of the collection an
-array of changes, each with its identifier. Each request is one transaction: all or nothing. \`dryRun=true\` only tells
+by null. Unknown keys and parameters are rejected. POST also takes an array of records, or a record on each line as
+NDJSON or CSV, and PATCH of the collection an array of changes, each with its identifier. Each request is one transaction: all or nothing. \`dryRun=true\` only tells
 what a write would do.
 
 **Decimals** are strings, and come back as they were written.

@@ -1,5 +1,5 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { type Field, namedUniques, type RecordType, type Relation } from '../model/model.ts';
@@ -33,6 +33,23 @@ export function upsertExample(type: RecordType): JsonObject {
     'target' in member ? [[member.name, { [member.target.identifier.name]: FIRST }] as const] : [],
   );
   return { ...Object.fromEntries(links), ...creationExample(type) };
+}
+
+/** The same as a table, without records that are nested in it. */
+export function csvExample(type: RecordType): string {
+  const cells = Object.entries(creationExample(type)).flatMap(([name, value]): (readonly [string, string])[] => {
+    const relation = type.relations.get(name);
+    if (relation === undefined) return [[name, csvCell(value)]];
+    const linked = relation.nested === 'link' && isObject(value) ? value[relation.target.identifier.name] : undefined;
+    return linked === undefined ? [] : [[name, csvCell(linked)]];
+  });
+  return [0, 1].map((part) => `${cells.map((cell) => cell[part]).join(',')}\r\n`).join('');
+}
+
+function csvCell(value: JsonValue): string {
+  if (value === null) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /^[\w.@:-]+$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`;
 }
 
 /** A body that changes one or two values of a record. */

@@ -12,6 +12,7 @@ import {
   summaryAnswer,
   updateAnswers,
   upsertBody,
+  upsertedAnswer,
   writtenAnswer,
 } from './contents.ts';
 import {
@@ -83,11 +84,15 @@ const KINDS: readonly OperationKind[] = [
     id: (type, names) => `create${names.one(type)}`,
     summary: (type) => `Add new ${oneInWords(type)}`,
     description:
-      'Creates a record and the records nested in it, or those of an array, all or nothing. Of an array, the response is the array of the created records, in order, without Location and ETag.',
-    parameters: viewParameters,
+      'Creates a record and the records nested in it, or those of an array or of lines, all or nothing. Of several, the response is the array of the records, in order, without Location and ETag. With `on`, records that are there already are changed; then the status of several is 200.',
+    parameters: (type, names) => [
+      ...(upserts(type) ? [uniqueParameter(type, false)] : []),
+      ...viewParameters(type, names),
+    ],
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => ref('requestBodies', names.creation(type)),
     answers: (type, names) => ({
+      ...(upserts(type) ? { 200: upsertedAnswer(type, names) } : {}),
       201: createdAnswer(type, names),
       204: ref('responses', 'created'),
     }),
@@ -101,7 +106,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Update or add ${oneInWords(type)} by unique values`,
     description:
       'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
-    parameters: (type, names) => [uniqueParameter(type), ...viewParameters(type, names)],
+    parameters: (type, names) => [uniqueParameter(type, true), ...viewParameters(type, names)],
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match-Any'],
     body: upsertBody,
     answers: (type, names) => ({
@@ -193,6 +198,10 @@ const KINDS: readonly OperationKind[] = [
   },
 ];
 
+/** Whether records can be changed by their unique values, or made. */
+const upserts = (type: RecordType): boolean =>
+  type.operations.has('create') && type.operations.has('update') && namedUniques(type).length > 0;
+
 /** The path item of one of the two paths of a type. */
 export function pathMethods(
   type: RecordType,
@@ -207,7 +216,7 @@ export function pathMethods(
 }
 
 function isOffered({ problems }: OperationKind, type: RecordType): boolean {
-  if (problems === 'upsert') return type.operations.has('create') && namedUniques(type).length > 0;
+  if (problems === 'upsert') return upserts(type);
   if (problems === 'updateMany') return type.identifier.inRecord;
   return problems !== 'deleteFound' || type.preconditions !== 'required';
 }

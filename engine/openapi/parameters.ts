@@ -161,14 +161,15 @@ export const viewParameters = references(view);
 
 export const variantParameter = references(variant);
 
-/** `on`, which PUT of a collection takes. */
-export function uniqueParameter(type: RecordType): JsonObject {
+/** `on`, which PUT of a collection needs, and POST takes. */
+export function uniqueParameter(type: RecordType, required: boolean): JsonObject {
   const all = namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(','));
-  const description = 'The unique values by which the record is found: their keys, which must be in the body.';
+  const description = required
+    ? 'The unique values by which the record is found: their keys, which must be in the body.'
+    : 'Unique values by which records are found: those that are there already are changed, the others created. Their keys must be in each record.';
   return {
     ...query('on', description, { schema: { type: 'string', enum: all } }),
-    required: true,
-    example: all[0] ?? '',
+    ...(required ? { required, example: all[0] ?? '' } : {}),
   };
 }
 

@@ -32,7 +32,7 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   list: ANY,
   summary: [...ANY, 'too-many-groups'],
   get: [...ANY, ...ONE],
-  create: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', ...MANY, 'idempotency-conflict'],
+  create: [...ANY, 'invalid-csv', ...BODY, ...WRITING, 'identifier-conflict', ...MANY, 'idempotency-conflict'],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
   updateMany: [...ANY, 'record-not-found', ...BODY, ...WRITING, ...MANY],
   upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'idempotency-conflict'],
@@ -62,7 +62,7 @@ function problemCodes(operation: RequestKind, type: RecordType): readonly Proble
     ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
     ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
     ...when('restrict-conflict', deletes ? restrictsDeletion(type) : writes && restrictsWrites(type)),
-    ...when('precondition-required', type.preconditions === 'required' && changes),
+    ...when('precondition-required', type.preconditions === 'required' && (changes || operation === 'create')),
   ];
 }
 
@@ -196,6 +196,7 @@ export const PROBLEM_SCHEMAS: JsonObject = {
       relation: text(
         'The relation, or path of relations, of the stored record; used if nothing in the request refers to it.',
       ),
+      line: { type: 'integer', minimum: 1, description: 'The line of the record, in NDJSON and CSV.' },
       code: text('A short code for the kind of error.'),
       message: text('What is wrong, in words.'),
     },

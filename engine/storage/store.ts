@@ -1,7 +1,7 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -55,6 +55,8 @@ export interface WriteRequest {
   readonly mergePatch: boolean;
   /** How the written records are returned. */
   readonly view: View;
+  /** Nothing is answered: the written records are not read, and their bodies are empty texts. */
+  readonly unread?: boolean;
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
   /** The write does not begin once this caller has left. */
@@ -106,20 +108,24 @@ export interface DeletedRecords {
   readonly effects?: readonly WriteEffect[];
 }
 
-/** A record that is identified by unique values of the body, which are there, well-formed and not null. */
-export type UpsertRequest = Pick<WriteRequest, 'type' | 'raw' | 'view' | 'author' | 'caller' | 'dryRun'> & {
-  readonly body: JsonObject;
-  readonly unique: UniqueMembers;
-  /** What is wrong with the body as a change of this record, or as a new one. Throws if the database need not be asked. */
-  readonly checked: (identifier: number | undefined) => Required<Pick<WriteRequest, 'faults' | 'disagreements'>>;
+/** A record that is identified by unique values of its body, which are there, well-formed and not null. */
+export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
   /** Of the record that is found. */
   readonly precondition?: Precondition | undefined;
   /** Throws a Problem if the client expects that there is a record. */
   readonly absent: () => void;
+}
+
+export type UpsertRequest = Pick<WriteRequest, 'type' | 'raw' | 'view' | 'unread' | 'author' | 'caller' | 'dryRun'> & {
+  readonly items: readonly UpsertItem[];
+  readonly unique: UniqueMembers;
+  /** What is wrong with the bodies: those with an identifier change their record, the others make one. Throws if the database need not be asked. */
+  readonly checked: (items: readonly WriteItem[]) => Required<Pick<WriteRequest, 'faults' | 'disagreements'>>;
 };
 
 export interface Upserted extends WrittenRecords {
-  readonly isNew: boolean;
+  /** How many of the records are new. */
+  readonly made: number;
 }
 
 /** A request that may be repeated, with the key that the client chose for it. */
@@ -169,7 +175,7 @@ export interface Store {
   createOnce(request: CreateRequest, once: Once, answer: (written: WrittenRecords) => KeptAnswer): Promise<KeptAnswer>;
   /** Each item names its record. */
   update(request: WriteRequest): Promise<WrittenRecords>;
-  /** Updates the record with these unique values, or creates it. */
+  /** Updates the records with these unique values, and creates those that there are not. */
   upsert(request: UpsertRequest): Promise<Upserted>;
   upsertOnce(request: UpsertRequest, once: Once, answer: (written: Upserted) => KeptAnswer): Promise<KeptAnswer>;
   /** Returns the record as it was. */

@@ -99,7 +99,7 @@ function admitContent(
   call: Call,
   { bodyLimit = Infinity, bodyKeys = Infinity, bodyItems = Infinity, bodyDepth = Infinity }: Deployment,
 ): void {
-  const takes = call.method === 'PATCH' && call.id !== undefined ? PATCHES : [JSON_TYPE];
+  const takes = takenBy(call);
   if (!takes.some((one) => one === (header(call, 'content-type') ?? JSON_TYPE)))
     refuse('unsupported-media-type', {
       headers: ['Content-Type'],
@@ -111,6 +111,12 @@ function admitContent(
   const { keys, items, levels } = sizeOf(parsedJson(text) ?? null);
   const tooMuch = levels <= bodyDepth && (keys > bodyKeys || items > bodyItems);
   if (Math.max(text.length, padTo) > bodyLimit || tooMuch) refuse('content-too-large');
+}
+
+/** The media types of bodies. */
+function takenBy({ method, id }: Call): readonly string[] {
+  if (id === undefined) return method === 'POST' ? [JSON_TYPE, NDJSON, CSV] : [JSON_TYPE];
+  return method === 'PATCH' ? PATCHES : [JSON_TYPE];
 }
 
 /** Keys in all objects, items of the longest array, and levels. */

@@ -27,23 +27,28 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   const byVariant = (
     type: RecordType,
     schema: (type: RecordType, variant: Variant) => JsonObject,
-  ): ((variant: Variant) => Validator) => {
-    const compiled = new Map<Variant, Validator>();
+  ): ((variant: Variant) => ValidateFunction) => {
+    const compiled = new Map<Variant, ValidateFunction>();
     return (variant) => {
-      const known = compiled.get(variant) ?? validator(type, ajv.compile(schema(type, variant)), errorsWithin);
+      const known = compiled.get(variant) ?? ajv.compile(schema(type, variant));
       compiled.set(variant, known);
       return known;
     };
   };
-  const all = new Map(
-    types.map((type) => [
-      type,
-      {
-        create: byVariant(type, createSchema),
-        update: byVariant(type, updateSchema),
-      },
-    ]),
-  );
+  const validatorsOf = (type: RecordType): TypeValidators => {
+    const [create, update] = [byVariant(type, createSchema), byVariant(type, updateSchema)];
+    const always = (validate: (variant: Variant) => ValidateFunction) => (variant: Variant) => {
+      const one = validate(variant);
+      return validator(type, () => one, errorsWithin);
+    };
+    return {
+      create: always(create),
+      update: always(update),
+      upsert: (variant) =>
+        validator(type, ({ identifier }) => (identifier === undefined ? create : update)(variant), errorsWithin),
+    };
+  };
+  const all = new Map(types.map((type) => [type, validatorsOf(type)]));
   return (type) => {
     const validators = all.get(type);
     if (!validators) throw new Error(`"${type.name}" is not of this model`);
@@ -77,11 +82,16 @@ function addRecordKeyword(
   });
 }
 
-function validator(type: RecordType, validate: ValidateFunction, errorsWithin: ErrorsWithin): Validator {
+function validator(
+  type: RecordType,
+  validateOf: (record: BodyRecord) => ValidateFunction,
+  errorsWithin: ErrorsWithin,
+): Validator {
   return (records, raw, known) => {
     const mentions = known ?? mentionsIn(type, records);
     const faults = [...mentions.faults, ...disagreements(mentions, raw)];
     const own = records.flatMap((record) => {
+      const validate = validateOf(record);
       // Ajv stores errors on the function: read them before it runs again.
       if (validate(record.body)) return otherIdentifier(type, record);
       const found = faultsOf(validate.errors ?? [], errorsWithin, record.pointer);
@@ -102,6 +112,8 @@ export type Validator = (records: readonly BodyRecord[], raw?: RawValues, known?
 export interface TypeValidators {
   create(variant: Variant): Validator;
   update(variant: Variant): Validator;
+  /** Of records that have an identifier as updates, of the others as creates. */
+  upsert(variant: Variant): Validator;
 }
 
 // A seed record must be valid as the body of a create request, and so must be the defaults.

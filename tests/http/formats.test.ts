@@ -2,7 +2,8 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { csvHead, csvLine, membersAt } from '../../engine/http/formats.ts';
+import { csvHead, csvLine } from '../../engine/http/csv.ts';
+import { membersAt } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/budget.ts';
 import { createSlowReaders } from '../../engine/http/slow-readers.ts';
 import { createEnvelopes } from '../../engine/http/send.ts';

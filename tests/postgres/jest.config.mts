@@ -16,6 +16,7 @@ const both = [
   'http/entity-tags',
   'http/formats',
   'http/http',
+  'http/record-lines',
   'http/steps',
   'http/upsert',
   'interface/interface',

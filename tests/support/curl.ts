@@ -40,6 +40,7 @@ const LONG: Readonly<Record<string, string>> = {
   '--header': '-H',
   '--data': '-d',
   '--data-raw': '-d',
+  '--data-binary': '-d',
   '--get': '-G',
   '--head': '-I',
 };

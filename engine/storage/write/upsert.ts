@@ -1,22 +1,22 @@
 /**
- * Creates the record that has certain unique values, or updates it. Where rows are locked, two writers may both find none:
+ * Creates the records that have certain unique values, or updates them. Where rows are locked, two writers may both find none:
  * the unique index then stops one of them, whose transaction begins again and finds the record of the other.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import { escapeStep, isObject, type JsonObject } from '../../json.ts';
 import { type Field, identifierIn, type Relation } from '../../model/model.ts';
-import { Problem } from '../../problem.ts';
+import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import { encode, heldOperand } from '../columns.ts';
 import { type Dialect, Overtaken, type Writer } from '../driver.ts';
-import type { CreateRequest, UpsertRequest, Upserted, WrittenRecords } from '../store.ts';
+import type { CreateRequest, UpsertRequest, Upserted, WriteItem, WrittenRecords } from '../store.ts';
 import type { WriteSession } from './session.ts';
 import type { Tables } from './tables.ts';
 
 /** Called within the transactions of the two ways. */
 export interface UpsertHooks {
-  /** Once the record is locked. */
+  /** Once the records are locked. */
   readonly locked?: () => Promise<void>;
-  /** With what a new record came to, where it was refused. */
+  /** With what new records came to, where they were refused. */
   readonly refused?: (session: WriteSession, error: unknown) => Promise<void>;
 }
 
@@ -31,8 +31,13 @@ export function createUpsert<R extends UpsertRequest>({
   dialect,
   write,
 }: Ways<R>): (writer: Writer, request: R) => Promise<Upserted> {
-  async function find(writer: Writer, { type, unique, body }: R): Promise<number | undefined> {
-    const values = unique.members.map((member) => operand(member, body));
+  type Asked = Pick<R, 'type' | 'unique'>;
+
+  async function find(
+    writer: Writer,
+    { type, unique }: Asked,
+    values: readonly SqlValue[],
+  ): Promise<number | undefined> {
     if (values.includes(null)) return undefined;
     const found = await writer.value(tables.of(type).holder(unique), [...values, 0]);
     return found === undefined ? undefined : Number(found);
@@ -46,31 +51,54 @@ export function createUpsert<R extends UpsertRequest>({
     return encoded === null ? null : heldOperand(member, dialect.name, encoded);
   }
 
-  async function make(writer: Writer, request: R): Promise<Upserted> {
+  return async (writer, request) => {
+    const { items, unique, checked } = request;
+    const keys = items.map(({ body }) => unique.members.map((member) => operand(member, body)));
+    const wanted: WriteItem[] = [];
+    for (const [index, { body, pointer, precondition }] of items.entries())
+      wanted.push({ body, pointer, identifier: await find(writer, request, keys[index] ?? []), precondition });
+    refuseTwice(request, wanted, keys);
+    const missing = items.filter((_, index) => wanted[index]?.identifier === undefined);
+    const locked = async (): Promise<void> => {
+      for (const [index, { identifier }] of wanted.entries())
+        if (identifier !== undefined && (await find(writer, request, keys[index] ?? [])) !== identifier)
+          throw new Overtaken();
+    };
     const refused: UpsertHooks['refused'] = async (session, error) => {
       if (!(error instanceof Problem && error.code === 'unique-conflict')) return;
-      const found = await find(writer, request);
-      const isOwn = session.made.some(({ type, identifier }) => type === request.type && identifier === found);
-      if (found !== undefined && !isOwn) throw new Overtaken();
+      for (const [index, { identifier }] of wanted.entries()) {
+        if (identifier !== undefined) continue;
+        const found = await find(writer, request, keys[index] ?? []);
+        const isOwn = session.made.some((node) => node.type === request.type && node.identifier === found);
+        if (found !== undefined && !isOwn) throw new Overtaken();
+      }
     };
-    const { body, checked, absent: precondition } = request;
-    const items = [{ body, pointer: '', identifier: undefined }];
-    const wanted = { ...request, items, ...checked(undefined), mergePatch: false, precondition, refused };
-    return { ...(await write(writer, wanted)), isNew: true };
-  }
-
-  async function change(writer: Writer, request: R, identifier: number): Promise<Upserted> {
-    const locked = async (): Promise<void> => {
-      if ((await find(writer, request)) !== identifier) throw new Overtaken();
-    };
-    const { body, checked, precondition } = request;
-    const items = [{ body, pointer: '', identifier, precondition }];
-    const wanted = { ...request, items, ...checked(identifier), mergePatch: false, precondition: undefined, locked };
-    return { ...(await write(writer, wanted)), isNew: false };
-  }
-
-  return async (writer, request) => {
-    const identifier = await find(writer, request);
-    return identifier === undefined ? make(writer, request) : change(writer, request, identifier);
+    const asked = { ...request, items: wanted, ...checked(wanted), mergePatch: false, locked, refused };
+    const precondition =
+      missing.length === 0 ? undefined : (): void => throwTogether(missing.map(({ absent }) => absent));
+    return { ...(await write(writer, { ...asked, precondition })), made: missing.length };
   };
+}
+
+/** One record cannot become two things at once. */
+function refuseTwice(
+  { type, unique: { members } }: Pick<UpsertRequest, 'type' | 'unique'>,
+  items: readonly WriteItem[],
+  keys: readonly (readonly SqlValue[])[],
+): void {
+  const first = new Map<string, string>();
+  const names = members.map(({ name }) => name);
+  const faults = items.flatMap(({ identifier, pointer }, index): readonly Fault[] => {
+    const values = keys[index] ?? [];
+    if (values.includes(null)) return [];
+    const key = identifier === undefined ? JSON.stringify(values) : String(identifier);
+    const other = first.get(key);
+    if (other === undefined) {
+      first.set(key, pointer);
+      return [];
+    }
+    const message = `"${pointer}" and "${other}" are the same ${type.name} by ${names.join(', ')}; list it once`;
+    return [{ pointer: `${pointer}/${escapeStep(names[0] ?? '')}`, code: 'duplicate', message }];
+  });
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
 }

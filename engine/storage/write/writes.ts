@@ -120,12 +120,12 @@ export function createWrites(
   }
 
   async function write(writer: Writer, request: CreateRequest & Stamped & UpsertHooks): Promise<WrittenRecords> {
-    const { view, mergePatch, caller } = request;
+    const { view, mergePatch, caller, unread = false } = request;
     const { identifiers, effects } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
-    const texts = await reads.records(writer, view, identifiers, caller);
+    const texts = unread ? undefined : await reads.records(writer, view, identifiers, caller);
     const records = identifiers.map((identifier, index) => ({
       identifier,
-      body: texts[index] ?? notFound(view, identifier),
+      body: texts ? (texts[index] ?? notFound(view, identifier)) : '',
     }));
     return { records, ...toldOf(effects) };
   }

@@ -1,0 +1,199 @@
+/** Bodies in CSV: the first line names the columns, and each cell becomes a value as the type of its field says. */
+import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
+import type { Field, RecordType, Relation } from '../model/model.ts';
+import { didYouMean, shortened } from '../names.ts';
+import { type Fault, faultyRequest, MAX_ERRORS } from '../problem.ts';
+import { type RawMember, readingOf, takeValue } from '../raw-json.ts';
+import type { Body, BodyLimits } from './body.ts';
+import { inspect, readText, textProblem } from './body-text.ts';
+import { cellForm, CsvFault, type CsvRow, jsonIn, readCsv } from './csv.ts';
+import { accept, atLine, attempt, bodyOf, noRecords, type ReadRecords } from './lines.ts';
+import { NDJSON_TYPE } from './negotiation.ts';
+import { isKept } from './raw-body.ts';
+
+/** Of a cell that is not empty. */
+interface CellValue {
+  readonly value: JsonValue;
+  /** Of a value that is kept as JSON text. */
+  readonly text?: string;
+  /** Keys within it. */
+  readonly keys?: number;
+}
+
+interface CsvColumn {
+  readonly name: string;
+  /** Throws a Problem, with pointers from the value on. */
+  readonly read: (cell: string) => CellValue;
+}
+
+type CsvColumns = ReadonlyMap<string, CsvColumn>;
+
+/** How the cells of each column are read is decided once for each type. */
+export function csvReader(type: RecordType, limits: BodyLimits): (text: string) => Body {
+  const columns = columnsOf(type, limits);
+  return (text) => {
+    const gathered = noRecords();
+    try {
+      readTable(text, { type, columns, limits, gathered });
+    } catch (error) {
+      if (!(error instanceof CsvFault)) throw error;
+      refuseLine(gathered, error.line, `The text is not valid CSV: ${error.message}`);
+    }
+    return bodyOf(gathered, limits);
+  };
+}
+
+interface TableReading {
+  readonly type: RecordType;
+  readonly columns: CsvColumns;
+  readonly limits: BodyLimits;
+  readonly gathered: ReadRecords;
+}
+
+function readTable(text: string, reading: TableReading): void {
+  const { type, columns, limits, gathered } = reading;
+  const rows = readCsv(text, columns.size + MAX_ERRORS);
+  const head = rows.next();
+  if (head.done === true) return refuseLine(gathered, 1, `The body is empty; ${firstLine(columns)}`);
+  const named = namedColumns(head.value, reading);
+  const mayHoldNul = text.includes('\0');
+  for (const { line, cells } of rows) {
+    if (cells.length !== named.length) {
+      const found = cells.length > columns.size + MAX_ERRORS ? `more than ${cells.length - 1}` : cells.length;
+      refuseLine(gathered, line, `The line has ${found} cells, but the first line names ${named.length} columns`);
+      continue;
+    }
+    const pointer = `/${gathered.records.length}`;
+    const body: Record<string, JsonValue> = {};
+    for (const [index, { name, read }] of named.entries()) {
+      const cell = cells[index] ?? null;
+      if (cell === null) body[name] = null;
+      else
+        attempt(gathered, line, `${pointer}/${escapeStep(name)}`, () => {
+          const { value, text: kept, keys = 0 } = read(cell);
+          body[name] = value;
+          gathered.keys += keys;
+          if (kept !== undefined) keep(gathered, body, name, kept);
+        });
+    }
+    attempt(gathered, line, pointer, () => refuseUnstorable(type, body, mayHoldNul, limits));
+    accept(gathered, { body, pointer, tag: undefined }, line, limits);
+  }
+}
+
+function refuseLine({ faults }: ReadRecords, line: number, message: string): void {
+  faults.push({ code: 'invalid-csv', fault: atLine({ pointer: '', code: 'invalid-csv', message }, line) });
+}
+
+function keep({ raw }: ReadRecords, body: JsonObject, name: string, text: string): void {
+  const members = raw.get(body) ?? new Map<string, RawMember>();
+  members.set(name, { name: JSON.stringify(name), text });
+  raw.set(body, members);
+}
+
+function refuseUnstorable(type: RecordType, body: JsonObject, mayHoldNul: boolean, { bodyDepth }: BodyLimits): void {
+  const faults = inspect(body, mayHoldNul, bodyDepth + 1).faults.filter(
+    (fault) =>
+      fault.code !== 'number-range' || !('pointer' in fault) || !isKept(type, fault.pointer.split('/').slice(1, 2)),
+  );
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+}
+
+// The line that names the columns.
+
+const firstLine = (columns: CsvColumns): string =>
+  `the first line must name the columns, such as ${[...columns.keys()].slice(0, 5).join(',')}`;
+
+/** Characters of a name in a message. */
+const MAX_SHOWN = 100;
+
+/** Throws a Problem if a name is unknown, or given twice. */
+function namedColumns({ line, cells }: CsvRow, { type, columns }: TableReading): readonly CsvColumn[] {
+  const [only] = cells;
+  const separator = cells.length === 1 && !columns.has(only ?? '') ? /[;\t|]/.exec(only ?? '')?.[0] : undefined;
+  if (separator !== undefined) throw faultyRequest('invalid-csv', [atLine(otherSeparator(separator), line)]);
+  const seen = new Set<string>();
+  const faults: Fault[] = [];
+  const refuse = (code: string, message: string): void =>
+    void faults.push(atLine({ pointer: '', code, message }, line));
+  const named = cells.flatMap((cell, index) => {
+    const name = cell ?? '';
+    const column = columns.get(name);
+    if (seen.has(name)) refuse('repeated', `The column ${shown(name)} is named twice`);
+    else if (column === undefined) refuse('unknown-key', unknownColumn(name, index, faults.length, { type, columns }));
+    seen.add(name);
+    return column ?? [];
+  });
+  const [first] = faults;
+  if (first === undefined) return named;
+  if (named.length > 0) throw faultyRequest('invalid-body', faults);
+  throw faultyRequest('invalid-body', [
+    { ...first, message: `${first.message}; ${firstLine(columns)}` },
+    ...faults.slice(1),
+  ]);
+}
+
+const otherSeparator = (separator: string): Fault => ({
+  pointer: '',
+  code: 'separator',
+  message: `The columns are separated by ${JSON.stringify(separator)}; CSV separates them by commas: choose the comma where the file is saved`,
+});
+
+const shown = (name: string): string => JSON.stringify(shortened(name, MAX_SHOWN));
+
+function unknownColumn(
+  name: string,
+  index: number,
+  before: number,
+  { type, columns }: Pick<TableReading, 'type' | 'columns'>,
+): string {
+  if (name === '') return `Column ${index + 1} has no name`;
+  if (type.relations.has(name))
+    return `The column "${name}" is a relation that a cell cannot hold; send ${NDJSON_TYPE}`;
+  const hint = type.open ? `; keys that no field names are not for CSV: send ${NDJSON_TYPE}` : '';
+  return `Unknown column ${shown(name)}${before < MAX_ERRORS ? didYouMean(name, columns.keys()) : ''}${hint}`;
+}
+
+// What a cell holds.
+
+function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLimits): CsvColumns {
+  const toOne = [...relations.values()].filter(({ toMany, target }) => !toMany && target.identifier.inRecord);
+  const all: readonly CsvColumn[] = [
+    ...(identifier.inRecord ? [{ name: identifier.name, read: readScalar }] : []),
+    ...[...fields.values()].map((field) => ({ name: field.name, read: fieldReader(field, limits) })),
+    ...toOne.map((relation) => ({ name: relation.name, read: linkReader(relation) })),
+  ];
+  return new Map(all.map((column) => [column.name, column]));
+}
+
+const readPlain: CsvColumn['read'] = (cell) => ({ value: cell });
+
+/** What is not JSON stays a text, which the validator refuses. */
+const readScalar: CsvColumn['read'] = (cell) => {
+  const value = jsonIn(cell);
+  return { value: value === undefined || typeof value === 'object' ? cell : value };
+};
+
+function fieldReader(field: Field, limits: BodyLimits): CsvColumn['read'] {
+  if (field.type.keepsText) return keptReader(field, limits);
+  return cellForm(field) === 'text' ? readPlain : readScalar;
+}
+
+/** JSON as it is written; any other text is a string. */
+function keptReader({ name }: Field, limits: BodyLimits): CsvColumn['read'] {
+  const what = `The value of "${name}"`;
+  const isFault = ({ code }: Fault): boolean => code !== 'number-range';
+  return (cell) => {
+    if (jsonIn(cell) === undefined) return { value: cell, text: JSON.stringify(cell) };
+    const { value, keys } = readText(cell, limits, isFault, what);
+    const reading = readingOf(cell);
+    const text = takeValue(reading);
+    if (keys !== reading.keys) throw textProblem(cell, limits, what);
+    return { value, text, keys };
+  };
+}
+
+/** The identifier of a related record. */
+function linkReader({ target: { identifier } }: Relation): CsvColumn['read'] {
+  return (cell) => ({ value: { [identifier.name]: readScalar(cell).value } });
+}

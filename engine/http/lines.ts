@@ -1,0 +1,88 @@
+/** What has been read of a body with a record on each line, and its faults with the numbers of their lines. */
+import type { JsonObject } from '../json.ts';
+import { type Fault, faultyRequest, Problem, type ProblemCode } from '../problem.ts';
+import { NO_RAW_VALUES, type RawMember } from '../raw-json.ts';
+import { type Body, type BodyLimits, type ParsedRecord, tooManyItems } from './body.ts';
+import { refuseTooMuch } from './body-text.ts';
+
+export const atLine = (fault: Fault, line: number): Fault => ({
+  ...fault,
+  line,
+  message: `Line ${line}: ${fault.message}`,
+});
+
+/** Runs the write of a body. Whatever is refused of one of its records is told with the number of its line. */
+export async function onLines<T>({ lines }: Pick<Body, 'lines'>, write: () => Promise<T>): Promise<T> {
+  if (lines === undefined) return write();
+  try {
+    return await write();
+  } catch (error) {
+    throw error instanceof Problem ? withLines(error, lines) : error;
+  }
+}
+
+const RECORD_PLACE = /^\/(\d+)/;
+
+function withLines(problem: Problem, lines: readonly number[]): Problem {
+  const { code, errors, headers, retryAfter, message, cause } = problem;
+  const located = errors.map((fault) => {
+    const [, index] = ('pointer' in fault && RECORD_PLACE.exec(fault.pointer)) || [];
+    const line = index === undefined ? undefined : lines[Number(index)];
+    return line === undefined ? fault : atLine(fault, line);
+  });
+  const [before, after] = [errors[0], located[0]];
+  const isFirst = before && after && message.startsWith(before.message);
+  const detail = isFirst ? after.message + message.slice(before.message.length) : message;
+  return new Problem(code, detail, {
+    errors: located,
+    headers,
+    cause,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+// All faults of a body are told at once.
+
+export interface ReadRecords {
+  readonly records: ParsedRecord[];
+  readonly lines: number[];
+  readonly raw: Map<JsonObject, Map<string, RawMember>>;
+  readonly faults: { readonly code: ProblemCode; readonly fault: Fault }[];
+  /** In values, without those of the records themselves if columns name them. */
+  keys: number;
+}
+
+export const noRecords = (): ReadRecords => ({ records: [], lines: [], raw: new Map(), faults: [], keys: 0 });
+
+/** Runs the reading of one record, which is refused with its line if it cannot be read. */
+export function attempt({ faults }: ReadRecords, line: number, place: string, read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof Problem) || error.errors.length === 0) throw error;
+    for (const { ...fault } of error.errors) {
+      const within = 'pointer' in fault ? { pointer: place + fault.pointer } : {};
+      faults.push({ code: error.code, fault: atLine({ ...fault, ...within }, line) });
+    }
+  }
+}
+
+export function accept(gathered: ReadRecords, record: ParsedRecord, line: number, { batchLimit }: BodyLimits): void {
+  gathered.records.push(record);
+  gathered.lines.push(line);
+  if (gathered.records.length > batchLimit) throw tooManyItems(batchLimit);
+}
+
+/** What is not JSON or CSV is told first. */
+const FIRST: readonly ProblemCode[] = ['invalid-csv', 'invalid-json', 'invalid-body'];
+
+export function bodyOf({ records, lines, raw, faults, keys }: ReadRecords, limits: BodyLimits): Body {
+  const code = FIRST.find((one) => faults.some((refused) => refused.code === one));
+  if (code !== undefined)
+    throw faultyRequest(
+      code,
+      faults.flatMap((refused) => (refused.code === code ? [refused.fault] : [])),
+    );
+  refuseTooMuch({ bodyKeys: keys, bodyItems: 0 }, limits);
+  return { records, lines, raw: raw.size === 0 ? NO_RAW_VALUES : raw, isArray: true };
+}

@@ -1,0 +1,591 @@
+/** POST of CSV and NDJSON: what goes out as a table or as lines comes in again, and faults are told with their lines. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import fc from '../support/fast-check.ts';
+import { createProject, type Project } from '../support/project.ts';
+import { rawJson } from '../support/raw-json.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const FILES = {
+  'row.yaml': `type: Row
+path: rows
+fields:
+  text: { type: string, maxLength: 1000 }
+  code: { type: string, unique: true }
+  count: { type: integer, minimum: 0 }
+  ratio: { type: number }
+  price: { type: decimal, precision: 10, scale: 3 }
+  on: { type: boolean }
+  day: { type: date }
+  at: { type: timestamp }
+  list: { type: array }
+  value: { type: any }
+  fixed: { type: string, default: f, readOnly: true }
+  changed: { type: timestamp, generated: updatedAt }
+relations:
+  group: { kind: belongsTo, type: Group, inverse: rows, nested: write }
+unique: [[count, group]]
+`,
+  'group.yaml': `type: Group
+path: groups
+open: true
+fields: { name: { type: string } }
+relations:
+  rows: { kind: hasMany, type: Row, inverse: group }
+`,
+  'fixed.yaml': `type: Fixed
+path: fixed
+operations: [list, create]
+fields: { code: { type: string, unique: true } }
+`,
+  'locked.yaml': `type: Locked
+path: locked
+preconditions: required
+fields: { code: { type: string, unique: true } }
+`,
+};
+
+type Headers = Readonly<Record<string, string>>;
+
+const CSV = 'text/csv';
+const RUNS = Number(process.env['RUNS'] ?? 25);
+const NDJSON = 'application/x-ndjson';
+
+let project: Project;
+let server: TestServer;
+beforeAll(async () => {
+  project = await createProject(FILES);
+  server = await startTestServer({
+    schemaDirectory: project.directory,
+    settings: { batchLimit: 20, bodyLimit: 200_000, bodyKeys: 100, bodyDepth: 10 },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await project.remove();
+});
+
+const send = (title: string, type: string, body: string | Buffer, headers: Headers = {}): Promise<Exchanged> =>
+  exchange(server.url, title, { headers: { 'content-type': type, ...headers }, body });
+const read = (title: string, accept = 'application/json'): Promise<Exchanged> =>
+  exchange(server.url, title, { headers: { accept } });
+const bodyOf = ({ text }: Exchanged) => JSON.parse(text);
+
+async function empty(path: string): Promise<void> {
+  const headers = { prefer: 'max-affected=1000' };
+  await exchange(server.url, `DELETE /api/${path}?_cnd[id][gt]=0`, { headers });
+}
+
+/** Each fault as its line, its place and its code. */
+const faultsOf = (answer: Exchanged): readonly unknown[] =>
+  bodyOf(answer).errors.map((fault: Record<string, unknown>) => [
+    fault['line'],
+    fault['pointer'] ?? fault['parameter'] ?? fault['header'],
+    fault['code'],
+  ]);
+
+beforeEach(async () => {
+  await empty('rows');
+  await empty('groups');
+});
+
+describe('what goes out', () => {
+  const text = fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(',', '"', '""', '\r', '\n', '\r\n', ' ', '=1+1', '\uFEFF', 'null', '{}', '1', '-', '\t', ';'),
+        fc.string({ unit: 'binary', maxLength: 4 }).map((one) => one.toWellFormed().replaceAll('\0', '')),
+      ),
+      { maxLength: 6 },
+    )
+    .map((parts) => parts.join(''));
+  const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values).map((value) => JSON.stringify(value));
+  const row = fc.record({
+    text: orNull(text),
+    count: orNull(fc.nat()),
+    ratio: orNull(fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)),
+    price: orNull(fc.constantFrom('0', '1.5', '1.50', '-3.125', '9999999')),
+    on: orNull(fc.boolean()),
+    day: orNull(fc.constantFrom('2024-02-29', '0001-01-01')),
+    at: orNull(fc.constantFrom('2024-02-29T23:59:59.999+14:00', '1970-01-01T00:00:00Z')),
+    list: fc
+      .option(fc.array(rawJson, { maxLength: 3 }).map((items) => `[${items.join(',')}]`))
+      .map((one) => one ?? 'null'),
+    value: fc.oneof(
+      rawJson,
+      text.map((one) => JSON.stringify(one)),
+      text.map((one) => JSON.stringify(JSON.stringify(one))),
+    ),
+  });
+  const jsonOf = (rows: readonly Record<string, string>[]): string =>
+    `[${rows
+      .map(
+        (one) =>
+          `{${Object.entries(one)
+            .map(([key, value]) => `"${key}":${value}`)
+            .join(',')}}`,
+      )
+      .join(',')}]`;
+
+  test.each([CSV, NDJSON])('as %s comes in again as it was', async (type) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 5 }), fc.boolean(), async (rows, unix) => {
+        await empty('rows');
+        const made = await send('POST /api/rows', 'application/json', jsonOf(rows));
+        expect([made.status, made.status === 201 ? '' : made.text]).toEqual([201, '']);
+        // What is filled in is of another time.
+        const seen = 'fields=id,text,count,ratio,price,on,day,at,list,value,fixed';
+        const [json, sent] = [
+          await read(`GET /api/rows?${seen}`),
+          await read(`GET /api/rows${type === NDJSON ? '?include=' : ''}`, type),
+        ];
+        await empty('rows');
+        // Line ends inside of cells are content.
+        const lines = unix && !json.text.includes('\\r') ? sent.text.replaceAll('\r\n', '\n') : sent.text;
+        const again = await send('POST /api/rows', type, lines);
+        expect([again.status, again.status === 201 ? '' : again.text]).toEqual([201, '']);
+        expect((await read(`GET /api/rows?${seen}`)).text).toBe(json.text);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('a table', () => {
+  const shown = async (): Promise<unknown> =>
+    bodyOf(await read('GET /api/rows?fields=text,count,value,list')).map(
+      ({ text, count, value, list }: Record<string, unknown>) => ({ text, count, value, list }),
+    );
+  const row = (more: object): object => ({ text: null, count: null, value: null, list: null, ...more });
+
+  test.each<[what: string, body: string, rows: readonly object[]]>([
+    ['columns in any order', 'count,text\r\n1,a\r\n', [row({ count: 1, text: 'a' })]],
+    ['a byte order mark', '\uFEFFtext,count\n\uFEFFa,1\n', [row({ count: 1, text: '\uFEFFa' })]],
+    ['both ends of lines', 'text\r\na\nb\r\n', [row({ text: 'a' }), row({ text: 'b' })]],
+    ['no end of the last line', 'text,count\na,', [row({ text: 'a' })]],
+    ['empty lines', '\n\r\ntext,count\n\na,1\n\r\n\n', [row({ text: 'a', count: 1 })]],
+    ['quotes where none are needed', '"text","count"\n"a","1"\n', [row({ text: 'a', count: 1 })]],
+    ['null and the empty string', 'text,count\n"",1\n,2\n', [row({ text: '', count: 1 }), row({ count: 2 })]],
+    ['spaces as they are', 'text,count\n a , 1\n', [row({ text: ' a ', count: 1 })]],
+    ['a formula as text', 'text\n=1+1\n', [row({ text: '=1+1' })]],
+    [
+      'any value',
+      'value\n1.0\nx\n"""x"""\nnull\n{ }\n"[1, 2]"\n',
+      ['1.0', 'x', 'x', 'null', {}, [1, 2]].map((value) => row({ value: value === '1.0' ? 1 : value })),
+    ],
+    ['a line of names alone', 'text,count\n', []],
+    ['cells that are empty', 'text,count\n,\n', [row({})]],
+  ])('may have %s', async (_, body, rows) => {
+    const { status, text } = await send('POST /api/rows', `${CSV}; charset=utf-8; header=present`, body);
+    expect([status, status === 201 ? '' : text]).toEqual([201, '']);
+    expect(await shown()).toEqual(rows);
+  });
+
+  test('links records by their identifiers', async () => {
+    const { id } = bodyOf(await send('POST /api/groups', 'application/json', '{"name":"g"}'));
+    const { status } = await send('POST /api/rows', CSV, `group,count\n${id},1\n,2\n`);
+    expect(status).toBe(201);
+    const rows = bodyOf(await read('GET /api/rows?fields=count,group'));
+    expect(rows.map(({ group }: { group: { id: number } | null }) => group?.id ?? null)).toEqual([id, null]);
+  });
+
+  test.each<[what: string, body: string | Buffer, status: number, faults: readonly unknown[], detail: RegExp]>([
+    [
+      'unknown columns',
+      'txet,count,what\n1,2,3\n',
+      422,
+      [
+        [1, '', 'unknown-key'],
+        [1, '', 'unknown-key'],
+      ],
+      /Line 1: Unknown column "txet"; did you mean "text"\?/,
+    ],
+    [
+      'no names',
+      '1,2\n3,4\n',
+      422,
+      [
+        [1, '', 'unknown-key'],
+        [1, '', 'unknown-key'],
+      ],
+      /the first line must name the columns, such as id,text,code,count,ratio/,
+    ],
+    ['a column twice', 'text,count,text\na,1,b\n', 422, [[1, '', 'repeated']], /"text" is named twice/],
+    ['a column without a name', 'text,\na,\n', 422, [[1, '', 'unknown-key']], /Column 2 has no name/],
+    ['nothing', '\n\n', 400, [[1, '', 'invalid-csv']], /empty; the first line must name the columns/],
+    [
+      'semicolons',
+      '\n"text";count\na;1\n'.replaceAll('"', ''),
+      400,
+      [[2, '', 'separator']],
+      /separated by ";"; CSV separates them by commas/,
+    ],
+    ['tabs', 'text\tcount\na\t1\n', 400, [[1, '', 'separator']], /separated by "\\t"/],
+    [
+      'lines of other lengths',
+      'text,count\na\n"b\n\n",1\n"c","2",3\n',
+      400,
+      [
+        [2, '', 'invalid-csv'],
+        [6, '', 'invalid-csv'],
+      ],
+      /Line 2: The line has 1 cells, but the first line names 2 columns/,
+    ],
+    ['a quote inside a cell', 'text,count\nab"c,1\n', 400, [[2, '', 'invalid-csv']], /a quote stands inside a cell/],
+    [
+      'text after a quote',
+      'text,count\n"ab"c,1\n',
+      400,
+      [[2, '', 'invalid-csv']],
+      /a closing quote is followed by other text/,
+    ],
+    ['an open quote', 'text,count\na,1\n"ab,1\n\n\n', 400, [[3, '', 'invalid-csv']], /no closing quote/],
+    ['a carriage return alone', 'text,count\ra,1\r', 400, [[1, '', 'invalid-csv']], /a carriage return stands alone/],
+    [
+      'another encoding',
+      Buffer.from('text,count\na,1\nf\xfcr,2\n', 'latin1'),
+      400,
+      [[3, '', 'invalid-csv']],
+      /Line 3: The text is not valid UTF-8; save the file as UTF-8/,
+    ],
+    ['UTF-16', Buffer.from('\uFEFFtext\na\n', 'utf16le'), 400, [[1, '', 'invalid-csv']], /not valid UTF-8/],
+    [
+      'values that do not fit',
+      'text,count,on,list\na,x,TRUE,x\n"b\nc",-1,true,[]\nd,"",,[\n',
+      422,
+      [
+        [2, '/0/count', 'type'],
+        [2, '/0/on', 'type'],
+        [2, '/0/list', 'type'],
+        [3, '/1/count', 'minimum'],
+        [5, '/2/count', 'type'],
+        [5, '/2/list', 'type'],
+      ],
+      /^Line 2: "count" must be an integer from 0/,
+    ],
+    [
+      'U+0000',
+      'text,count\na,1\nb\0,2\n',
+      422,
+      [[3, '/1/text', 'nul-character']],
+      /Line 3: The string contains U\+0000/,
+    ],
+    [
+      'a key twice in a cell',
+      'text,value\na,"{""a"":1,""a"":2}"\n',
+      400,
+      [[2, '/0/value/a', 'invalid-json']],
+      /Line 2: The value of "value" is not valid JSON: the key "a" is repeated/,
+    ],
+    [
+      'deep cells',
+      `text,value\na,"${'['.repeat(20)}${']'.repeat(20)}"\n`,
+      400,
+      [[2, '/0/value', 'invalid-json']],
+      /nested deeper than 10 levels/,
+    ],
+    [
+      'a number too large',
+      'ratio\n1\n1e999\n',
+      422,
+      [[3, '/1/ratio', 'number-range']],
+      /Line 3: The number is too large/,
+    ],
+    [
+      'a read-only value',
+      'text,fixed\na,f\nb,g\n',
+      422,
+      [[3, '/1/fixed', 'read-only']],
+      /Line 3: "fixed" is read-only/,
+    ],
+    ['a value that is taken', 'code\na\nb\na\n', 409, [[4, '/2/code', 'unique']], /^Line 4: /],
+    [
+      'a link to nothing',
+      'text,group\na,\nb,99\nc,x\n',
+      422,
+      [[4, '/2/group/id', 'type']],
+      /^Line 4: "id" must be an identifier/,
+    ],
+    ['no such group', 'text,group\na,\nb,99\n', 422, [[3, '/1/group/id', 'not-found']], /^Line 3: /],
+    [
+      'too many records',
+      `text\n${'a\n'.repeat(21)}`,
+      413,
+      [[undefined, '', 'batch-too-large']],
+      /more than 20 records; .*records import/,
+    ],
+  ])('is refused with %s, and nothing is written', async (_, body, status, faults, detail) => {
+    const answer = await send('POST /api/rows', CSV, body);
+    expect([answer.status, faultsOf(answer)]).toEqual([status, faults]);
+    expect(bodyOf(answer).detail).toMatch(detail);
+    expect(await shown()).toEqual([]);
+  });
+
+  test('has no columns for sets, or for keys that no field names', async () => {
+    const answer = await send('POST /api/groups', CSV, 'name,rows,other\n1,2,3\n');
+    const messages = bodyOf(answer).errors.map(({ message }: Headers) => message);
+    expect(messages).toEqual([
+      'Line 1: The column "rows" is a relation that a cell cannot hold; send application/x-ndjson',
+      expect.stringMatching(
+        /^Line 1: Unknown column "other".*keys that no field names are not for CSV: send application/,
+      ),
+    ]);
+  });
+
+  test('that is too large is told where it can go', async () => {
+    const answer = await send('POST /api/rows', CSV, `text\n${'x'.repeat(300_000)}\n`);
+    expect([answer.status, bodyOf(answer).detail]).toEqual([413, expect.stringContaining('records import')]);
+  });
+});
+
+describe('lines', () => {
+  test('hold a record each, with all that a record may hold', async () => {
+    const body = '\n{"text":"a","value":1e400,"group":{"name":"g","more":1.0}}\r\n\n{"text":"b"}';
+    const { status, text } = await send('POST /api/rows', NDJSON, body);
+    expect([status, status === 201 ? '' : text]).toEqual([201, '']);
+    expect((await read('GET /api/rows?fields=text,value')).text).toMatch(
+      /"text":"a","value":1e400\},\{"id":\d+,"text":"b"/,
+    );
+    expect((await read('GET /api/groups?include=')).text).toContain('"more":1.0');
+  });
+
+  test.each<[what: string, body: string, status: number, faults: readonly unknown[], detail: RegExp]>([
+    [
+      'what is not JSON',
+      '{"text":"a"}\n{"text"}\n\n{,}\n',
+      400,
+      [
+        [2, '/1', 'invalid-json'],
+        [4, '/2', 'invalid-json'],
+      ],
+      /^Line 2: The line is not valid JSON/,
+    ],
+    ['two records on a line', '{"text":"a"},{"text":"b"}\n', 400, [[1, '/0', 'invalid-json']], /^Line 1: /],
+    [
+      'a key twice',
+      '{"text":"a"}\n{"text":"a","text":"b"}\n',
+      400,
+      [[2, '/1/text', 'invalid-json']],
+      /the key "text" is repeated/,
+    ],
+    [
+      'what is not an object',
+      '{"text":"a"}\n[]\n7\n',
+      422,
+      [
+        [2, '/1', 'type'],
+        [3, '/2', 'type'],
+      ],
+      /^Line 2: Each line must be a JSON object, not an array/,
+    ],
+    [
+      'faults',
+      '{"text":"a"}\n\n{"txet":"a","count":-1}\n',
+      422,
+      [
+        [3, '/1/txet', 'unknown-key'],
+        [3, '/1/count', 'minimum'],
+      ],
+      /^Line 3: Unknown key "txet"; did you mean "text"/,
+    ],
+    ['a tag', '{"text":"a","@etag":"x"}\n', 422, [[1, '/0/@etag', 'reserved-key']], /^Line 1: /],
+    [
+      'strings that cannot be stored',
+      '{"text":"a"}\n{"text":"\\u0000"}\n',
+      422,
+      [[2, '/1/text', 'nul-character']],
+      /^Line 2: /,
+    ],
+    [
+      'too many keys',
+      `{"value":{${Array.from({ length: 101 }, (_, index) => `"k${index}":1`).join(',')}}}\n`,
+      413,
+      [],
+      /101|102 keys/,
+    ],
+    [
+      'too many keys in all',
+      `{"value":{${Array.from({ length: 60 }, (_, index) => `"k${index}":1`).join(',')}}}\n`.repeat(2),
+      413,
+      [],
+      /122 keys/,
+    ],
+    ['too many records', '{}\n'.repeat(21), 413, [[undefined, '', 'batch-too-large']], /records import/],
+  ])('are refused with %s, and nothing is written', async (_, body, status, faults, detail) => {
+    const answer = await send('POST /api/rows', NDJSON, body);
+    expect([answer.status, faults.length === 0 ? [] : faultsOf(answer)]).toEqual([status, faults]);
+    expect(bodyOf(answer).detail).toMatch(detail);
+    expect((await read('GET /api/rows')).text).toBe('[]');
+  });
+
+  test('none make nothing', async () => {
+    expect(await send('POST /api/rows', NDJSON, '\n')).toMatchObject({ status: 201, text: '[]' });
+  });
+});
+
+describe.each([
+  [
+    CSV,
+    (rows: readonly (readonly [string, number])[]) => `code,count\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
+  ],
+  [
+    NDJSON,
+    (rows: readonly (readonly [string, number])[]) =>
+      rows.map(([code, count]) => `{"code":"${code}","count":${count}}\n`).join(''),
+  ],
+  [
+    'application/json',
+    (rows: readonly (readonly [string, number])[]) => JSON.stringify(rows.map(([code, count]) => ({ code, count }))),
+  ],
+])('%s', (type, body) => {
+  const stored = async (): Promise<string> =>
+    bodyOf(await read('GET /api/rows?_cnd[orderBy]=code'))
+      .map(({ code, count }: { code: string; count: number }) => `${code}${count}`)
+      .join(' ');
+
+  test('with on= changes what is there and makes what is not, in order', async () => {
+    const first = await send(
+      'POST /api/rows?on=code',
+      type,
+      body([
+        ['b', 1],
+        ['a', 2],
+      ]),
+    );
+    expect([first.status, bodyOf(first).map(({ code }: Headers) => code)]).toEqual([200, ['b', 'a']]);
+    const second = await send(
+      'POST /api/rows?on=code',
+      type,
+      body([
+        ['c', 3],
+        ['b', 4],
+      ]),
+    );
+    expect([second.status, second.headers['location'], second.headers['etag']]).toEqual([200, undefined, undefined]);
+    expect(bodyOf(second)[1]).toMatchObject({ id: bodyOf(first)[0].id, count: 4 });
+    expect(await stored()).toBe('a2 b4 c3');
+  });
+
+  test('is all or nothing, and tried without writing', async () => {
+    await send('POST /api/rows', type, body([['a', 1]]));
+    const faulty = await send(
+      'POST /api/rows?on=code',
+      type,
+      body([
+        ['n', 1],
+        ['a', -1],
+      ]),
+    );
+    expect([faulty.status, await stored()]).toEqual([422, 'a1']);
+    const tried = await send(
+      'POST /api/rows?on=code&dryRun=true',
+      type,
+      body([
+        ['n', 1],
+        ['a', 7],
+      ]),
+    );
+    expect([tried.status, bodyOf(tried).effects.map(({ effect }: Headers) => effect)]).toEqual([
+      200,
+      ['created', 'changed'],
+    ]);
+    const made = await send('POST /api/rows?dryRun=true', type, body([['n', 1]]));
+    expect([made.status, bodyOf(made).answer.status, await stored()]).toEqual([201, 201, 'a1']);
+  });
+
+  test('names one record once', async () => {
+    const twice = await send(
+      'POST /api/rows?on=code',
+      type,
+      body([
+        ['n', 1],
+        ['a', 1],
+        ['n', 2],
+      ]),
+    );
+    expect([twice.status, bodyOf(twice).errors.map(({ pointer, code }: Headers) => [pointer, code])]).toEqual([
+      422,
+      [['/2/code', 'duplicate']],
+    ]);
+    await send('POST /api/rows', type, body([['a', 1]]));
+    const found = await send(
+      'POST /api/rows?on=code',
+      type,
+      body([
+        ['a', 1],
+        ['a', 2],
+      ]),
+    );
+    expect([found.status, await stored()]).toEqual([422, 'a1']);
+  });
+
+  test('answers nothing where nothing is wanted, and once under a key', async () => {
+    const headers = { prefer: 'return=minimal', 'idempotency-key': `k-${type}` };
+    for (const title of ['POST /api/rows?on=code', 'POST /api/rows?on=code']) {
+      const { status, text, headers: sent } = await send(title, type, body([['a', 1]]), headers);
+      expect([status, text, sent['preference-applied']]).toEqual([204, '', 'return=minimal']);
+    }
+    expect((await send('POST /api/rows?on=code', type, body([['a', 2]]), headers)).status).toBe(422);
+    const make = () => send('POST /api/rows', type, body([['b', 1]]), { 'idempotency-key': `m-${type}` });
+    expect([(await make()).status, (await make()).status, await stored()]).toEqual([201, 201, 'a1 b1']);
+  });
+
+  test('takes no condition about one record', async () => {
+    for (const title of ['POST /api/rows', 'POST /api/rows?on=code'])
+      for (const name of ['if-match', 'if-none-match'])
+        expect((await send(title, type, body([['a', 1]]), { [name]: '*' })).status).toBe(400);
+  });
+
+  test('needs updates for on=, and tags where the type wants them', async () => {
+    const fixed = await send('POST /api/fixed?on=code', type, '');
+    expect([fixed.status, faultsOf(fixed)]).toEqual([400, [[undefined, 'on', 'not-offered']]]);
+    const text = (code: string): string =>
+      type === CSV ? `code\n${code}\n` : type === NDJSON ? `{"code":"${code}"}` : `[{"code":"${code}"}]`;
+    expect((await send(`POST /api/locked?on=code`, type, text(type))).status).toBe(200);
+    expect((await send(`POST /api/locked?on=code`, type, text(type))).status).toBe(428);
+  });
+});
+
+describe('on= with tags', () => {
+  test('compares what is there, and refuses those of what is not', async () => {
+    await send('POST /api/locked', 'application/json', '{"code":"t"}');
+    const [{ id }] = bodyOf(await read('GET /api/locked?_cnd[code]=t'));
+    const tag = (await read(`GET /api/locked/${id}`)).headers['etag'];
+    const upsert = async (code: string, etag: unknown) =>
+      send('POST /api/locked?on=code', NDJSON, `${JSON.stringify({ code, '@etag': etag })}\n`);
+    const answers = [await upsert('t', tag), await upsert('t', '"x"'), await upsert('u', tag), await upsert('t', 7)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 412, 412, 422]);
+    expect(faultsOf(answers[2] as Exchanged)).toEqual([[1, '/0/@etag', 'precondition-failed']]);
+  });
+
+  test('by values that are missing, or of several members', async () => {
+    const missing = await send('POST /api/rows?on=code', CSV, 'code,count\na,1\n,2\n');
+    expect([missing.status, faultsOf(missing)]).toEqual([422, [[3, '/1/code', 'required']]]);
+    const { id } = bodyOf(await send('POST /api/groups', 'application/json', '{}'));
+    const both = (text: string) =>
+      send('POST /api/rows?on=group,count', CSV, `count,group,text\n1,${id},${text}\n2,${id},${text}\n`);
+    expect([(await both('a')).status, (await both('b')).status]).toEqual([200, 200]);
+    expect(bodyOf(await read('GET /api/rows')).map(({ text }: Headers) => text)).toEqual(['b', 'b']);
+    const one = await send('POST /api/rows?on=code', 'application/json', '{"code":"a"}');
+    expect([one.status, bodyOf(one).code]).toEqual([201, 'a']);
+    const again = await send('POST /api/rows?on=code', 'application/json', '{"code":"a"}', { 'if-match': '*' });
+    expect([again.status, again.headers['etag']]).toEqual([200, one.headers['etag']]);
+    expect((await send('POST /api/rows?on=text', CSV, 'text\na\n')).status).toBe(400);
+  });
+
+  test('identifiers that are free are taken, and those that are there must agree', async () => {
+    const made = await send('POST /api/rows?on=code', CSV, 'id,code\n9001,a\n');
+    expect(bodyOf(made)[0].id).toBe(9001);
+    const other = await send('POST /api/rows?on=code', CSV, 'id,code\n9002,a\n');
+    expect([other.status, faultsOf(other)]).toEqual([422, [[2, '/0/id', 'read-only']]]);
+    const taken = await send('POST /api/rows', CSV, 'id,code\n9001,b\n');
+    expect([taken.status, faultsOf(taken)]).toEqual([409, [[2, '/0/id', 'taken']]]);
+  });
+});
+
+test('other media types are refused with those that are taken', async () => {
+  const answer = await send('POST /api/rows', 'text/plain', 'text\na\n');
+  expect([answer.status, answer.headers['accept']]).toEqual([415, 'application/json, application/x-ndjson, text/csv']);
+  expect((await send('POST /api/rows', 'text/csv; charset=windows-1252', 'text\na\n')).status).toBe(415);
+  expect((await send('PUT /api/rows?on=code', CSV, 'code\na\n')).status).toBe(415);
+});
