@@ -55,7 +55,7 @@ function readTable(text: string, reading: TableReading): void {
   const rows = readCsv(text, columns.size + MAX_ERRORS);
   const head = rows.next();
   if (head.done === true) return refuseLine(gathered, 1, `The body is empty; ${firstLine(columns)}`);
-  const named = namedColumns(head.value, reading);
+  const named = namedColumns(head.value, reading, text.includes('\n'));
   const mayHoldNul = text.includes('\0');
   for (const { line, cells } of rows) {
     if (cells.length !== named.length) {
@@ -108,7 +108,11 @@ const firstLine = (columns: CsvColumns): string =>
 const MAX_SHOWN = 100;
 
 /** Throws a Problem if a name is unknown, or given twice. */
-function namedColumns({ line, cells }: CsvRow, { type, columns }: TableReading): readonly CsvColumn[] {
+function namedColumns(
+  { line, cells }: CsvRow,
+  { type, columns }: TableReading,
+  hasMore: boolean,
+): readonly CsvColumn[] {
   const [only] = cells;
   const separator = cells.length === 1 && !columns.has(only ?? '') ? /[;\t|]/.exec(only ?? '')?.[0] : undefined;
   if (separator !== undefined) throw faultyRequest('invalid-csv', [atLine(otherSeparator(separator), line)]);
@@ -126,12 +130,14 @@ function namedColumns({ line, cells }: CsvRow, { type, columns }: TableReading):
   });
   const [first] = faults;
   if (first === undefined) return named;
-  if (named.length > 0) throw faultyRequest('invalid-body', faults);
+  const cures = [...(named.length > 0 ? [] : [firstLine(columns)]), ...(hasMore ? [] : [ONE_LINE])];
   throw faultyRequest('invalid-body', [
-    { ...first, message: `${first.message}; ${firstLine(columns)}` },
+    { ...first, message: [first.message, ...cures].join('; ') },
     ...faults.slice(1),
   ]);
 }
+
+const ONE_LINE = 'the body is a single line (curl sends a file as it is with --data-binary @FILE; -d joins its lines)';
 
 const otherSeparator = (separator: string): Fault => ({
   pointer: '',

@@ -1,14 +1,12 @@
 /** What the oracle refuses before it looks at any record: by sender, path, method, headers, size and query. */
 import { isObject, type JsonObject, type JsonValue, parsedJson, pointer } from '../json.ts';
-import { allowedMethods, type Call, collectionPath, METHODS, pathOf, takesBody } from './call.ts';
+import { allowedMethods, type Call, collectionPath, CSV, METHODS, NDJSON, pathOf, takesBody } from './call.ts';
 import type { Condition } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { type RefusalCode, refuse, refuseAt } from './refusal.ts';
 import { idIn, type World } from './world.ts';
 
 export const JSON_TYPE = 'application/json';
-export const NDJSON = 'application/x-ndjson';
-export const CSV = 'text/csv';
 export const PATCHES = ['application/merge-patch+json', JSON_TYPE] as const;
 
 const CHALLENGES: Readonly<Record<string, string>> = { nobody: 'Bearer', stranger: 'Bearer error="invalid_token"' };
@@ -176,7 +174,7 @@ interface ReadBody {
 export function readBody({ call, deployment: { bodyDepth = Infinity, batchLimit = Infinity } }: CallSetting): ReadBody {
   const body = call.text === undefined ? call.body : parsedJson(call.text);
   if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth)) refuse('invalid-json');
-  const isOne = call.id !== undefined || call.on !== undefined;
+  const isOne = call.id !== undefined || call.method === 'PUT';
   const [mayBeOne, mayBeMany] = [isOne || call.method === 'POST', !isOne];
   if (mayBeOne && isObject(body)) return { body, tags: [] };
   if (!mayBeMany || !Array.isArray(body)) return refuse('invalid-body', { pointers: [''] });
@@ -198,11 +196,11 @@ export function admitItems({ call }: CallSetting, { body, tags }: ReadBody): voi
   const { type, method } = call;
   const headers = ['If-Match', 'If-None-Match'].filter((name) => header(call, name.toLowerCase()) !== undefined);
   if (headers.length > 0) refuse('invalid-header', { headers });
-  const isMaking = method === 'POST';
+  const isMaking = method === 'POST' && call.on === undefined;
   const faults = items.flatMap((item, index) => {
     const tag = tags[index];
     return [
-      ...(isMaking || idIn(item, type) !== undefined ? [] : [pointer([index, type.identifier.name])]),
+      ...(method === 'POST' || idIn(item, type) !== undefined ? [] : [pointer([index, type.identifier.name])]),
       ...(tag === undefined || (!isMaking && isTag(tag)) ? [] : [tagPlace(index)]),
     ];
   });

@@ -1,11 +1,15 @@
 /** A request in the words of the rules, and as it goes over the wire. */
 import type { Operation } from '../descriptor/descriptor.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../model/model.ts';
-import { reference } from './template.ts';
+import { raw, reference } from './template.ts';
 import type { Request, Sender } from './case.ts';
 import type { ConditionRequest, ListRequest, OrderRequest, SummaryRequest, ViewRequest } from './reads.ts';
 import { type Id, idValue } from './world.ts';
+
+/** Media types with a record on each line. */
+export const NDJSON = 'application/x-ndjson';
+export const CSV = 'text/csv';
 
 /** Parts of a query string: `key=value`, already encoded. */
 export type Query = readonly string[];
@@ -32,6 +36,8 @@ export interface Call {
   /** PUT of a collection: the unique values that identify the record. */
   readonly on?: readonly string[];
   readonly body?: JsonValue;
+  /** The media type in which the records of `body`, an array, are sent: one on each line. */
+  readonly lines?: string;
   /** What is sent in place of `body`, which says what it means. */
   readonly text?: string;
   readonly padTo?: number;
@@ -153,18 +159,35 @@ const isGuarded = ({ type, method, id, path, headers, unguarded }: Call): boolea
   headers?.['if-match'] === undefined;
 
 export function requestOf(call: Call): Request {
-  const { method, text, padTo, as, bound } = call;
-  const body = bound !== undefined && takesBody(call) ? reference(bound) : call.body;
-  const headers = { ...call.headers, ...(isGuarded(call) ? { 'if-match': '*' } : {}) };
+  const { type, method, text, padTo, as, bound, lines } = call;
+  const given = lines === CSV ? asCells(type, call.body) : call.body;
+  const body = bound !== undefined && takesBody(call) ? reference(bound) : given;
+  const written = lines === undefined ? {} : { 'content-type': lines };
+  const headers = { ...written, ...call.headers, ...(isGuarded(call) ? { 'if-match': '*' } : {}) };
   return {
     method,
     path: pathOf(call),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
     ...(text === undefined ? {} : { text }),
     ...(text !== undefined || body === undefined ? {} : { body }),
+    ...(lines === undefined ? {} : { lines }),
     ...(padTo === undefined ? {} : { padTo }),
     ...(as === undefined ? {} : { as }),
   };
+}
+
+/** Of a linked record, its identifier; in a field that may hold anything, a text that reads like JSON is JSON. */
+function asCells({ fields, relations }: RecordType, body: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(body)) return body;
+  const cell = (key: string, value: JsonValue): JsonValue => {
+    const [relation, field] = [relations.get(key), fields.get(key)];
+    if (relation && isObject(value)) return value[relation.target.identifier.name] ?? null;
+    const isAny = field !== undefined && field.type.schema(field)['type'] === undefined;
+    return isAny && typeof value === 'string' ? raw(JSON.stringify(value)) : value;
+  };
+  const row = (item: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(item).map(([key, value]) => [key, cell(key, value)]));
+  return body.map((item: JsonValue) => (isObject(item) ? row(item) : item));
 }
 
 /** The methods of each operation. */

@@ -11,6 +11,8 @@ export interface Request {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
+  /** The media type in which the records of `body`, an array, are sent: one on each line. */
+  readonly lines?: string;
   /** The text to send, where no `body` can express it. */
   readonly text?: string;
   /** Spaces are added to the body until it has this many bytes. */

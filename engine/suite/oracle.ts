@@ -1,24 +1,22 @@
 /** The oracle: a service in memory that says what the real one must answer to a request, whatever it is. */
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { type JsonObject, type JsonValue, pointer } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
   admit,
   admitItems,
   admitQuery,
-  CSV,
   failWhere,
   header,
   idempotencyKey,
   isPreflight,
   JSON_TYPE,
   mediaType,
-  NDJSON,
   readBody,
   type CallSetting,
 } from './admission.ts';
 import { writeJson } from './template.ts';
-import { type Call, itemPath, takesBody, uniquesOf } from './call.ts';
+import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { reported } from './effects.ts';
@@ -27,7 +25,7 @@ import { summarize } from './summaries.ts';
 import { checkPreconditions, checkTags, names, representation, tagged } from './tags.ts';
 import { newTime, stampChanged } from './stamps.ts';
 import { completed, compressed, type Headers, options, preflight } from './envelope.ts';
-import { Refusal, refuse } from './refusal.ts';
+import { Refusal, refuse, refuseAt } from './refusal.ts';
 import {
   changedTables,
   copyWorld,
@@ -191,11 +189,47 @@ function putUnique(setting: CallSetting, on: readonly string[]): readonly [Expec
   const { world, call } = setting;
   const { type } = call;
   const { body: read } = readBody(setting);
-  const body = read as JsonObject;
   const members = uniquesOf(type).find((all) => all.length === on.length && all.every(({ name }) => on.includes(name)));
   if (!members) return refuse('invalid-query', { parameters: ['on'] });
+  if (Array.isArray(read)) return putSeveral(setting, members);
+  const body = read as JsonObject;
   if (members.some(({ name }) => (body[name] ?? null) === null)) refuse('invalid-body');
   return putRecords(setting, holderOf(world, type, members, body));
+}
+
+/** Those of an array, one after the other. */
+function putSeveral(
+  setting: CallSetting,
+  members: ReturnType<typeof uniquesOf>[number],
+): readonly [Expectation, readonly Id[]] {
+  const { world, call, deployment } = setting;
+  const { type, view = {} } = call;
+  const read = readBody(setting);
+  admitItems(setting, read);
+  const body = read.body as readonly JsonObject[];
+  const places = (is: (item: JsonObject, index: number) => boolean): readonly string[] =>
+    body.flatMap((item, index) => (is(item, index) ? [pointer([index, members[0]?.name ?? ''])] : []));
+  if (members.some(({ name }) => body.some((item) => (item[name] ?? null) === null))) refuse('invalid-body');
+  const before = copyWorld(world);
+  const found = body.map((item) => holderOf(before, type, members, item));
+  refuseAt(
+    'invalid-body',
+    places((_, index) => found[index] !== undefined && found.indexOf(found[index]) < index),
+  );
+  const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
+  const { writeRows = Infinity } = deployment;
+  checkTags(
+    setting,
+    read.tags,
+    found.map((id) => (id === undefined ? undefined : representation(world, call, id))),
+  );
+  const made = body.flatMap((item, index) => {
+    const id = found[index];
+    const written = { type, body, fields, writeRows, update: id !== undefined, patch: false };
+    return write(world, [{ id, body: item, path: [index] }], written, () => undefined);
+  });
+  const shown = made.map((id) => representation(world, call, id) ?? {});
+  return [answerWrite(setting, 200, shown, { location: null, etag: null }), made];
 }
 
 function deleteRecord(setting: CallSetting, id: Id): Expectation {

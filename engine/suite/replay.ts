@@ -1,6 +1,7 @@
 /** Sends the requests of cases to a service and reports where its answers differ from the expectations. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bindings, fill, fillPath, fillText, writeJson } from './template.ts';
+import type { JsonValue } from '../json.ts';
+import { type Bindings, fill, fillPath, fillText, writeJson, writeLines } from './template.ts';
 import { type Case, type Condition, conditionsOf, type Request, type Sender, type Step } from './case.ts';
 import { type ReceivedAnswer, type Client, createClient } from './client.ts';
 import { compareAnswer, type Difference } from './compare.ts';
@@ -20,8 +21,10 @@ interface SentStep {
 
 const MAX_TEXT = 2_000;
 
-function textOf({ text, body, padTo = 0 }: Request, bindings: Bindings): string | undefined {
-  const plain = text ?? (body === undefined ? undefined : writeJson(fill(body, bindings)));
+function textOf({ text, body, lines, padTo = 0 }: Request, bindings: Bindings): string | undefined {
+  const filled = body === undefined ? undefined : fill(body, bindings);
+  const write = (value: JsonValue): string => (lines === undefined ? writeJson(value) : writeLines(value, lines));
+  const plain = text ?? (filled === undefined ? undefined : write(filled));
   return plain && plain + ' '.repeat(Math.max(0, padTo - Buffer.byteLength(plain)));
 }
 

@@ -10,6 +10,7 @@ import { fieldRules } from './rules/fields.ts';
 import { conditionRules } from './rules/conditions.ts';
 import { filterRules } from './rules/filters.ts';
 import { headerRules } from './rules/headers.ts';
+import { lineRules } from './rules/lines.ts';
 import { listRules } from './rules/lists.ts';
 import { refusalRules } from './rules/refusals.ts';
 import { relationRules } from './rules/relations.ts';
@@ -26,6 +27,7 @@ const RULES = [
   ...upsertRules,
   ...deletionRules,
   ...batchRules,
+  ...lineRules,
   ...fieldRules,
   ...checkRules,
   ...stampRules,

@@ -51,8 +51,10 @@ export function checkTags(
   tags: readonly (JsonValue | undefined)[],
   there: readonly (JsonObject | undefined)[],
 ): void {
-  if (call.method === 'POST') return;
-  const untold = tags.flatMap((tag, index) => (tag === undefined ? [tagPlace(index)] : []));
+  if (call.method === 'POST' && call.on === undefined) return;
+  // What is not there yet is made.
+  const isThere = (index: number): boolean => call.on === undefined || there[index] !== undefined;
+  const untold = tags.flatMap((tag, index) => (tag === undefined && isThere(index) ? [tagPlace(index)] : []));
   const wrong = tags.flatMap((tag, index) =>
     tag === undefined || names(world, String(tag), tagged(call, there[index]), false) ? [] : [tagPlace(index)],
   );

@@ -69,6 +69,23 @@ export function writeJson(value: JsonValue): string {
     .join(',')}}`;
 }
 
+/** The records of an array, one on each line: as CSV, or each as JSON. In CSV all have the keys of the first. */
+export function writeLines(records: JsonValue, mediaType: string): string {
+  const items = Array.isArray(records) ? (records as readonly JsonValue[]) : [records];
+  if (mediaType !== 'text/csv') return items.map((item) => `${writeJson(item)}\n`).join('');
+  const rows = items.filter(isObject).map(entriesOf);
+  const names = (rows[0] ?? []).map(([key]) => key);
+  const lines = [names, ...rows.map((row) => row.map(([, value]) => cellOf(value)))];
+  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+/** Quotes do no harm where none are needed. */
+function cellOf(value: JsonValue): string {
+  if (value === null) return '';
+  const text = typeof value === 'string' ? value : writeJson(value);
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
 /** The members of a body, in the order in which they are sent. */
 export function entriesOf(body: JsonObject): readonly (readonly [key: string, value: JsonValue])[] {
   const last = keysOf(body);

@@ -210,6 +210,16 @@ describe('a table', () => {
       ],
       /the first line must name the columns, such as id,text,code,count,ratio/,
     ],
+    [
+      'lines that were joined',
+      'text,counta,1',
+      422,
+      [
+        [1, '', 'unknown-key'],
+        [1, '', 'unknown-key'],
+      ],
+      /did you mean "count"\?; the body is a single line \(curl/,
+    ],
     ['a column twice', 'text,count,text\na,1,b\n', 422, [[1, '', 'repeated']], /"text" is named twice/],
     ['a column without a name', 'text,\na,\n', 422, [[1, '', 'unknown-key']], /Column 2 has no name/],
     ['nothing', '\n\n', 400, [[1, '', 'invalid-csv']], /empty; the first line must name the columns/],

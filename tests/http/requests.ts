@@ -137,7 +137,7 @@ export const ROWS: Row[] = [
   ['PUT /api/locked/1', { ...JSON_BODY, 'if-match': '*' }, '{}', 200, ''],
   ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': '*' }, '{}', 200, ''],
   ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': '"x"' }, '{}', 412, 'precondition-failed'],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': 'x' }, '{}', 412, 'precondition-failed'],
+  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': 'x' }, '{}', 400, 'invalid-header'],
   ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-none-match': '*' }, '{}', 412, 'precondition-failed'],
   ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-none-match': '"x"' }, '{}', 200, ''],
   ['PUT /api/gadgets/999', { ...JSON_BODY, 'if-match': '*' }, '{}', 404, 'record-not-found'],

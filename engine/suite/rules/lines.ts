@@ -1,0 +1,110 @@
+/** Records on lines, as NDJSON and CSV: POST makes them, and with `on` changes those that are there. */
+import { isObject, type JsonObject, parsedJson } from '../../json.ts';
+import type { RecordType } from '../../model/model.ts';
+import { CSV, NDJSON, uniquesOf } from '../call.ts';
+import { Unreachable } from '../refusal.ts';
+import { fullest, nestedBody, smallest } from '../samples.ts';
+import { get, list, postMany, type Scene, send } from '../scene.ts';
+import { type Id, isField } from '../world.ts';
+import { each, identified, isWritable, offers, type Rule, rule, single, table } from './rule.ts';
+import { memberValues } from './writes.ts';
+
+const FORMS = [NDJSON, CSV] as const;
+
+/** What a table holds of a body: fields, and links to one record. */
+function tableBody({ type }: Scene, body: JsonObject): JsonObject {
+  const entries = Object.entries(body).filter(([key]) => type.fields.has(key) || type.relations.has(key));
+  for (const [key, value] of entries) {
+    const relation = type.relations.get(key);
+    const isLink = isObject(value) && Object.keys(value).join() === relation?.target.identifier.name;
+    if (relation && (relation.toMany || !isLink)) throw new Unreachable(`${key} is not for a table`);
+  }
+  if (entries.length === 0) throw new Unreachable('a table needs a column');
+  return Object.fromEntries(entries);
+}
+
+const bodyFor = (scene: Scene, lines: string): JsonObject =>
+  lines === CSV ? tableBody(scene, fullest(scene)) : fullest(scene);
+
+function readAll(scene: Scene, ids: readonly Id[]): void {
+  for (const id of ids) get(scene, id);
+  list(scene, ids);
+}
+
+/** Unique values that bodies may set. */
+const uniquesIn = (type: RecordType): readonly ReturnType<typeof uniquesOf>[number][] =>
+  uniquesOf(type).filter((members) =>
+    members.every((one) => (isField(one) ? !one.readOnly : one.target.identifier.inRecord && one.link.at === 'source')),
+  );
+
+const isUpserted = (type: RecordType): boolean => identified('get')(type) && uniquesIn(type).length > 0;
+
+export const lineRules: readonly Rule[] = table(
+  'lines',
+  each(
+    'POST {}',
+    identified('create'),
+    () => FORMS,
+    (scene, lines) => {
+      const bodies = [bodyFor(scene, lines), bodyFor(scene, lines)];
+      send(scene, { method: 'POST', body: bodies, lines, dryRun: true });
+      readAll(scene, postMany(scene, bodies, { lines }));
+      send(scene, { method: 'POST', body: [bodyFor(scene, lines)], lines, headers: { prefer: 'return=minimal' } });
+      for (const name of ['if-match', 'if-none-match'])
+        send(scene, { method: 'POST', body: bodies, lines, headers: { [name]: '*' } });
+    },
+  ),
+  rule('POST NDJSON of nested records', identified('create'), (scene) => {
+    if (scene.type.relations.size === 0) throw new Unreachable('nothing is nested');
+    readAll(scene, postMany(scene, [nestedBody(scene), smallest(scene)], { lines: NDJSON }));
+  }),
+  each(
+    'POST {} with faults',
+    offers('create'),
+    () => FORMS,
+    (scene, lines) => {
+      const whole = bodyFor(scene, lines);
+      const fields = scene.type.defaultVariant.fields.filter((one) => isWritable(scene.type, one));
+      for (const field of fields.filter(({ generated }) => generated === undefined)) {
+        const { type } = field.type.schema(field);
+        const bad = field.type.bad(field).find((one) => typeof one === 'string' && /^[ -~]+$/.test(one));
+        // A text is what any cell holds.
+        if (bad === undefined || type === undefined) continue;
+        if (lines === CSV && type !== 'string' && parsedJson(String(bad)) !== undefined) continue;
+        send(scene, { method: 'POST', body: [whole, { ...whole, [field.name]: bad }], lines });
+      }
+    },
+  ),
+  each(
+    'POST {} by unique values',
+    isUpserted,
+    () => [...FORMS, 'application/json'],
+    (scene, form) => {
+      const lines = form === 'application/json' ? {} : { lines: form };
+      for (const members of uniquesIn(scene.type).slice(0, 2)) {
+        const on = members.map(({ name }) => name).toReversed();
+        const bodyOf = (): JsonObject => ({ ...bodyFor(scene, form), ...memberValues(scene, { members }) });
+        const [first, second] = [bodyOf(), bodyOf()];
+        const again = { ...bodyFor(scene, form), ...memberValuesOf(members, first) };
+        send(scene, { method: 'POST', on, body: [first], ...lines });
+        send(scene, { method: 'POST', on, body: [second, again], ...lines, dryRun: true });
+        if (scene.type.preconditions === 'required') {
+          send(scene, { method: 'POST', on, body: [second, again], ...lines });
+          continue;
+        }
+        const { ids = [] } = send(scene, { method: 'POST', on, body: [second, again], ...lines });
+        readAll(scene, ids);
+        // Two children of one owner are refused at both places.
+        if (members.every(isField)) send(scene, { method: 'POST', on, body: [again, second, again], ...lines });
+        const [name = ''] = on;
+        // An empty line is no record.
+        if (form !== CSV || Object.keys(again).length > 1)
+          send(scene, { method: 'POST', on, body: [again, { ...second, [name]: null }], ...lines });
+      }
+    },
+  ),
+  single(offers('create'), () => [{ method: 'POST', body: [], lines: NDJSON }]),
+);
+
+const memberValuesOf = (members: ReturnType<typeof uniquesOf>[number], body: JsonObject): JsonObject =>
+  Object.fromEntries(members.map(({ name }) => [name, body[name] ?? null]));
