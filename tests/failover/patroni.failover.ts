@@ -177,8 +177,12 @@ class Clients {
     }
   };
 
-  /** `work` takes the leader away. */
-  async function during(name: string, work: (before: number) => Promise<void>): Promise<void> {
+  /** `work` takes the leader away, and `back` brings it back while clients go on. */
+  async function during(
+    name: string,
+    work: (before: number) => Promise<void>,
+    back?: (before: number) => Promise<void>,
+  ): Promise<void> {
     await cluster.untilWhole();
     const bare = new Loop();
     const [first, second] = [new Clients(proxied, `${name}-proxied`), new Clients(direct, `${name}-direct`)];
@@ -192,6 +196,10 @@ class Clients {
     await work(before);
     await until(() => cluster.leader !== 0 && cluster.leader !== before);
     await isBeyond(50);
+    if (back) {
+      await back(before);
+      await isBeyond(50);
+    }
     for (const client of [...first.loops, ...second.loops, bare]) client.end();
     await Promise.all(running);
     console.info(
@@ -224,15 +232,26 @@ class Clients {
     }
   });
 
-  test('the leader is frozen', async () => {
+  test('the leader is frozen, and comes back as if it still led', async () => {
     let frozen = 0;
-    try {
-      await during('frozen', async (leader) => {
-        frozen = leader;
-        cluster.signal(leader, 'SIGSTOP');
-      });
-    } finally {
+    const thaw = async (): Promise<void> => {
       if (frozen > 0) cluster.signal(frozen, 'SIGCONT');
+      frozen = 0;
+    };
+    try {
+      await during(
+        'frozen',
+        async (leader) => {
+          frozen = leader;
+          cluster.signal(leader, 'SIGSTOP');
+        },
+        async () => {
+          await thaw();
+          await cluster.untilWhole();
+        },
+      );
+    } finally {
+      await thaw();
     }
   });
 });

@@ -77,6 +77,10 @@ const changes: readonly (readonly [what: string, change: Change])[] = [
   ['a deletion cascades', relation('shelf', '{ kind: belongsTo, type: Shelf, onDelete: cascade }')],
   ['a field is dropped', without('added')],
   ['a type is closed', (book) => ({ ...book, open: false })],
+  [
+    'a field gets another name',
+    (book) => field('remark', '{ type: string, default: none, index: true, renamedFrom: note }')(without('note')(book)),
+  ],
 ];
 
 const FILL = `
@@ -188,11 +192,15 @@ onServer(`${ROWS} records that clients read and write`, () => {
     await plan.ended;
     const { steps } = JSON.parse(plan.out()) as { steps: { id: string; state: string }[] };
     const allowed = steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
-    const apply = build.run('engine/cli.js', ['apply', ...allowed], project.environment);
+    await run('apply', ...allowed);
+  };
+
+  async function run(...command: readonly string[]): Promise<void> {
+    const apply = build.run('engine/cli.js', command, project.environment);
     const code = await apply.ended;
     if (code !== 0) report.push(`   failed: ${apply.err().trimEnd().split('\n').at(-1)}`);
     expect([code, code === 0 ? '' : apply.err()]).toEqual([0, '']);
-  };
+  }
 
   if (isMeasured)
     it('without a migration', async () => {
@@ -219,6 +227,23 @@ onServer(`${ROWS} records that clients read and write`, () => {
 
   describe('nobody waits long, and nothing is lost:', () => {
     it.each(changes)('%s', (what, change) => during(what, change, (work) => work()), 900_000);
+
+    it(
+      'columns get the names of the descriptors',
+      () =>
+        during(
+          'columns get these names',
+          (same) => same,
+          async () => {
+            await run('apply', '--rename-columns');
+            const client = await connectTo(project.database.url);
+            const { rowCount } = await client.query('select remark from books limit 1');
+            await client.end();
+            expect(rowCount).toBe(1);
+          },
+        ),
+      900_000,
+    );
 
     it(
       'behind a slow reader of a list',
