@@ -132,8 +132,8 @@ async function thereAndBack(kind: DatabaseKind, first: Schema, second: Schema): 
   }
 }
 
-/** Both databases take three times as long as one: some schemas stand for the rest. */
-const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 15 : 40));
+/** Both databases take several times as long as one: some schemas stand for the rest. */
+const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 8 : 40));
 
 test('random schemas over random records, there and back', async () => {
   let applied = 0;

@@ -195,7 +195,7 @@ const schemas = fc.tuple(unchecked, unchecked, unchecked);
 
 test.each(databaseKinds)('three versions in any order (%s)', async (kind) => {
   const starts = { served: 0, refused: 0 };
-  const numRuns = Number(process.env['RUNS'] ?? 15);
+  const numRuns = Number(process.env['RUNS'] ?? (kind === 'sqlite' ? 15 : 6));
   await fc.assert(
     fc.asyncProperty(schemas, fc.array(action, { minLength: 8, maxLength: 20, size: 'max' }), async (all, actions) => {
       const versions = [];

@@ -3,6 +3,7 @@ import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
+import { databaseKind } from '../support/databases.ts';
 import { createProject, type Files, type Project } from '../support/project.ts';
 import { until } from '../support/leaving.ts';
 import { randomOf } from '../support/random.ts';
@@ -227,7 +228,10 @@ class Clients {
   }
 }
 
-const SEEDS = Array.from({ length: Number(process.env['RUNS'] ?? 3) }, (_, index) => index + 1);
+const SEEDS = Array.from(
+  { length: Number(process.env['RUNS'] ?? (databaseKind === 'sqlite' ? 3 : 1)) },
+  (_, index) => index + 1,
+);
 
 test.each(SEEDS)(
   'under load, changes at random: 503 or done, and what was acknowledged is there (seed %i)',
