@@ -178,8 +178,9 @@ const isImpossible = (schema: JsonValue): boolean => JSON.stringify(schema) === 
 
 function simpleSchema(schema: JsonValue): JsonObject {
   const { $ref, type, examples, const: constant, oneOf, anyOf, properties, items, ...others } = membersOf(schema);
-  const { not: _, allOf: __, additionalProperties, ...rest } = others;
+  const { not: _, allOf: __, additionalProperties, default: fallback, description, ...rest } = others;
   const common = {
+    ...described(description, fallback),
     ...rest,
     ...(constant === undefined ? {} : { enum: [constant] }),
     ...(Array.isArray(examples) && examples.length > 0 ? { example: examples[0] ?? null } : {}),
@@ -212,6 +213,15 @@ function simpleSchema(schema: JsonValue): JsonObject {
       : { items: simpleSchema(items) }),
   };
 }
+
+/** Generators take what has a default for required. */
+function described(description: JsonValue | undefined, fallback: JsonValue | undefined): JsonObject {
+  const text = [...(description === undefined ? [] : [description]), ...byDefault(fallback)].join(' ');
+  return text === '' ? {} : { description: text };
+}
+
+const byDefault = (fallback: JsonValue | undefined): readonly string[] =>
+  fallback === undefined ? [] : [`Default: \`${JSON.stringify(fallback)}\`.`];
 
 const typesIn = (type: JsonValue | undefined): readonly JsonValue[] => [type ?? []].flat();
 const manyTypes = (type: JsonValue | undefined): boolean => typesIn(type).filter((one) => one !== 'null').length > 1;
