@@ -332,15 +332,21 @@ const die = () => process.kill(process.pid, 'SIGKILL');
   const model = readModel(process.env.SCHEMA_DIR);
   const driver = await databaseAt(process.env.DATABASE_URL).open();
   const plan = await planFor(model, driver, new Set(allowed));
-  const dying = function* (tasks) {
-    let count = 0;
-    for (const task of tasks) {
-      if (String(count++) === at) die();
-      yield task;
-    }
-    if (String(count) === at) die();
+  // A task that works on rows tells more than once how far it has come.
+  const tasks = new Set();
+  const report = (event) => {
+    if (!tasks.has(event.number) && String(tasks.size) === at) die();
+    tasks.add(event.number);
   };
-  const migrate = (migration) => driver.migrate({ ...migration, tasks: dying(migration.tasks) });
+  const migrate = ({ after, watch, ...migration }) =>
+    driver.migrate({
+      ...migration,
+      watch: { ...watch, report },
+      after: async (connection) => {
+        await after(connection);
+        if (String(tasks.size) === at) die();
+      },
+    });
   await applyPlan(plan, { ...driver, migrate }, new Set(allowed));
   die();
 })();
