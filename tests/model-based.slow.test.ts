@@ -30,7 +30,7 @@ describe('model', () => {
         try {
           const model = readModel(directory);
           fc.pre(model !== undefined);
-          const twins = await openTwins(directory, model);
+          const twins = await openTwins(directory, model, { inAnyOrder: true });
           try {
             let own = 0;
             await twins.both(async (bench) => void (own = await compareSequence(bench, model, operations)));

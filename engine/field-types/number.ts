@@ -14,6 +14,12 @@ const bounds = (shape: Shape) => ({
 const asWritten = (value: string, text: string): string =>
   `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
 
+/** SQL: as JavaScript writes it; PostgreSQL has exponents from 1e15 and 1e-5 on, of two digits at least. */
+const postgresText = (value: string): string =>
+  `case when ${value} = 0 or abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then ${value}::text` +
+  ` when abs(${value}) >= 1e-6 and abs(${value}) < 1e21 then ${value}::text::numeric::text` +
+  ` else replace(${value}::text, 'e-0', 'e-') end`;
+
 export const number: FieldType = {
   name: 'number',
   description: 'A floating-point number (IEEE 754 binary64). For money and rates use decimal.',
@@ -55,7 +61,7 @@ export const number: FieldType = {
       sqlType: 'double precision',
       encode: (value) => String(Number(value) + 0),
       decode: (value) => Number(value),
-      json: (column) => `${column}::text`,
+      json: postgresText,
       comparable: (column) => column,
       operand: (value) => Number(value),
       extracted: (document, path) => `(${document} ->> ${path})::double precision`,

@@ -3,14 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType } from '../../engine/model/model.ts';
 import type { Sent } from '../../engine/suite/client.ts';
 import { ask } from '../support/ask.ts';
 import { createDatabase } from '../support/databases.ts';
+import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { onServer, startInstance } from '../support/postgres.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
 import { openTwins } from '../support/twins.ts';
 
 const FIXTURES = 'tests/fixtures/schemas';
@@ -83,6 +85,44 @@ onServer('a value that is too long for an index', () => {
       await database.remove();
       rmSync(schemaDirectory, { recursive: true });
     }
+  });
+});
+
+onServer('what has a form of its own in PostgreSQL', () => {
+  it.each([
+    ['1e-7', '1e-7'],
+    ['0.00001', '0.00001'],
+    ['1e15', '1000000000000000'],
+    ['123456789012345680000', '123456789012345680000'],
+    ['1e21', '1e+21'],
+    ['5e-324', '5e-324'],
+    ['-1.5e-10', '-1.5e-10'],
+    ['-2.5e-6', '-0.0000025'],
+    ['0.1', '0.1'],
+    ['-0.0', '0'],
+  ])('the number %s is answered as %s, and a record without columns is made with others', async (sent, told) => {
+    const answer = await exchange(own.url, 'POST /api/measures', {
+      headers: HEADERS,
+      body: `{"value":${sent},"place":{}}`,
+    });
+    expect([answer.status, answer.text]).toEqual([201, expect.stringContaining(`"value":${told},`)]);
+    expect((await exchange(own.url, 'GET /api/measures/$summary?by=value')).text).toContain(`{"value":${told}}`);
+  });
+
+  let own: TestServer;
+  let directory: string;
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'forms-'));
+    writeFileSync(join(directory, 'place.yaml'), 'type: Place\n');
+    writeFileSync(
+      join(directory, 'measure.yaml'),
+      'type: Measure\nfields: { value: { type: number } }\nrelations: { place: { kind: belongsTo, type: Place, nested: write } }\n',
+    );
+    own = await startTestServer({ schemaDirectory: directory, kind: 'postgres' });
+  });
+  afterAll(async () => {
+    await own?.close();
+    rmSync(directory, { recursive: true });
   });
 });
 

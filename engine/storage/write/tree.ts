@@ -65,6 +65,8 @@ export function planTree(session: WriteSession, view: View, root: Node): Planned
   const others = [adopters, paired, unpaired, deleted].some(({ size }) => size > 0);
   if (others || released.length > 0 || checks.length > 0 || made.length > Math.min(MOST_MADE, writeRows))
     return undefined;
+  // An insert in the statement names columns: a record that has none is made by the transaction.
+  if (made.some(({ table }) => table.columns.length === 0)) return undefined;
   const touched = [...session.existing.values()].flatMap((nodes) => [...nodes.values()]);
   if (touched.some(({ assigned, openKeys }) => assigned.size > 0 || openKeys.size > 0)) return undefined;
   const ordered = inOrder(made);
