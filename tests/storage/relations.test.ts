@@ -11,6 +11,9 @@ import { randomBody } from '../support/random-body.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';
 
+/** Records of each type; `RUNS=100 npx jest tests/storage/relations` draws other ones, and more of them. */
+const RUNS = Number(process.env['RUNS'] ?? 10);
+
 const FIXTURES = 'tests/fixtures/schemas';
 
 describe('the shipped types', () => {
@@ -328,7 +331,7 @@ describe.each(schemas.filter((directory) => typesOf(directory).some(whole)))(
             });
             expect(await watch.version()).toBe(version);
           }),
-          { numRuns: 25 },
+          { numRuns: RUNS },
         );
       },
     );
