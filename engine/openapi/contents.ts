@@ -17,7 +17,10 @@ import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
 
 const headersOf = (names: readonly HeaderName[]): JsonObject =>
   Object.fromEntries(
-    (['Cache-Control', 'Vary', 'X-Request-Id', ...names] as const).map((name) => [name, ref('headers', name)]),
+    (['Cache-Control', 'Vary', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...names] as const).map((name) => [
+      name,
+      ref('headers', name),
+    ]),
   );
 
 const PAGE_HEADERS = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;

@@ -5,7 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { creationBody, SHARED_RESPONSES } from './contents.ts';
+import { SHARED_RESPONSES } from './contents.ts';
 import { pathMethods } from './operations.ts';
 import { DRY_RUN_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
@@ -70,7 +70,6 @@ function pathsOf(
 }
 
 function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Components, 'responses'> {
-  const creations = types.map((type) => [names.creation(type), creationBody(type, names)] as const);
   return {
     schemas: {
       ...PROBLEM_SCHEMAS,
@@ -82,7 +81,6 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
     },
     parameters: Object.assign({}, SHARED_PARAMETERS, ...types.map((type) => typeParameters(type, names))),
     headers: HEADERS,
-    requestBodies: Object.fromEntries(creations),
     examples: PROBLEM_EXAMPLES,
   };
 }

@@ -57,7 +57,7 @@ function setFilter({ name, target }: Relation): JsonObject {
   return conditions(name, description, schema, `_cnd[${name}][$count][gte]=1`);
 }
 
-const INTEGER: JsonObject = { type: 'integer' };
+const INTEGER: JsonObject = { type: 'integer', format: 'int64' };
 
 const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject => ({
   type: 'object',

@@ -35,9 +35,13 @@ export const HEADERS = {
   Accept: text('The media types that a request body may have here.', 'application/json'),
   'Accept-Encoding': text('The encodings that a request body may have here.', 'identity'),
   'WWW-Authenticate': always(text('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer')),
-  RateLimit: always(text('The number of requests left, and the seconds until the next window.', '"minute";r=0;t=42')),
-  'RateLimit-Policy': always(
-    text('The number of requests allowed per window, and its length in seconds.', '"minute";q=1200;w=60'),
+  RateLimit: text(
+    'The number of requests left, and the seconds until the next window. Services that limit requests send it.',
+    '"minute";r=0;t=42',
+  ),
+  'RateLimit-Policy': text(
+    'The number of requests allowed per window, and its length in seconds. Services that limit requests send it.',
+    '"minute";q=1200;w=60',
   ),
   'Accept-Patch': text('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
 } as const satisfies Readonly<Record<string, JsonObject>>;

@@ -93,7 +93,7 @@ export const manyInWords = ({ name }: RecordType): string => defaultPath(name).r
 
 // References within the document.
 
-type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'requestBodies' | 'examples';
+type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 
 export type Components = Readonly<Record<ComponentKind, JsonObject>>;
 

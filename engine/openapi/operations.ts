@@ -5,6 +5,7 @@ import { namedUniques, type RecordType } from '../model/model.ts';
 import {
   changeBody,
   createdAnswer,
+  creationBody,
   itemsAnswer,
   itemsBody,
   listAnswer,
@@ -90,7 +91,7 @@ const KINDS: readonly OperationKind[] = [
       ...viewParameters(type, names),
     ],
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
-    body: (type, names) => ref('requestBodies', names.creation(type)),
+    body: creationBody,
     answers: (type, names) => ({
       ...(upserts(type) ? { 200: upsertedAnswer(type, names) } : {}),
       201: createdAnswer(type, names),
@@ -231,7 +232,7 @@ function operationObject(
   return {
     operationId: kind.id(type, names),
     summary: kind.summary(type),
-    description: kind.description,
+    description: [kind.description, ...(type.description === '' ? [] : [type.description])].join('\n\n'),
     tags: [type.name],
     parameters: [
       ...kind.parameters(type, names),

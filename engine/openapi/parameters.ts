@@ -106,7 +106,7 @@ export const identifierParameter = (type: RecordType): JsonObject => ({
   in: 'path',
   required: true,
   description: `The identifier of the ${oneInWords(type)}.`,
-  schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   example: 1,
 });
 

@@ -1,7 +1,9 @@
 /** The problem responses of each operation, by status (RFC 9457). */
+import { STATUS_CODES } from 'node:http';
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
+import { capitalized } from '../names.ts';
 import { type ProblemCode, problemKinds } from '../problem.ts';
 import type { HeaderName } from './headers.ts';
 import { free, ref } from './names.ts';
@@ -114,13 +116,20 @@ export function createProblemResponses(): ProblemResponses {
       const responses = statuses.map((status) => {
         const same = codes.filter((code) => problemKinds[code].status === status);
         const more = same.includes('unsupported-media-type') ? (INSTEAD[method] ?? []) : [];
-        return [String(status), ref('responses', nameOf(same, more, `${operation}${status}`))] as const;
+        return [String(status), ref('responses', nameOf(same, more, meaningOf(same, status)))] as const;
       });
       return Object.fromEntries(responses);
     },
     all: () => Object.fromEntries(made),
   };
 }
+
+/** `UniqueConflict` of one code, `Conflict` of several. */
+const meaningOf = ([code, ...others]: readonly ProblemCode[], status: number): string =>
+  (code !== undefined && others.length === 0 ? code : (STATUS_CODES[status] ?? String(status)))
+    .split(/\W/)
+    .map(capitalized)
+    .join('');
 
 function response(codes: readonly ProblemCode[], more: readonly HeaderName[]): JsonObject {
   const headers: readonly HeaderName[] = [

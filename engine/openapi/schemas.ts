@@ -162,9 +162,13 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   };
 }
 
+/** Up to 2^53. */
+const LONG = { format: 'int64' };
+
 const describedValue = (schema: JsonObject, { nullable, description, examples }: ItemShape): JsonObject => ({
   ...(nullable || schema['type'] !== undefined ? {} : ANYTHING),
   ...schema,
+  ...([schema['type']].flat().includes('integer') && schema['format'] === undefined ? LONG : {}),
   ...(description === '' ? {} : { description }),
   ...(examples.length === 0 ? {} : { examples }),
 });
@@ -192,6 +196,7 @@ function fieldDescription(field: Field, type: RecordType): string {
 /** The identifier of an existing record. */
 const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
   type: 'integer',
+  ...LONG,
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: identifier.description,

@@ -54,7 +54,6 @@ export function simplified(document: JsonObject, keys: DefaultKeys): JsonObject 
     responses: mapped(membersOf(all['responses']), (response, name) => [name, simpleResponse(response)]),
     headers: mapped(membersOf(all['headers']), (header, name) => [name, withSchema(membersOf(header))]),
     parameters: {},
-    requestBodies: {},
     examples: {},
   };
   const { title = '', version = '', contact = {} } = membersOf(info);
@@ -136,12 +135,12 @@ function simpleParameter(parameter: JsonObject): JsonObject | undefined {
 const withSchema = (holder: JsonObject): JsonObject => ({ ...holder, schema: simpleSchema(holder['schema'] ?? {}) });
 
 /** Generated code has no use for them. */
-const COMMON_HEADERS = new Set(['Cache-Control', 'Vary', 'X-Request-Id', 'X-Position', 'Preference-Applied']);
+const COMMON_HEADERS = /^(?:Cache-Control|Vary|X-Request-Id|X-Position|Preference-Applied|RateLimit(?:-Policy)?)$/;
 
 /** References stay: what they lead to is made simple where it stands. */
 function simpleResponse(response: JsonValue): JsonObject {
   const { content, headers, ...rest } = membersOf(response);
-  const told = mapped(membersOf(headers), (header, name) => [name, COMMON_HEADERS.has(name) ? undefined : header]);
+  const told = mapped(membersOf(headers), (header, name) => [name, COMMON_HEADERS.test(name) ? undefined : header]);
   return content === undefined ? rest : { ...rest, headers: told, content: jsonOf({ content }) };
 }
 

@@ -46,12 +46,15 @@ const NEVER: readonly string[] = ['internal-error', 'too-many-groups', 'statemen
 const ONLY_NEVER: ReadonlySet<string> = new Set(['500', '504']);
 /** Answers have it only where READ_URL is set: see tests/postgres/replicas. */
 const OF_REPLICAS = 'x-position';
+/** What a setting adds to answers that are not about it. */
+const isOfSettings = ({ status, what }: Pick<Promised, 'status' | 'what'>): boolean =>
+  what === OF_REPLICAS || (status < '400' && /^ratelimit(?:-policy)?$/.test(what));
 /** They have nothing to do with what is asked: any operation shows them. */
 const OF_SERVICE: ReadonlySet<string> = new Set(['429', '503', '504', '507']);
 
 const isExempt = ({ method, status, what }: Promised): boolean =>
   status === '500' ||
-  what === OF_REPLICAS ||
+  isOfSettings({ status, what }) ||
   OF_SERVICE.has(status) ||
   what in problemKinds ||
   isOfManyRows(method, status);
@@ -81,7 +84,7 @@ test.each([
 test('every status, header and problem code of every answer, at any operation', () => {
   const expected = new Set(expectedAnswers(shipped.cases).map(withoutPath));
   const documented = shipped.documented
-    .filter(({ status, what }) => !ONLY_NEVER.has(status) && what !== OF_REPLICAS && !NEVER.includes(what))
+    .filter((one) => !ONLY_NEVER.has(one.status) && !isOfSettings(one) && !NEVER.includes(one.what))
     .map(withoutPath);
   expect([...new Set(documented)].filter((one) => !expected.has(one))).toEqual([]);
 });
