@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a body of any size',
     edits: [
       {
-        find: "if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);",
+        find: "if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, mediaType);",
         replace: '',
       },
       { find: 'if (needed > limit) throw', replace: 'if (false) throw' },
@@ -261,8 +261,35 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'an upsert that always creates',
-    'identifier === undefined ? make(writer, request) : change(writer, request, identifier)',
-    'make(writer, request)',
+    'identifier: await find(writer, request, keys[index] ?? []), precondition',
+    'identifier: undefined, precondition',
+  ),
+  mutant(
+    'an upsert of several that takes new ones for changes',
+    '(identifier === undefined ? create : update)(variant)',
+    'update(variant)',
+  ),
+  mutant(
+    'an upsert of one record twice',
+    "if (faults.length > 0) throw faultyRequest('invalid-body', faults);",
+    '',
+    'createUpsert',
+  ),
+  mutant(
+    'an empty cell that is the empty text',
+    'reading.at === at ? null : text.slice(at, reading.at)',
+    'text.slice(at, reading.at)',
+  ),
+  mutant('a quote in a cell that stays twice', "return within.replaceAll('\"\"', '\"');", 'return within;'),
+  mutant(
+    'a cell of JSON that is a text',
+    "{ value: value === undefined || typeof value === 'object' ? cell : value }",
+    '{ value: value === undefined ? cell : String(value) }',
+  ),
+  mutant(
+    'lines that begin with the second',
+    '`/${gathered.records.length}`; let record',
+    '`/${gathered.records.length + 1}`; let record',
   ),
   mutant(
     'an upsert of a record that is not there under If-Match',
