@@ -14,12 +14,22 @@ import { didYouMean } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { reasonOf } from '../start-error.ts';
 import { searchOf } from './search.ts';
-import type { CreateOptions, ListOptions, RecordPage, RecordCollection, ViewOptions, UpdateOptions } from './types.ts';
+import type {
+  CreateOptions,
+  ListOptions,
+  RecordPage,
+  RecordCollection,
+  RecordGroup,
+  SummaryOptions,
+  SummaryPage,
+  ViewOptions,
+  UpdateOptions,
+} from './types.ts';
 
 interface InProcessCall {
-  readonly operation: 'list' | 'get' | 'create' | 'update' | 'delete';
+  readonly operation: keyof typeof REQUESTS;
   readonly identifier?: number | undefined;
-  readonly options: ViewOptions & ListOptions & UpdateOptions & CreateOptions;
+  readonly options: ViewOptions & ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
   readonly body?: object;
 }
 
@@ -28,6 +38,9 @@ const REQUESTS = {
   list: { method: 'GET', path: 'collection' },
   get: { method: 'GET', path: 'item' },
   create: { method: 'POST', path: 'collection' },
+  createMany: { method: 'POST', path: 'collection' },
+  updateMany: { method: 'PATCH', path: 'collection' },
+  summary: { method: 'GET', path: 'summary' },
   update: { method: 'PUT', path: 'item' },
   delete: { method: 'DELETE', path: 'item' },
 } as const;
@@ -71,10 +84,15 @@ function collectionOf<R extends object>(ask: (call: InProcessCall) => Promise<To
     if (call.operation !== 'delete') TAGS.set(found, entityTag(text));
     return found;
   };
+  const records = async (call: InProcessCall): Promise<readonly R[]> =>
+    JSON.parse((await ask(call)).text) as readonly R[];
   return {
     list: async (options = {}) => pageOf<R>(await ask({ operation: 'list', options })),
     get: (identifier, options = {}) => record({ operation: 'get', identifier, options }),
     create: (body, options = {}) => record({ operation: 'create', body, options }),
+    createMany: async (body, options = {}) => records({ operation: 'createMany', body: arrayIn(body), options }),
+    updateMany: (body, options = {}) => records({ operation: 'updateMany', body, options }),
+    summary: async (options = {}) => summaryOf(await ask({ operation: 'summary', options })),
     update: (identifier, body, options = {}) => record({ operation: 'update', identifier, body, options }),
     delete: (identifier, options = {}) => record({ operation: 'delete', identifier, options }),
     tagOf: (known) => TAGS.get(known),
@@ -97,7 +115,7 @@ async function serveCall(
   options.signal?.throwIfAborted();
   const type = typeOf(engine, typeName);
   const { method, path } = REQUESTS[operation];
-  const offer = engine.routes().get(type.path)?.[path].offers.get(method);
+  const offer = engine.routes().get(type.path)?.[path]?.offers.get(method);
   if (offer === undefined) throw new Problem('method-not-allowed', `The type ${typeName} does not offer ${operation}`);
   const caller = new InProcessCaller(engine.budget, position, options.signal);
   try {
@@ -145,6 +163,13 @@ function requestOf(method: string, headers: Readonly<Record<string, string>>, te
   return Object.defineProperties(request, { readableEnded: { value: true }, body: { value: body } });
 }
 
+/** A single record would be created, and answered as one. */
+function arrayIn(records: readonly object[]): readonly object[] {
+  if (Array.isArray(records)) return records;
+  const message = 'createMany takes an array of records; create takes one';
+  throw new Problem('invalid-body', message, { errors: [{ pointer: '', code: 'type', message }] });
+}
+
 /** Empty for undefined, which the parser of bodies refuses. */
 function textOfBody(value: unknown): string {
   try {
@@ -177,6 +202,14 @@ function pageOf<R>({ text, headers }: Told): RecordPage<R> {
     total: total === undefined ? undefined : Number(total),
     next: cursor('next', 'after'),
     previous: cursor('prev', 'before'),
+  };
+}
+
+function summaryOf({ text, headers }: Told): SummaryPage {
+  const total = headers['X-Total-Count'];
+  return {
+    groups: JSON.parse(text) as readonly RecordGroup[],
+    total: total === undefined ? undefined : Number(total),
   };
 }
 

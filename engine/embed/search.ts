@@ -1,7 +1,7 @@
 /** The options of a call in process as the query string that says the same over HTTP. */
 import { didYouMean } from '../names.ts';
 import { Problem } from '../problem.ts';
-import type { FilterValue, ListOptions, Order, ViewOptions, Where } from './types.ts';
+import type { FilterValue, ListOptions, Order, SummaryOptions, ViewOptions, Where } from './types.ts';
 
 /** The options of each operation, besides those that its headers take. */
 const VIEW = ['fields', 'include', 'variant', 'signal'] as const;
@@ -9,14 +9,20 @@ const OPTIONS = {
   list: [...VIEW, 'where', 'order', 'limit', 'offset', 'after', 'before', 'count'],
   get: VIEW,
   create: [...VIEW, 'idempotencyKey'],
+  createMany: [...VIEW, 'idempotencyKey'],
+  updateMany: VIEW,
+  summary: ['by', 'measure', 'where', 'order', 'limit', 'offset', 'variant', 'count', 'signal'],
   update: [...VIEW, 'ifMatch'],
   delete: [...VIEW, 'ifMatch'],
 } as const satisfies Record<string, readonly string[]>;
 
 /** Throws a Problem if an option is unknown, or cannot be said in a query. */
-export function searchOf(options: ViewOptions & ListOptions, operation: keyof typeof OPTIONS): string {
+export function searchOf(
+  options: ViewOptions & ListOptions & Omit<SummaryOptions, 'count'>,
+  operation: keyof typeof OPTIONS,
+): string {
   refuseUnknown(options, OPTIONS[operation]);
-  const { where = {}, order, limit, offset, after, before, fields, include, variant } = options;
+  const { where = {}, order, limit, offset, after, before, fields, include, variant, by, measure } = options;
   const pairs: QueryPairs = [
     ...whereOf(where),
     ...(order === undefined ? [] : orderOf(order)),
@@ -27,6 +33,8 @@ export function searchOf(options: ViewOptions & ListOptions, operation: keyof ty
     ...(fields === undefined ? [] : pair('fields', fields)),
     ...(include === undefined ? [] : pair('include', include)),
     ...(variant === undefined ? [] : pair('variant', variant)),
+    ...(by === undefined ? [] : pair('by', by)),
+    ...(measure === undefined ? [] : pair('measure', measure)),
   ];
   return pairs.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
 }

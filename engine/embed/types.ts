@@ -100,6 +100,12 @@ export interface RecordCollection<R extends object> {
   get(identifier: number, options?: ViewOptions): Promise<R>;
   /** Creates a record, and whatever is nested in it, in one transaction. Resolves with what is stored. */
   create(record: object, options?: CreateOptions): Promise<R>;
+  /** Creates all of them or none, in one transaction. Resolves with them in the same order. */
+  createMany(records: readonly object[], options?: CreateOptions): Promise<readonly R[]>;
+  /** Each names its record by the identifier, and may have its tag as `"@etag"`. All are changed or none. */
+  updateMany(changes: readonly object[], options?: ViewOptions): Promise<readonly R[]>;
+  /** Counts the records by group, and adds up their values. */
+  summary(options?: SummaryOptions): Promise<SummaryPage>;
   /** Keys that are left out keep their values. Resolves with what is stored. */
   update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
   /** Resolves with the record as it was. */
@@ -144,6 +150,36 @@ export interface ListOptions extends ViewOptions {
   readonly before?: string;
   /** How `total` is found. */
   readonly count?: 'exact' | 'estimated' | 'none';
+}
+
+/** Filters are those of lists; order, limit and offset are about groups. */
+export interface SummaryOptions {
+  /** What groups have in common: `['zone', 'month(date)']`. Without it, all records are one group. */
+  readonly by?: string | readonly string[];
+  /** What is said of each group: `['count', 'sum(price)']`. Without it, `count`. */
+  readonly measure?: string | readonly string[];
+  readonly where?: Where;
+  readonly order?: Order;
+  /** Groups in the page. */
+  readonly limit?: number;
+  /** Groups to skip before it. */
+  readonly offset?: number;
+  readonly variant?: string;
+  readonly count?: 'exact' | 'none';
+  /** Stops the work; the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Values are those of JSON: sums of decimals are strings. */
+export interface RecordGroup {
+  readonly by: JsonObject;
+  readonly measures: JsonObject;
+}
+
+export interface SummaryPage {
+  readonly groups: readonly RecordGroup[];
+  /** All groups, whatever the limit; undefined with `count: 'none'`. */
+  readonly total: number | undefined;
 }
 
 /** A page, or everything. */

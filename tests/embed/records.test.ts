@@ -75,6 +75,33 @@ test('an update changes what it names, and a delete returns the record as it was
   expect((await problemOf(owners().get(id))).code).toBe('record-not-found');
 });
 
+test('many are created or changed, all or none, and summarized', async () => {
+  const made = await owners().createMany(
+    [
+      { rank: 901, name: 'm' },
+      { rank: 902, name: 'm' },
+    ],
+    { fields: 'rank,name' },
+  );
+  expect(made.map(({ rank }) => rank)).toEqual([901, 902]);
+  const changed = await owners().updateMany(
+    made.map(({ id, rank }) => ({ id, rank: rank + 10 })),
+    { fields: ['rank'] },
+  );
+  expect(changed.map(({ rank }) => rank)).toEqual([911, 912]);
+  const where = { name: 'm' };
+  const { groups, total } = await owners().summary({ by: 'name', measure: ['count', 'sum(rank)'], where });
+  expect([groups, total]).toEqual([[{ by: { name: 'm' }, measures: { count: 2, 'sum(rank)': 1823 } }], 1]);
+  expect((await owners().summary({ where, count: 'none' })).total).toBeUndefined();
+  const [first] = made;
+  const problem = await problemOf(owners().updateMany([{ id: first?.id, rank: 920 }, { id: 99_999 }]));
+  expect([problem.code, problem.errors]).toMatchObject(['record-not-found', [{ pointer: '/1/id' }]]);
+  expect((await problemOf(owners().createMany({ rank: 903 } as never))).code).toBe('invalid-body');
+  expect((await problemOf(owners().createMany([{ rank: 0 }]))).errors).toMatchObject([{ pointer: '/0/rank' }]);
+  expect((await problemOf(owners().summary({ measures: 'count' } as never))).message).toMatch(/did you mean "measure"/);
+  for (const { id } of made) await owners().delete(id);
+});
+
 describe('lists', () => {
   beforeAll(async () => {
     for (let rank = 101; rank <= 105; rank += 1)
