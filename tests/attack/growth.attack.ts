@@ -16,6 +16,7 @@ const NOISE = 40;
 const HEAD = 60_000;
 const BODY = 60_000;
 const MANY = 10_000_000;
+const BOOKS = 30_000;
 
 const SHELF = `type: Shelf
 fields: { name: { type: string, default: '' }, tags: { type: array }, more: { type: any }, mail: { type: string, format: email }, site: { type: string, format: uri }, at: { type: timestamp }, price: { type: decimal, scale: 2 }, code: { type: string, pattern: '^(?=.*[0-9])(?:[a-z0-9]+-?)+$', examples: [a1] } }
@@ -25,9 +26,15 @@ relations:
   next: { kind: belongsTo, type: Shelf, nested: write }
 `;
 const BOOK = `type: Book
-fields: { title: { type: string, required: true } }
+fields: { title: { type: string, required: true }, code: { type: string, unique: true } }
 relations:
   shelf: { kind: belongsTo, type: Shelf, inverse: books, nested: write }
+  tags: { kind: manyToMany, type: Tag, inverse: books, nested: write }
+`;
+const TAG = `type: Tag
+fields: { word: { type: string, unique: true, caseless: true } }
+relations:
+  books: { kind: manyToMany, type: Book, inverse: tags, nested: write }
 `;
 
 type Write = (size: number) => string;
@@ -121,6 +128,71 @@ const BODIES: Readonly<Record<string, Write>> = {
   'a pattern': (size) => `{"code":"${'a'.repeat(size)}!"}`,
 };
 
+/** Arrays, upserts, deletions and summaries. Nothing is kept: the next one would find more records. */
+const DRY = 'dryRun=true&include=';
+const MANY_REQUESTS: Readonly<Record<string, readonly [request: string, body: Write]>> = {
+  'new books': [`POST /api/books?${DRY}`, (size) => `[${listed((i) => `{"title":"${i}"}`, ',')(size)}]`],
+  'new books with codes': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"title":"","code":"${i}"}`, ',')(size)}]`,
+  ],
+  'new books with one code': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed(() => '{"title":"","code":"x"}', ',')(size)}]`,
+  ],
+  'new books of one shelf': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed(() => '{"title":"","shelf":{"id":1}}', ',')(size)}]`,
+  ],
+  'new books of a shelf each': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed(() => '{"title":"","shelf":{"name":"x"}}', ',')(size)}]`,
+  ],
+  'new books with the same tags': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed(() => '{"title":"","tags":[{"id":1},{"id":2},{"id":3}]}', ',')(size)}]`,
+  ],
+  'new books with a new tag each': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"title":"","tags":[{"word":"W${i}"}]}`, ',')(size)}]`,
+  ],
+  'new books with a fault each': [`POST /api/books?${DRY}`, (size) => `[${listed(() => '{"title":1}', ',')(size)}]`],
+  'new books with an unknown key': [
+    `POST /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"title":"","k${i}":1}`, ',')(size)}]`,
+  ],
+  'books that are not there': [
+    `PATCH /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"id":${i + 1_000_000}}`, ',')(size)}]`,
+  ],
+  'books that change': [
+    `PATCH /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"id":${i + 1},"title":"y"}`, ',')(size)}]`,
+  ],
+  'books that pass their codes on': [
+    `PATCH /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"id":${i + 1},"code":"c${i + 2}"}`, ',')(size)}]`,
+  ],
+  'books that change their shelf': [
+    `PATCH /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"id":${i + 1},"shelf":{"id":2}}`, ',')(size)}]`,
+  ],
+  'books that name the next one by its shelf': [
+    `PATCH /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"id":${i + 1},"shelf":{"id":${i + 1},"next":{"id":${i + 2}}}}`, ',')(size)}]`,
+  ],
+  'books with outdated tags': [
+    `PATCH /api/books?${DRY}`,
+    (size) => `[${listed((i) => `{"id":${i + 1},"@etag":"\"x\""}`, ',')(size)}]`,
+  ],
+  'one book again and again': [`PATCH /api/books?${DRY}`, (size) => `[${listed(() => '{"id":1}', ',')(size)}]`],
+  'a book by its code': [
+    `PUT /api/books?on=code&${DRY}`,
+    (size) => `{"title":"","code":"c7","tags":[${listed((i) => `{"word":"w${i}"}`, ',')(size)}]}`,
+  ],
+  'books to delete': ['DELETE /api/books?dryRun=true&_cnd[id][lte]=SIZE', () => ''],
+};
+
 let server: TestServer;
 let directory: string;
 
@@ -128,6 +200,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'growth-'));
   writeFileSync(join(directory, 'shelf.yaml'), SHELF);
   writeFileSync(join(directory, 'book.yaml'), BOOK);
+  writeFileSync(join(directory, 'tag.yaml'), TAG);
   const settings = {
     urlLimit: MANY,
     headerLimit: 1024 * 1024,
@@ -135,6 +208,8 @@ beforeAll(async () => {
     bodyKeys: MANY,
     bodyItems: MANY,
     bodyDepth: 1000,
+    batchLimit: MANY,
+    writeRows: MANY,
   };
   server = await startTestServer({ schemaDirectory: directory, settings });
 });
@@ -199,3 +274,35 @@ described('paths', () => {
     grows(HEAD, (size) => exchange(server.url, `GET /api/shelves/${repeated(piece)(size)}`)),
   );
 });
+
+described('arrays, upserts and deletions', () => {
+  beforeAll(async () => {
+    const rows = Array.from({ length: BOOKS }, (_, index) => index + 1);
+    await made(
+      'shelves',
+      rows.slice(0, BOOKS).map((id) => ({ id })),
+    );
+    await made('tags', [{ id: 1 }, { id: 2 }, { id: 3 }]);
+    await made(
+      'books',
+      rows.map((id) => ({ id, title: 'x', code: `c${id}`, shelf: { id } })),
+    );
+  });
+
+  it.each(Object.entries(MANY_REQUESTS))('%s', (_, [request, write]) =>
+    grows(BODY, (size) =>
+      exchange(server.url, request.replace('SIZE', String(Math.ceil((size * BOOKS) / (BODY * TIMES)))), {
+        headers: { 'content-type': 'application/json', prefer: `max-affected=${MANY}, return=minimal` },
+        body: write(size),
+      }),
+    ),
+  );
+});
+
+async function made(path: string, records: readonly object[]): Promise<void> {
+  const { status } = await exchange(server.url, `POST /api/${path}?include=`, {
+    headers: { 'content-type': 'application/json', prefer: 'return=minimal' },
+    body: JSON.stringify(records),
+  });
+  expect(status).toBe(204);
+}

@@ -226,6 +226,21 @@ describe('PATCH of an array', () => {
     expect([status, body]).toMatchObject([200, items]);
   });
 
+  test('lets thousands pass their unique values on, each to the one before it', async () => {
+    const names = Array.from({ length: 4000 }, (_, index) => `n${index}`);
+    const [owner] = await owners(1);
+    const path = `/api/owners/${owner?.id}`;
+    const { body } = await ask(nested.url, `PATCH ${path}?include=things&fields=things.name`, {
+      things: names.map((name) => ({ name })),
+    });
+    const { things } = body as { things: readonly { id: number }[] };
+    const shifted = things.map(({ id }, index) => ({ id, name: names[index + 1] ?? 'last' }));
+    const { status } = await ask(nested.url, `PATCH ${path}?include=`, { things: shifted });
+    expect(status).toBe(200);
+    const { body: after } = await ask(nested.url, `GET ${path}?include=things&fields=things.name`);
+    expect(after).toMatchObject({ things: shifted });
+  });
+
   test('merges open keys', async () => {
     const { body } = await ask(nested.url, 'POST /api/owners', [{ rank: rank(), data: { a: 1, b: 2 } }]);
     const [{ id } = { id: 0 }] = body as readonly { id: number }[];

@@ -102,13 +102,18 @@ interface Writing extends Inserting {
   readonly parked: Map<Node, readonly string[]>;
 }
 
+/** Records that wait for one another, one within the other, before the call stack is left. */
+const MAX_NESTED = 100;
+
 /** Each record in one statement: after those that it belongs to, and after those whose unique values it takes over. */
-async function write(writing: Writing, node: Node): Promise<void> {
+async function write(writing: Writing, node: Node, depth = 1): Promise<void> {
   const { session, begun, done } = writing;
   if (begun.has(node)) return;
   begun.add(node);
-  for (const { value } of node.assigned.values()) if (isNode(value)) await write(writing, value);
-  for (const holder of writing.holders(node)) await handOver(writing, holder);
+  // What follows then begins on an empty call stack, however many hand their values over.
+  if (depth % MAX_NESTED === 0) await undefined;
+  for (const { value } of node.assigned.values()) if (isNode(value)) await write(writing, value, depth + 1);
+  for (const holder of writing.holders(node)) await handOver(writing, holder, depth + 1);
   if (!node.stored) await insert(session, node);
   else {
     const parked = writing.parked.get(node) ?? [];
@@ -123,10 +128,10 @@ async function write(writing: Writing, node: Node): Promise<void> {
 }
 
 /** One that waits for a record which is to be made, or for this one, cannot be written yet: it gives up the value first. */
-async function handOver(writing: Writing, holder: Holder): Promise<void> {
+async function handOver(writing: Writing, holder: Holder, depth: number): Promise<void> {
   const { session, begun, done, parked } = writing;
   const { node } = holder;
-  if (!linksNew(node) && !begun.has(node)) await write(writing, node);
+  if (!linksNew(node) && !begun.has(node)) await write(writing, node, depth);
   if (done.has(node)) return;
   const column = await park(session, holder);
   if (column !== undefined) parked.set(node, [...(parked.get(node) ?? []), column]);
