@@ -50,12 +50,26 @@ async function reading(connections: number, request: string, seconds: number): P
   await Promise.all(times(connections).map(one));
 }
 
-const post = (path: string, body: string, method = 'POST'): string =>
-  `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+const post = (path: string, body: string, method = 'POST', more = ''): string =>
+  `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${more}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 
 const BIG_BODY = JSON.stringify({ title: 'big', text: 'ü'.repeat(500_000) });
 const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [`key${key}`, 'x'.repeat(40)])));
 const NESTED = JSON.stringify({ name: 'nested', items: times(10).map((item) => ({ text: `${item}`.repeat(95_000) })) });
+/** As many records as an array may have. */
+const ITEMS = 1000;
+const NEW_ITEMS = JSON.stringify(
+  times(ITEMS).map((item) => ({ name: `s${item}`, items: times(8).map((text) => ({ text: `${text}` })) })),
+);
+const CHANGED_ITEMS = (title: number): string =>
+  JSON.stringify(
+    times(ITEMS).map((item) => ({ id: 101 + ((item * 7 + title) % ITEMS), title: `t${title}`, rank: item })),
+  );
+const FAULTY_ITEMS = JSON.stringify(
+  times(ITEMS).map(() => ({ name: 1, code: {}, memos: [{}, { id: 0 }], items: [{ text: 1 }], k: 1 })),
+);
+const FROM_NOTES = (most: number, query: string): string =>
+  get(`/api/notes?${query}`, `Prefer: max-affected=${most}\r\nConnection: close\r\n`).replace('GET', 'DELETE');
 const BIG_PAGE = '/api/notes?_cnd[limit]=0&_cnd[limit]=450';
 
 /** Bodies that do not end, in chunks of one byte. */
@@ -137,6 +151,62 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
   'big bodies': () => reading(20 * scale, post('/api/notes', BIG_BODY), SECONDS),
   'many keys': () => reading(20 * scale, post('/api/notes', MANY_KEYS), SECONDS),
   'nested writes': () => reading(20 * scale, post('/api/shelves', NESTED), SECONDS),
+  arrays: () => reading(20 * scale, post('/api/shelves?include=', NEW_ITEMS), SECONDS),
+  'dry arrays': () => reading(20 * scale, post('/api/shelves?dryRun=true', NEW_ITEMS), SECONDS),
+  'faulty arrays': () => reading(20 * scale, post('/api/shelves', FAULTY_ITEMS), SECONDS),
+  /** They change the same records, in another order each. */
+  'arrays of changes': async () => {
+    const each = times(4).map((title) => post('/api/notes?fields=title', CHANGED_ITEMS(title), 'PATCH'));
+    await Promise.all(each.map((request) => reading(5 * scale, request, SECONDS)));
+  },
+  upserts: () =>
+    reading(
+      20 * scale,
+      post(
+        '/api/shelves?on=code',
+        JSON.stringify({ code: 'the same', items: times(100).map(() => ({ text: 'x' })) }),
+        'PUT',
+      ),
+      SECONDS,
+    ),
+  'deletions, dry': () =>
+    reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=100&_cnd[id][lte]=10100'), SECONDS),
+  'deletions of too many': () =>
+    reading(20 * scale, FROM_NOTES(10_000, '_cnd[text][like]=*a*&_cnd[rank][gt]=5'), SECONDS),
+  deletions: async () => {
+    const each = times(10).map((step) =>
+      FROM_NOTES(10_000, `_cnd[id][gt]=${10_100 + step * 900}&_cnd[id][lte]=${11_000 + step * 900}`),
+    );
+    await Promise.all(each.map((request) => reading(2 * scale, request, SECONDS)));
+  },
+  summaries: () => reading(20 * scale, get('/api/notes/$summary?by=text', 'Connection: close\r\n'), SECONDS),
+  'summaries by pages': () =>
+    reading(
+      20 * scale,
+      get(
+        '/api/notes/$summary?by=rank,title&measure=count,sum(rank),max(text),min(text)&_cnd[orderBy]=max(text)&_cnd[limit]=0&_cnd[limit]=10',
+        'Connection: close\r\n',
+      ),
+      SECONDS,
+    ),
+  'groups and sets': () =>
+    reading(
+      20 * scale,
+      get(
+        '/api/memos?_cnd[$none][0][text][like]=*z*&_cnd[shelf.memos][$some][0][text]=q&_cnd[limit]=0&_cnd[limit]=10',
+        'Connection: close\r\n',
+      ),
+      SECONDS,
+    ),
+  /** As orders and likes: all at once, and all leave. */
+  'summaries, left': async () => {
+    const request = get('/api/notes/$summary?by=rank&measure=max(text)&_cnd[limit]=0&_cnd[limit]=10');
+    const sockets = times(400 * scale).map(() => open());
+    for (const socket of sockets) socket.write(request);
+    await sleep(SECONDS * 500);
+    for (const socket of sockets) socket.destroy();
+    await sleep(200);
+  },
   'unfinished bodies': () =>
     unread(
       times(100 * scale).map(() => post('/api/notes', BIG_BODY).slice(0, -1)),

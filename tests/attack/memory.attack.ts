@@ -39,6 +39,17 @@ const ALL = [
   'big bodies',
   'many keys',
   'nested writes',
+  'arrays',
+  'dry arrays',
+  'faulty arrays',
+  'arrays of changes',
+  'upserts',
+  'deletions, dry',
+  'deletions of too many',
+  'deletions',
+  'summaries',
+  'summaries by pages',
+  'groups and sets',
   'unfinished bodies',
   'half a head',
   'header floods',
@@ -46,7 +57,16 @@ const ALL = [
 ];
 
 /** Of each kind one. */
-const SHORT = ['pipelined', 'chunks', 'big pages, unread', 'zipped pages', 'nested writes'];
+const SHORT = [
+  'pipelined',
+  'chunks',
+  'big pages, unread',
+  'zipped pages',
+  'nested writes',
+  'arrays',
+  'deletions, dry',
+  'summaries',
+];
 
 test.each(isLong ? ALL : SHORT)('%s', async (name) => {
   const victim = await stage.start();

@@ -40,7 +40,7 @@ async function secondsUntilQuiet({ kind, url }: TestDatabase): Promise<number> {
   let last = 0;
   for (let quiet = 0; quiet < QUIET; quiet += 1) {
     const { rowCount } = await client.query(
-      "select from pg_stat_activity where datname = current_database() and application_name = 'records' and state = 'active' and query like 'with page%'",
+      "select from pg_stat_activity where datname = current_database() and application_name = 'records' and state = 'active' and query ~ '^with page|^select count.*distinct'",
     );
     if (rowCount !== 0) {
       quiet = 0;
@@ -52,7 +52,7 @@ async function secondsUntilQuiet({ kind, url }: TestDatabase): Promise<number> {
   return last;
 }
 
-test.each(['orders, left', 'likes, left'])('%s', async (name) => {
+test.each(['orders, left', 'likes, left', 'summaries, left'])('%s', async (name) => {
   const victim = await stage.start();
   try {
     const idle = await waitsDuring(victim, sleep(1000));

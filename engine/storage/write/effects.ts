@@ -109,8 +109,6 @@ function noteChanges(effects: Effects, node: Node, changes: readonly ColumnValue
     const { field, reference } = table.columns.find((column) => column.name === name) ?? {};
     // Stamps go with every change.
     if (field?.generated !== undefined) continue;
-    // Changes with every other change.
-    if (field?.generated !== undefined) continue;
     if (reference) {
       const kind = value === null ? 'unlinked' : 'linked';
       effects.note({ kind, type, relation: relationOf(type, reference), identifiers });

@@ -2,6 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { memoized } from '../../memo.ts';
 import { hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
@@ -157,17 +158,20 @@ function checkComplete(session: WriteSession, node: Node): void {
     }
     const pointer = `${node.pointer}/${escapeStep(key)}`;
     if (session.faults.length > 0 && !node.isOwnChild) return undefined;
-    if (isRefused(session, pointer)) continue;
+    if (refusedPlaces(session).has(pointer)) continue;
     refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
   }
   return undefined;
 }
 
-/** What was said and could not be used is not missing. */
-const isRefused = ({ refusals, faulty }: WriteSession, pointer: string): boolean =>
-  [...refusals.map(({ fault }) => ('pointer' in fault ? fault.pointer : '')), ...faulty].some((place) =>
-    `${place}/`.startsWith(`${pointer}/`),
-  );
+/** What was said and could not be used is not missing: all places of faults, and those around them. */
+const refusedPlaces = memoized(({ refusals, faulty }: WriteSession): ReadonlySet<string> => {
+  const places = new Set<string>();
+  for (const told of [...refusals.map(({ fault }) => ('pointer' in fault ? fault.pointer : '')), ...faulty])
+    for (let place = told; place !== '' && !places.has(place); place = place.slice(0, place.lastIndexOf('/')))
+      places.add(place);
+  return places;
+});
 
 /** A body cannot link in one place what it deletes in another. */
 function checkUnnamed(session: WriteSession, node: Node): void {
