@@ -170,12 +170,12 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       SECONDS,
     ),
   'deletions, dry': () =>
-    reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=100&_cnd[id][lte]=10100'), SECONDS),
+    reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=1000&_cnd[id][lte]=11000'), SECONDS),
   'deletions of too many': () =>
     reading(20 * scale, FROM_NOTES(10_000, '_cnd[text][like]=*a*&_cnd[rank][gt]=5'), SECONDS),
   deletions: async () => {
     const each = times(10).map((step) =>
-      FROM_NOTES(10_000, `_cnd[id][gt]=${10_100 + step * 900}&_cnd[id][lte]=${11_000 + step * 900}`),
+      FROM_NOTES(10_000, `_cnd[id][gt]=${11_000 + step * 900}&_cnd[id][lte]=${11_900 + step * 900}`),
     );
     await Promise.all(each.map((request) => reading(2 * scale, request, SECONDS)));
   },

@@ -18,10 +18,11 @@ export interface Target {
   close(): Promise<void>;
 }
 
-export async function openTarget(settings: Partial<Settings> = {}): Promise<Target> {
-  const server = await startTestServer({ settings: { metrics: true, ...settings } });
-  const observer = await createObserver(server.database, model);
-  for (const type of model.types.values()) {
+export async function openTarget(settings: Partial<Settings> = {}, schemaDirectory = 'schema'): Promise<Target> {
+  const server = await startTestServer({ schemaDirectory, settings: { metrics: true, ...settings } });
+  const own = loadModel(schemaDirectory);
+  const observer = await createObserver(server.database, own);
+  for (const type of own.types.values()) {
     const body = JSON.stringify(creationExample(type));
     if (type.operations.has('create'))
       await exchange(server.url, `POST /api/${type.path}`, { headers: JSON_BODY, body });

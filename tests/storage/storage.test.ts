@@ -346,6 +346,41 @@ describe('group commit, which SQLite alone needs', () => {
     expect(counts).toEqual([3, 3, 3]);
   });
 
+  it('leaves turns to other requests during long work, and keeps the order of statements', async () => {
+    let time = 0;
+    const slow = createGroupCommit(own, { ...STILL, now: () => (time += 6) });
+    const state = { turns: 0, over: false };
+    const count = (): void => {
+      state.turns += 1;
+      if (!state.over) setImmediate(count);
+    };
+    setImmediate(count);
+    const names = Array.from({ length: 20 }, (_, index) => `long${index}`);
+    await slow.write(async (group) => {
+      for (const name of names.slice(0, 10)) await group.run(INSERT, [name]);
+      await Promise.all(names.slice(10).map((name) => group.run(INSERT, [name])));
+    });
+    const { turns } = state;
+    state.over = true;
+    expect(turns).toBeGreaterThan(5);
+    expect(await driver.column({ sql: "select name from shelves where name like 'long%' order by id" }, [])).toEqual(
+      names,
+    );
+  });
+
+  it('leaves turns to other requests between full groups', async () => {
+    const state = { answered: 0 };
+    const many = Array.from({ length: 300 }, async (_, index) => {
+      await commits.write((group) => group.run(INSERT, [`many${index}`]));
+      state.answered += 1;
+    });
+    let turns = 0;
+    for (; state.answered < 300 && turns < 1000; turns += 1) await nextTurn();
+    await Promise.all(many);
+    // Of 128, 128 and 44.
+    expect(turns).toBeGreaterThanOrEqual(3);
+  });
+
   it('waits for another process that writes, without holding up reads', async () => {
     const other = new Database(file());
     other.exec('begin immediate');

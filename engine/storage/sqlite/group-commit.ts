@@ -1,11 +1,12 @@
 /**
  * Writes that arrive together share one transaction and one fsync, each with a savepoint of its own; all are answered
- * after the commit. A group begins, runs and commits within one turn of the event loop.
+ * after the commit. Long work leaves the event loop to other requests after each slice of time: they read what was
+ * committed before.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
-import type { Awaitable, Statement, Writer } from '../driver.ts';
+import type { Awaitable, Statement, Values, Writer } from '../driver.ts';
 import { endingWriter } from '../ending-writer.ts';
 import type { SqliteConnection } from './connection.ts';
 
@@ -20,9 +21,11 @@ interface QueuedWrite {
   failed?: boolean;
 }
 
-/** A group ends at this many writes or milliseconds, so that reads wait for one short commit at most. */
+/** A group ends at this many writes or milliseconds, so that the first of them do not wait long for their answers. */
 const MAX_JOBS = 128;
 const MAX_TIME = 20;
+/** Milliseconds of one write before other requests have a turn. A single statement may exceed them. */
+const SLICE = 10;
 /** Milliseconds that another process may hold the write lock before a write is given up. */
 const BUSY_TIMEOUT = 5_000;
 const BUSY_STEP = 10;
@@ -63,7 +66,7 @@ export function createGroupCommit(
         if (caller?.isGone === true) throw new CallerGone();
         const { writer, end } = endingWriter(connection);
         try {
-          result = await work(writer);
+          result = await work(takingTurns(writer, now));
         } finally {
           end();
         }
@@ -87,9 +90,10 @@ export function createGroupCommit(
    * as each turn brings more writes, the next one may, too: sharing an fsync is worth more than beginning at once.
    */
   async function gather(): Promise<void> {
-    for (let before = 0; queue.length > before && queue.length < MAX_JOBS;) {
+    for (let before = -1; queue.length > before;) {
       before = queue.length;
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
+      if (queue.length >= MAX_JOBS) return;
     }
   }
 
@@ -159,5 +163,37 @@ export function createGroupCommit(
       closing = true;
       await draining;
     },
+  };
+}
+
+/** Statements run one after the other, in the order in which they are asked for. */
+function takingTurns(inner: Writer, now: () => number): Writer {
+  let since = now();
+  let turn: Promise<void> | undefined;
+
+  async function pause(): Promise<void> {
+    await nextTurn();
+    since = now();
+    turn = undefined;
+  }
+
+  function inTurn<T>(ask: () => Awaitable<T>): Awaitable<T> {
+    if (turn === undefined && now() - since > SLICE) turn = pause();
+    return turn === undefined ? ask() : turn.then(ask);
+  }
+
+  const during =
+    <T>(ask: (statement: Statement, values: Values) => Awaitable<T>) =>
+    (statement: Statement, values: Values): Awaitable<T> =>
+      inTurn(() => ask(statement, values));
+
+  return {
+    get: during(inner.get),
+    all: during(inner.all),
+    value: during(inner.value),
+    count: during(inner.count),
+    page: (wanted, caller) => inTurn(() => inner.page(wanted, caller)),
+    column: during(inner.column),
+    run: during(inner.run),
   };
 }
