@@ -155,7 +155,10 @@ describeWith('sqlmap', () => {
     const [method = '', path = ''] = place.request.split(' ');
     const url = target.url + path.replace('CURSOR', await cursor());
     const said = await sqlmap(url, [
-      ...['--dbms', DBMS, '--method', method],
+      '--dbms',
+      DBMS,
+      '--method',
+      method,
       ...(place.headers ?? []).flatMap((header) => ['-H', header]),
       ...(place.body === undefined ? [] : ['--data', place.body, '-H', 'Content-Type: application/json']),
     ]);

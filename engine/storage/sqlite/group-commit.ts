@@ -195,5 +195,8 @@ function takingTurns(inner: Writer, now: () => number): Writer {
     page: (wanted, caller) => inTurn(() => inner.page(wanted, caller)),
     column: during(inner.column),
     run: during(inner.run),
+    // Comes when nothing else waits for its turn.
+    send: inner.send,
+    isPipelined: inner.isPipelined,
   };
 }
