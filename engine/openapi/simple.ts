@@ -59,7 +59,13 @@ export function simplified(document: JsonObject, keys: DefaultKeys): JsonObject 
   const { title = '', version = '', contact = {} } = membersOf(info);
   return {
     openapi: '3.0.3',
-    info: { title, version, description: DESCRIPTION, contact, license: { name: 'MIT' } },
+    info: {
+      title,
+      version,
+      description: DESCRIPTION,
+      contact,
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
     ...rest,
     servers: Array.isArray(servers) ? servers.map((server) => rooted(membersOf(server))) : [],
     paths,
