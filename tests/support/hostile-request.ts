@@ -198,10 +198,34 @@ const parameterKey = fc.oneof(
   fc
     .tuple(
       fc.constantFrom(...KEYS),
-      fc.constantFrom('', '[eq]', '[ne]', '[lt]', '[gte]', '[in]', '[like]', '[null]', '[]', '[0]', '[x]', '[eq][0]'),
+      fc.constantFrom(
+        '[$some][0][name]',
+        '[$none][][code][ne]',
+        '[$every][0][id][gt]',
+        '[$count][gte]',
+        '[$count]',
+        '[$some]',
+        '',
+        '[eq]',
+        '[ne]',
+        '[lt]',
+        '[gte]',
+        '[in]',
+        '[like]',
+        '[null]',
+        '[]',
+        '[0]',
+        '[x]',
+        '[eq][0]',
+      ),
     )
     .map(([key, rest]) => `_cnd[${encoded(key)}]${rest}`),
   fc.constantFrom(
+    '_cnd[$any][0][id]',
+    '_cnd[$none][][position][lt]',
+    '_cnd[$any][0][$all][1][$none][0][name]',
+    '_cnd[$any]',
+    '_cnd[$x][0][id]',
     '_cnd[limit]',
     '_cnd[limit][0]',
     '_cnd[limit][1]',
@@ -217,11 +241,17 @@ const parameterKey = fc.oneof(
     '%5fcnd%5blimit%5d',
   ),
   fc.constantFrom('include', 'fields', 'variant', 'after', 'before', 'nope', '', '%', '__proto__'),
+  fc.constantFrom('on', 'dryRun', 'by', 'measure'),
 );
 const parameterValue = fc.oneof(
   fc.constantFrom(...TEXTS).map(encoded),
   fc.constantFrom(...KEYS).map(encoded),
   fc.constantFrom(
+    'day(date)',
+    'zone,position,email',
+    'count,sum(position),max(name),min(date)',
+    'email',
+    'true',
     'zone.zone_elements',
     'zone,zone',
     'zone.shipping_markups.zone.shipping_markups',
@@ -250,6 +280,10 @@ const path = fc.oneof(
       .map(([type, id, rest]) => `/api/${type}/${id}${rest}`),
   },
   { weight: 4, arbitrary: fc.tuple(fc.constantFrom(...PATHS), query).map(([type, rest]) => `/api/${type}${rest}`) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.constantFrom(...PATHS), query).map(([type, rest]) => `/api/${type}/$summary${rest}`),
+  },
   {
     weight: 1,
     arbitrary: fc.constantFrom(
@@ -284,7 +318,16 @@ const headers = fc.record(
     accept: fc.constantFrom('*/*', 'application/json', 'text/html', 'application/json;q=0', ';;;', 'x'.repeat(2_000)),
     'if-match': fc.constantFrom('*', '"x"', 'W/"x"', '"', 'x'.repeat(1_000)),
     'if-none-match': fc.constantFrom('*', '"x"', ','),
-    prefer: fc.constantFrom('return=minimal', 'count=none', 'return=', ';', 'return=minimal, return=representation'),
+    prefer: fc.constantFrom(
+      'max-affected=3',
+      'max-affected=10000',
+      'max-affected=-1',
+      'return=minimal',
+      'count=none',
+      'return=',
+      ';',
+      'return=minimal, return=representation',
+    ),
     'idempotency-key': fc.constantFrom('a', '"b"', '', 'x'.repeat(600)),
     'accept-encoding': fc.constantFrom('gzip', 'br;q=0', '*;q=0', 'identity;q=0'),
     'content-encoding': fc.constantFrom('gzip', 'identity'),
@@ -299,21 +342,51 @@ const anything: fc.Arbitrary<HostileRequest> = fc.record({
   body: fc.option(body, { nil: undefined, freq: 8 }),
 });
 
+interface HostileWrite {
+  readonly method: string;
+  readonly at: 'record' | 'collection';
+  readonly search: string;
+  readonly isArray: boolean;
+  /** Whether each item names its record. */
+  readonly isNamed: boolean;
+}
+const one = { at: 'record', search: '', isArray: false, isNamed: false } as const;
+const WRITES: readonly HostileWrite[] = [
+  ...['PUT', 'PUT', 'PATCH', 'PATCH'].map((method) => ({ ...one, method })),
+  ...['', '', '', '', '?dryRun=true'].map((search): HostileWrite => ({
+    ...one,
+    method: 'POST',
+    at: 'collection',
+    search,
+  })),
+  { ...one, method: 'POST', at: 'collection', isArray: true },
+  { ...one, method: 'PATCH', at: 'collection', isArray: true, isNamed: true },
+  { ...one, method: 'PUT', at: 'collection', search: '?on=email' },
+  { ...one, method: 'PUT', at: 'collection', search: '?on=name' },
+];
+
 /** A write in which one value or two are wrong, or none. */
 const write = (model: Model): fc.Arbitrary<HostileRequest> =>
   fc
     .tuple(
       nearlyValid(model, [...TEXTS, ...NUMBERS, null, [], {}]),
-      fc.constantFrom('POST', 'POST', 'PUT', 'PATCH'),
+      fc.constantFrom(...WRITES),
       identifier,
       query,
+      fc.integer({ min: 1, max: 4 }),
     )
-    .map(([{ type, body: sent }, method, id, rest]) => ({
-      method,
-      path: `/api/${type.path}${method === 'POST' ? '' : `/${id}`}${rest.length > 60 ? '' : rest}`,
-      headers: { 'content-type': 'application/json' },
-      body: Buffer.from(JSON.stringify(sent)),
-    }));
+    .map(([{ type, body: sent }, write, id, rest, copies]) => {
+      const items = Array.from({ length: copies }, (_, index) =>
+        write.isNamed ? { [type.identifier.name]: Number(id) + index, ...Object(sent) } : sent,
+      );
+      const search = write.search === '' && rest.length <= 60 ? rest : write.search;
+      return {
+        method: write.method,
+        path: `/api/${type.path}${write.at === 'record' ? `/${id}` : ''}${search}`,
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.from(JSON.stringify(write.isArray ? items : sent)),
+      };
+    });
 
 export const hostileRequest = (model: Model): fc.Arbitrary<HostileRequest> =>
   fc.oneof({ weight: 1, arbitrary: anything }, { weight: 1, arbitrary: write(model) });
