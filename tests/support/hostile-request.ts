@@ -375,16 +375,16 @@ const write = (model: Model): fc.Arbitrary<HostileRequest> =>
       query,
       fc.integer({ min: 1, max: 4 }),
     )
-    .map(([{ type, body: sent }, write, id, rest, copies]) => {
+    .map(([{ type, body: sent }, kind, id, rest, copies]) => {
       const items = Array.from({ length: copies }, (_, index) =>
-        write.isNamed ? { [type.identifier.name]: Number(id) + index, ...Object(sent) } : sent,
+        kind.isNamed ? { [type.identifier.name]: Number(id) + index, ...Object(sent) } : sent,
       );
-      const search = write.search === '' && rest.length <= 60 ? rest : write.search;
+      const search = kind.search === '' && rest.length <= 60 ? rest : kind.search;
       return {
-        method: write.method,
-        path: `/api/${type.path}${write.at === 'record' ? `/${id}` : ''}${search}`,
+        method: kind.method,
+        path: `/api/${type.path}${kind.at === 'record' ? `/${id}` : ''}${search}`,
         headers: { 'content-type': 'application/json' },
-        body: Buffer.from(JSON.stringify(write.isArray ? items : sent)),
+        body: Buffer.from(JSON.stringify(kind.isArray ? items : sent)),
       };
     });
 
