@@ -433,3 +433,22 @@ async function exchangeJson(
   const { status, text } = await exchange(url, title, { headers: { 'content-type': 'application/json' }, body });
   return { status, body: JSON.parse(text) };
 }
+
+test('records that are too long to be loaded together are refused before they are, and one by one they are changed', async () => {
+  const limits = { memoryLimit: 8 * 1024 ** 2, bodyLimit: 1024 ** 2 };
+  const small = await startTestServer({ schemaDirectory: 'tests/fixtures/attack', settings: limits });
+  const ids = Array.from({ length: 12 }, (_, index) => index + 1);
+  for (const id of ids) {
+    const { status } = await ask(small.url, 'POST /api/notes?fields=title', { id, text: 'x'.repeat(600_000) });
+    expect(status).toBe(201);
+  }
+  const changes = ids.map((id) => ({ id, title: 'changed' }));
+  const { status, headers, body } = await ask(small.url, 'PATCH /api/notes?fields=title', changes);
+  expect({ status, body }).toMatchObject({ status: 503, body: { type: 'urn:problem:overloaded' } });
+  expect(headers.get('retry-after')).not.toBeNull();
+  for (const change of changes) {
+    const { status: changed } = await ask(small.url, 'PATCH /api/notes?fields=title', [change]);
+    expect(changed).toBe(200);
+  }
+  await small.close();
+});

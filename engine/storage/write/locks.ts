@@ -53,7 +53,21 @@ export async function lockNamed(
   return true;
 }
 
+/** Values and what is made of them. */
+const COPIES = 2;
+
+/** Draws the memory of what is to be loaded before it is: a short body can name thousands of long records. */
+async function draw(session: WriteSession, gathered: Gathered): Promise<void> {
+  for (const [type, records] of gathered) {
+    const { weigh } = session.tables.of(type);
+    if (records.size < MANY || weigh === undefined) continue;
+    const bytes = Number(await session.writer.value(weigh, [JSON.stringify([...records.keys()])]));
+    session.caller.take(COPIES * bytes);
+  }
+}
+
 async function loadMany(session: WriteSession, gathered: Gathered): Promise<void> {
+  await draw(session, gathered);
   for (const [type, records] of gathered) {
     if (records.size < MANY) continue;
     const statement = session.tables.of(type).lock('update');
@@ -82,6 +96,7 @@ const stronger = (a: Strength, b: Strength): Strength => (STRENGTHS.indexOf(a) <
 
 /** The statements are sent together, and run one after the other. */
 async function lockAll(session: WriteSession, gathered: Gathered, held: Held = new Map()): Promise<void> {
+  await draw(session, gathered);
   const inOrder = [...gathered].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
   const locked = inOrder.flatMap(([type, records]) => runsOf(records).map((run) => lockRun(session, type, run, held)));
   await Promise.all(locked);

@@ -1,4 +1,5 @@
 /** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
+import { type Caller, PATIENT } from '../../caller.ts';
 import { inDocumentOrder } from '../../document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject } from '../../json.ts';
@@ -109,6 +110,8 @@ export interface WriteSession {
   readonly released: Released[];
   /** Rows that one write may touch. */
   readonly writeRows: number;
+  /** What is loaded draws from its budget. */
+  readonly caller: Caller;
   /** Gathered in a dry run. */
   readonly effects: Effects | undefined;
   readonly stamp: Stamp;
@@ -149,6 +152,7 @@ interface Given {
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
   readonly dryRun?: boolean | undefined;
+  readonly caller?: Caller | undefined;
   readonly stamp: Stamp;
 }
 
@@ -157,7 +161,15 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, dryRun, stamp }: Given,
+  {
+    records = [],
+    raw = NO_RAW_VALUES,
+    faults = [],
+    writeRows = UNLIMITED_ROWS,
+    dryRun,
+    caller = PATIENT,
+    stamp,
+  }: Given,
 ): WriteSession {
   const maps = {
     existing: new Map(),
@@ -173,7 +185,22 @@ export function createSession(
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
   const effects = dryRun === true ? createEffects() : undefined;
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
-  return { writer, tables, dialect, rules, records, raw, faults, faulty, writeRows, effects, stamp, ...lists, ...maps };
+  return {
+    writer,
+    tables,
+    dialect,
+    rules,
+    records,
+    raw,
+    faults,
+    faulty,
+    writeRows,
+    caller,
+    effects,
+    stamp,
+    ...lists,
+    ...maps,
+  };
 }
 
 /** The node of a record that is there, or undefined where there is none. */

@@ -1,8 +1,8 @@
 /** Statements over one table, compiled when they are first wanted and kept. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
-import type { Field, Index, JoinTable, Model, RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, foldedText } from '../columns.ts';
+import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { type Column, columnsOf, columnType, foldedText } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';
@@ -45,7 +45,9 @@ export interface WriteTable {
   readonly load: Statement;
   /** The same for many, locked until the write ends. Bound: JSON array of identifiers. */
   lock(strength: Strength): Statement;
-  /** The same, but only the identifiers. */
+  /** How many bytes `lock` loads, not counting short values; missing if there are no long ones. */
+  readonly weigh: Statement | undefined;
+  /** The same as `lock`, but only the identifiers. */
   hold(strength: Strength): Statement;
   readonly insert: Insert;
   /** The same with an identifier that the client chose. */
@@ -152,6 +154,9 @@ export const withFolded = (
         return beside === undefined ? [change] : [change, [beside, foldedText(change[1])] as const];
       });
 
+/** Bytes of a value that does not count. */
+const SHORT = 1024;
+
 function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | undefined): WriteTable {
   const { knex, quote, oneOf } = dialect;
   const identifier = type.identifier.column;
@@ -178,6 +183,12 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
         sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)} limit ? + 0 for update`,
       }))
     : anyChildren;
+  const long = columns
+    .filter(({ name, field }) => name === OPEN_COLUMN || (field !== undefined && field.type.longest(field) > SHORT))
+    .map(({ name, field }) => {
+      const sqlType = field ? columnType(field, dialect.name).sqlType : dialect.openKeys;
+      return `coalesce(${dialect.bytes(quote(name), sqlType)}, 0)`;
+    });
   const withIdentifier = insert([identifier, ...names]);
   const nextIdentifier = dialect.sequence.next?.(type.table, identifier);
   const given = ({ statement: { sql }, ...rest }: Insert): Insert => ({
@@ -197,6 +208,12 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
     lock: memoized((strength: Strength) => locked(loaded(), strength)),
+    weigh:
+      long.length === 0
+        ? undefined
+        : {
+            sql: `select coalesce(sum(${long.join(' + ')}), 0) from ${quote(type.table)} where ${oneOf(quote(identifier))}`,
+          },
     hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
     insert: insert(names),
     insertGiven: given(withIdentifier),

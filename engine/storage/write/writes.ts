@@ -98,9 +98,9 @@ export function createWrites(
     request: NewRecords & Stamped & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
   ): Promise<CarriedOut> {
-    const { type, items, raw, faults, disagreements, precondition, dryRun, stamp } = request;
+    const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp } = request;
     const limit = rules.readOnlyToo ? undefined : writeRows;
-    const given = { records: items, raw, faults, writeRows: limit, dryRun, stamp };
+    const given = { records: items, raw, faults, writeRows: limit, dryRun, caller, stamp };
     const session = createSession(writer, tables, dialect, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
