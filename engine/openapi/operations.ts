@@ -1,7 +1,7 @@
 /** The operations of each type, with their parameters, bodies and responses. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json.ts';
-import { namedUniques, type RecordType } from '../model/model.ts';
+import type { RecordType } from '../model/model.ts';
 import {
   changeBody,
   createdAnswer,
@@ -26,7 +26,7 @@ import {
   viewParameters,
 } from './parameters.ts';
 import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
-import type { ProblemResponses } from './problems.ts';
+import { type ProblemResponses, upserts } from './problems.ts';
 
 interface OperationKind {
   readonly operation: Operation;
@@ -198,10 +198,6 @@ const KINDS: readonly OperationKind[] = [
     }),
   },
 ];
-
-/** Whether records can be changed by their unique values, or made. */
-const upserts = (type: RecordType): boolean =>
-  type.operations.has('create') && type.operations.has('update') && namedUniques(type).length > 0;
 
 /** The path item of one of the two paths of a type. */
 export function pathMethods(

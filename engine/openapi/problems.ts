@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { RecordType, Relation } from '../model/model.ts';
+import { namedUniques, type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { type ProblemCode, problemKinds } from '../problem.ts';
 import type { HeaderName } from './headers.ts';
@@ -50,6 +50,10 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   ],
 };
 
+/** Whether records can be changed by their unique values, or made. */
+export const upserts = (type: RecordType): boolean =>
+  type.operations.has('create') && type.operations.has('update') && namedUniques(type).length > 0;
+
 /** The problems that an operation of a type can return. */
 function problemCodes(operation: RequestKind, type: RecordType): readonly ProblemCode[] {
   const updates = operation === 'update' || operation === 'updateMany' || operation === 'upsert';
@@ -64,7 +68,10 @@ function problemCodes(operation: RequestKind, type: RecordType): readonly Proble
     ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
     ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
     ...when('restrict-conflict', deletes ? restrictsDeletion(type) : writes && restrictsWrites(type)),
-    ...when('precondition-required', type.preconditions === 'required' && (changes || operation === 'create')),
+    ...when(
+      'precondition-required',
+      type.preconditions === 'required' && (changes || (operation === 'create' && upserts(type))),
+    ),
   ];
 }
 

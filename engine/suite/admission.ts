@@ -173,7 +173,8 @@ interface ReadBody {
 /** The body as it is read. */
 export function readBody({ call, deployment: { bodyDepth = Infinity, batchLimit = Infinity } }: CallSetting): ReadBody {
   const body = call.text === undefined ? call.body : parsedJson(call.text);
-  if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth)) refuse('invalid-json');
+  if (body === undefined || (call.text !== undefined && sizeOf(body).levels > bodyDepth))
+    refuse(call.lines === CSV ? 'invalid-csv' : 'invalid-json');
   const isOne = call.id !== undefined || call.method === 'PUT';
   const [mayBeOne, mayBeMany] = [isOne || call.method === 'POST', !isOne];
   if (mayBeOne && isObject(body)) return { body, tags: [] };

@@ -8,6 +8,7 @@ const STATUS = {
   'invalid-header': 400,
   'invalid-identifier': 400,
   'invalid-json': 400,
+  'invalid-csv': 400,
   'too-many-related': 400,
   unauthorized: 401,
   forbidden: 403,

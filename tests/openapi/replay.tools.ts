@@ -127,7 +127,9 @@ const LIES: readonly (readonly [string, (document: Mutable) => void])[] = [
   [
     'a problem less',
     (document) => {
-      const content = node(document, 'components', 'responses', 'create400', 'content');
+      const answer = node(document, 'paths', '/api/tax-classes', 'post', 'responses', '400');
+      const name = String(answer['$ref']).split('/').at(-1) ?? '';
+      const content = node(document, 'components', 'responses', name, 'content');
       const schema = node(content, 'application/problem+json', 'schema', 'allOf', '1', 'properties', 'type');
       schema['enum'] = lied(['urn:problem:storage-busy']);
     },

@@ -107,6 +107,8 @@ export const lineRules: readonly Rule[] = table(
         }
         const { ids = [] } = send(scene, { method: 'POST', on, body: [second, again], ...lines });
         readAll(scene, ids);
+        if (form === 'application/json')
+          send(scene, { method: 'POST', on, body: again, headers: { prefer: 'return=representation' } });
         // Two children of one owner are refused at both places.
         if (members.every(isField)) send(scene, { method: 'POST', on, body: [again, second, again], ...lines });
         const [name = ''] = on;
@@ -116,7 +118,10 @@ export const lineRules: readonly Rule[] = table(
       }
     },
   ),
-  single(offers('create'), () => [{ method: 'POST', body: [], lines: NDJSON }]),
+  single(offers('create'), () => [
+    { method: 'POST', body: [], lines: NDJSON },
+    { method: 'POST', text: '"a', lines: CSV },
+  ]),
 );
 
 const memberValuesOf = (members: ReturnType<typeof uniquesOf>[number], body: JsonObject): JsonObject =>
