@@ -20,6 +20,13 @@ export function escapeStep(step: string | number): string {
   return /[~/]/.test(text) ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
+/** The place that a pointer leads to, and each place around it except the whole document: `/a/0` and `/a` for `/a/0`. */
+export function enclosing(place: string): readonly string[] {
+  const places: string[] = [];
+  for (let rest = place; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) places.push(rest);
+  return places;
+}
+
 /** The steps of a pointer: `/a~1b/0` as `['a/b', '0']`. */
 export function unescapedSteps(text: string): readonly string[] {
   return text

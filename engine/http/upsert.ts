@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Operation } from '../descriptor/descriptor.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { escapeStep, type JsonValue } from '../json.ts';
+import { enclosing, escapeStep, type JsonValue } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
@@ -143,18 +143,11 @@ function keyFaultsIn(
   const isKey = (fault: Fault): boolean =>
     'pointer' in fault &&
     fault.code !== 'contradiction' &&
-    (links.has(fault.pointer) || isWithin(fault.pointer, values));
+    (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
   if (missing.length === 0 && !found.some(isKey)) return [];
   // Of several records, others may be there: what new ones lack says nothing.
   const others = items.length === 1 ? found : found.filter(isKey);
   return inDocumentOrder([...missing, ...others], documentOf(items));
-}
-
-/** Whether it is one of the places, or below it. */
-function isWithin(pointer: string, places: ReadonlySet<string>): boolean {
-  for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/')))
-    if (places.has(place)) return true;
-  return false;
 }
 
 function oneAnswer(service: Service, exchange: Exchange, written: Upserted): Whole {

@@ -3,6 +3,7 @@ import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
 import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json.ts';
+import { memoized } from '../memo.ts';
 import { type BodyRecord, documentOf, wholeBody } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
@@ -24,28 +25,15 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   const errorsWithin: WeakMap<object, readonly ErrorObject[]> = new WeakMap();
   addRecordKeyword(ajv, new Map(types.flatMap(sharedSchemas)), errorsWithin);
 
-  const byVariant = (
-    type: RecordType,
-    schema: (type: RecordType, variant: Variant) => JsonObject,
-  ): ((variant: Variant) => ValidateFunction) => {
-    const compiled = new Map<Variant, ValidateFunction>();
-    return (variant) => {
-      const known = compiled.get(variant) ?? ajv.compile(schema(type, variant));
-      compiled.set(variant, known);
-      return known;
-    };
-  };
   const validatorsOf = (type: RecordType): TypeValidators => {
-    const [create, update] = [byVariant(type, createSchema), byVariant(type, updateSchema)];
-    const always = (validate: (variant: Variant) => ValidateFunction) => (variant: Variant) => {
-      const one = validate(variant);
-      return validator(type, () => one, errorsWithin);
-    };
+    const create = memoized((variant: Variant) => ajv.compile(createSchema(type, variant)));
+    const update = memoized((variant: Variant) => ajv.compile(updateSchema(type, variant)));
+    const byVariant = (validateOf: (record: BodyRecord, variant: Variant) => ValidateFunction) =>
+      memoized((variant: Variant) => validator(type, (record) => validateOf(record, variant), errorsWithin));
     return {
-      create: always(create),
-      update: always(update),
-      upsert: (variant) =>
-        validator(type, ({ identifier }) => (identifier === undefined ? create : update)(variant), errorsWithin),
+      create: byVariant((_, variant) => create(variant)),
+      update: byVariant((_, variant) => update(variant)),
+      upsert: byVariant(({ identifier }, variant) => (identifier === undefined ? create : update)(variant)),
     };
   };
   const all = new Map(types.map((type) => [type, validatorsOf(type)]));

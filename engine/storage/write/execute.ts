@@ -1,8 +1,7 @@
 /** Carries a session out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json.ts';
+import { enclosing, escapeStep } from '../../json.ts';
 import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { memoized } from '../../memo.ts';
 import { hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
@@ -31,7 +30,8 @@ export type ColumnValue = readonly [column: string, value: SqlValue | Node];
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
 export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
   fillNew(session);
-  for (const node of session.made) checkComplete(session, node);
+  const refused = refusedPlaces(session);
+  for (const node of session.made) checkComplete(session, node, refused);
   holdToChecks(session);
   throwRefused(session, 'forbidden');
   const contradictions = await findDisagreements(session, asked);
@@ -146,7 +146,7 @@ const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
   value === null && type.references.some((reference) => reference.column === column);
 
 /** What the validator cannot see: that the only child of its owner, which is made since there is none, has all that it must have. */
-function checkComplete(session: WriteSession, node: Node): void {
+function checkComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
   const { type, table } = node;
   for (const column of table.columns) {
     const { name, nullable, field, reference } = column;
@@ -158,20 +158,17 @@ function checkComplete(session: WriteSession, node: Node): void {
     }
     const pointer = `${node.pointer}/${escapeStep(key)}`;
     if (session.faults.length > 0 && !node.isOwnChild) return undefined;
-    if (refusedPlaces(session).has(pointer)) continue;
+    if (refused.has(pointer)) continue;
     refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
   }
   return undefined;
 }
 
 /** What was said and could not be used is not missing: all places of faults, and those around them. */
-const refusedPlaces = memoized(({ refusals, faulty }: WriteSession): ReadonlySet<string> => {
-  const places = new Set<string>();
-  for (const told of [...refusals.map(({ fault }) => ('pointer' in fault ? fault.pointer : '')), ...faulty])
-    for (let place = told; place !== '' && !places.has(place); place = place.slice(0, place.lastIndexOf('/')))
-      places.add(place);
-  return places;
-});
+function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> {
+  const told = refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
+  return new Set([...told, ...faulty].flatMap(enclosing));
+}
 
 /** A body cannot link in one place what it deletes in another. */
 function checkUnnamed(session: WriteSession, node: Node): void {
