@@ -82,20 +82,15 @@ export const updateAnswers = (type: RecordType, names: SchemaNames): JsonObject 
   204: ref('responses', 'updated'),
 });
 
-export function createdAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const description = 'The created record, or the array of them.';
+/** The answer to POST, which may be of an array. */
+export function postedAnswer(
+  type: RecordType,
+  names: SchemaNames,
+  description: string,
+  headers: readonly HeaderName[],
+): JsonObject {
   const content = json(oneOrMany(recordSchema(type, names)), description, recordExample(type));
-  return answerToWrite(description, ['Location', 'ETag'], content);
-}
-
-/** Of POST with `on`. */
-export function upsertedAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const description = 'With `on`: the updated record, or the array of the updated and created ones.';
-  return answerToWrite(
-    description,
-    ['ETag'],
-    json(oneOrMany(recordSchema(type, names)), description, recordExample(type)),
-  );
+  return answerToWrite(description, headers, content);
 }
 
 export function itemsAnswer(type: RecordType, names: SchemaNames): JsonObject {

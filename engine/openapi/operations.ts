@@ -4,16 +4,15 @@ import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
   changeBody,
-  createdAnswer,
   creationBody,
   itemsAnswer,
   itemsBody,
   listAnswer,
+  postedAnswer,
   recordAnswer,
   summaryAnswer,
   updateAnswers,
   upsertBody,
-  upsertedAnswer,
   writtenAnswer,
 } from './contents.ts';
 import {
@@ -44,6 +43,11 @@ interface OperationKind {
   readonly answers: (type: RecordType, names: SchemaNames) => JsonObject;
 }
 
+const UPSERTED = 'With `on`: the updated record, or the array of the updated and created ones.';
+
+/** Beside the filters of a type. */
+const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
+
 const KINDS: readonly OperationKind[] = [
   {
     operation: 'list',
@@ -53,16 +57,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
     description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
     parameters: (type, names) => [...listParameters(type, names), ...viewParameters(type, names)],
-    shared: [
-      'Condition-Any',
-      'Condition-All',
-      'Condition-None',
-      'after',
-      'before',
-      'Prefer-Count',
-      'If-None-Match',
-      'X-Position',
-    ],
+    shared: [...GROUPS, 'after', 'before', 'Prefer-Count', 'If-None-Match', 'X-Position'],
     answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
   },
   {
@@ -75,7 +70,7 @@ const KINDS: readonly OperationKind[] = [
     description:
       'Counts the records in each group, and adds up their values. Takes the filters of the list. Sums are exact; sum, min and max of no value are null. `Link` leads to other pages by offset.',
     parameters: summaryParameters,
-    shared: ['Condition-Any', 'Condition-All', 'Condition-None', 'Prefer-Count', 'If-None-Match', 'X-Position'],
+    shared: [...GROUPS, 'Prefer-Count', 'If-None-Match', 'X-Position'],
     answers: (type) => ({ 200: summaryAnswer(type), 304: ref('responses', 'notModified') }),
   },
   {
@@ -93,8 +88,8 @@ const KINDS: readonly OperationKind[] = [
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: creationBody,
     answers: (type, names) => ({
-      ...(upserts(type) ? { 200: upsertedAnswer(type, names) } : {}),
-      201: createdAnswer(type, names),
+      ...(upserts(type) ? { 200: postedAnswer(type, names, UPSERTED, ['ETag']) } : {}),
+      201: postedAnswer(type, names, 'The created record, or the array of them.', ['Location', 'ETag']),
       204: ref('responses', 'created'),
     }),
   },
@@ -142,7 +137,7 @@ const KINDS: readonly OperationKind[] = [
     description:
       'Deletes all records that match all filters, and the records they own, or nothing. There must be a filter, and `Prefer: max-affected=N`.',
     parameters: (type, names) => [...filters(type, names), ...variantParameter(type, names)],
-    shared: ['Condition-Any', 'Condition-All', 'Condition-None', 'dryRun', 'Prefer-Max-Affected'],
+    shared: [...GROUPS, 'dryRun', 'Prefer-Max-Affected'],
     answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
   },
   {
@@ -199,7 +194,7 @@ const KINDS: readonly OperationKind[] = [
   },
 ];
 
-/** The path item of one of the two paths of a type. */
+/** The path item of one of the paths of a type. */
 export function pathMethods(
   type: RecordType,
   path: OperationKind['path'],

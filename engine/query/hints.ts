@@ -55,8 +55,11 @@ const isCondition = ({ identifier, fields, relations }: RecordType, name: string
   name === identifier.name || fields.has(name) || relations.get(name)?.toMany === false;
 
 /** Clients and proxies log problems: what a sensitive field is compared with is left out. */
-const condition = ({ fields }: RecordType, name: string, value: string, operator = 'eq'): string =>
-  `_cnd[${name}]${operator === 'eq' ? '' : `[${operator}]`}=${fields.get(name)?.sensitive ? '…' : value}`;
+const shown = ({ fields }: Pick<RecordType, 'fields'>, name: string, value: string): string =>
+  fields.get(name)?.sensitive ? '…' : value;
+
+const condition = (type: RecordType, name: string, value: string, operator = 'eq'): string =>
+  `_cnd[${name}]${operator === 'eq' ? '' : `[${operator}]`}=${shown(type, name, value)}`;
 
 /** `_cnd={"title":"x"}`, `filter=title:x` and `q=x`. */
 function filterHint({ value, type }: Habitual): string | undefined {
@@ -115,9 +118,7 @@ export function pathHint(
 ): string | undefined {
   if (!fields.has(name) && !relations.has(name) && name !== identifier.name) return undefined;
   const place = key.indexOf(`][${name}]`);
-  return place < 0
-    ? undefined
-    : `${key.slice(0, place)}.${key.slice(place + 2)}=${fields.get(name)?.sensitive ? '…' : value}`;
+  return place < 0 ? undefined : `${key.slice(0, place)}.${key.slice(place + 2)}=${shown({ fields }, name, value)}`;
 }
 
 const MAX_HINT = 100;
