@@ -21,15 +21,19 @@ function open(): Socket {
 
 const times = (count: number): readonly number[] => Array.from({ length: Math.ceil(count) }, (_, index) => index);
 
+type Leave = (socket: Socket, index: number) => void;
+
+const destroy: Leave = (socket) => socket.destroy();
+
 /** All that is asked is written, nothing is read for so many seconds. */
-async function unread(requests: readonly string[], seconds: number): Promise<void> {
+async function unread(requests: readonly string[], seconds: number, leave = destroy): Promise<void> {
   const sockets = requests.map((request) => {
     const socket = open();
     socket.write(request);
     return socket;
   });
   await sleep(seconds * 1000);
-  for (const socket of sockets) socket.destroy();
+  for (const [index, socket] of sockets.entries()) leave(socket, index);
 }
 
 /** Each connection asks, reads to the end, and asks again, for so many seconds. */
@@ -87,6 +91,16 @@ async function chunks(start: string): Promise<void> {
 
 const SECONDS = process.env['ATTACK'] === 'short' ? 3 : 10;
 
+/** Many ask for the same at once, and all leave without an answer. */
+async function leaving(request: string, leave?: Leave): Promise<void> {
+  await unread(
+    times(400 * scale).map(() => request),
+    SECONDS / 2,
+    leave,
+  );
+  await sleep(200);
+}
+
 const attacks: Readonly<Record<string, () => Promise<void>>> = {
   pipelined: () =>
     unread(
@@ -129,25 +143,11 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       SECONDS,
     ),
   /** All at once, and all leave: half of them without a reset. */
-  'orders, left': async () => {
-    const request = get('/api/notes?_cnd[orderBy]=text&_cnd[limit]=0&_cnd[limit]=10');
-    const sockets = times(400 * scale).map(() => open());
-    for (const socket of sockets) socket.write(request);
-    await sleep(SECONDS * 500);
-    for (const [index, socket] of sockets.entries()) {
-      if (index % 2 === 0) socket.resetAndDestroy();
-      else socket.destroy();
-    }
-    await sleep(200);
-  },
-  'likes, left': async () => {
-    const request = get('/api/notes?_cnd[text][like]=*a*b*c*d*e*f*q*&_cnd[limit]=0&_cnd[limit]=10');
-    const sockets = times(400 * scale).map(() => open());
-    for (const socket of sockets) socket.write(request);
-    await sleep(SECONDS * 500);
-    for (const socket of sockets) socket.destroy();
-    await sleep(200);
-  },
+  'orders, left': () =>
+    leaving(get('/api/notes?_cnd[orderBy]=text&_cnd[limit]=0&_cnd[limit]=10'), (socket, index) =>
+      index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy(),
+    ),
+  'likes, left': () => leaving(get('/api/notes?_cnd[text][like]=*a*b*c*d*e*f*q*&_cnd[limit]=0&_cnd[limit]=10')),
   'big bodies': () => reading(20 * scale, post('/api/notes', BIG_BODY), SECONDS),
   'many keys': () => reading(20 * scale, post('/api/notes', MANY_KEYS), SECONDS),
   'nested writes': () => reading(20 * scale, post('/api/shelves', NESTED), SECONDS),
@@ -199,14 +199,7 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       SECONDS,
     ),
   /** As orders and likes: all at once, and all leave. */
-  'summaries, left': async () => {
-    const request = get('/api/notes/$summary?by=rank&measure=max(text)&_cnd[limit]=0&_cnd[limit]=10');
-    const sockets = times(400 * scale).map(() => open());
-    for (const socket of sockets) socket.write(request);
-    await sleep(SECONDS * 500);
-    for (const socket of sockets) socket.destroy();
-    await sleep(200);
-  },
+  'summaries, left': () => leaving(get('/api/notes/$summary?by=rank&measure=max(text)&_cnd[limit]=0&_cnd[limit]=10')),
   'unfinished bodies': () =>
     unread(
       times(100 * scale).map(() => post('/api/notes', BIG_BODY).slice(0, -1)),

@@ -128,64 +128,36 @@ const BODIES: Readonly<Record<string, Write>> = {
   'a pattern': (size) => `{"code":"${'a'.repeat(size)}!"}`,
 };
 
+const arrayOf = (item: (index: number) => string): Write => {
+  const items = listed(item, ',');
+  return (size) => `[${items(size)}]`;
+};
+
 /** Arrays, upserts, deletions and summaries. Nothing is kept: the next one would find more records. */
 const DRY = 'dryRun=true&include=';
 const MANY_REQUESTS: Readonly<Record<string, readonly [request: string, body: Write]>> = {
-  'new books': [`POST /api/books?${DRY}`, (size) => `[${listed((i) => `{"title":"${i}"}`, ',')(size)}]`],
-  'new books with codes': [
-    `POST /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"title":"","code":"${i}"}`, ',')(size)}]`,
-  ],
-  'new books with one code': [
-    `POST /api/books?${DRY}`,
-    (size) => `[${listed(() => '{"title":"","code":"x"}', ',')(size)}]`,
-  ],
-  'new books of one shelf': [
-    `POST /api/books?${DRY}`,
-    (size) => `[${listed(() => '{"title":"","shelf":{"id":1}}', ',')(size)}]`,
-  ],
-  'new books of a shelf each': [
-    `POST /api/books?${DRY}`,
-    (size) => `[${listed(() => '{"title":"","shelf":{"name":"x"}}', ',')(size)}]`,
-  ],
+  'new books': [`POST /api/books?${DRY}`, arrayOf((i) => `{"title":"${i}"}`)],
+  'new books with codes': [`POST /api/books?${DRY}`, arrayOf((i) => `{"title":"","code":"${i}"}`)],
+  'new books with one code': [`POST /api/books?${DRY}`, arrayOf(() => '{"title":"","code":"x"}')],
+  'new books of one shelf': [`POST /api/books?${DRY}`, arrayOf(() => '{"title":"","shelf":{"id":1}}')],
+  'new books of a shelf each': [`POST /api/books?${DRY}`, arrayOf(() => '{"title":"","shelf":{"name":"x"}}')],
   'new books with the same tags': [
     `POST /api/books?${DRY}`,
-    (size) => `[${listed(() => '{"title":"","tags":[{"id":1},{"id":2},{"id":3}]}', ',')(size)}]`,
+    arrayOf(() => '{"title":"","tags":[{"id":1},{"id":2},{"id":3}]}'),
   ],
-  'new books with a new tag each': [
-    `POST /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"title":"","tags":[{"word":"W${i}"}]}`, ',')(size)}]`,
-  ],
-  'new books with a fault each': [`POST /api/books?${DRY}`, (size) => `[${listed(() => '{"title":1}', ',')(size)}]`],
-  'new books with an unknown key': [
-    `POST /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"title":"","k${i}":1}`, ',')(size)}]`,
-  ],
-  'books that are not there': [
-    `PATCH /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"id":${i + 1_000_000}}`, ',')(size)}]`,
-  ],
-  'books that change': [
-    `PATCH /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"id":${i + 1},"title":"y"}`, ',')(size)}]`,
-  ],
-  'books that pass their codes on': [
-    `PATCH /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"id":${i + 1},"code":"c${i + 2}"}`, ',')(size)}]`,
-  ],
-  'books that change their shelf': [
-    `PATCH /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"id":${i + 1},"shelf":{"id":2}}`, ',')(size)}]`,
-  ],
+  'new books with a new tag each': [`POST /api/books?${DRY}`, arrayOf((i) => `{"title":"","tags":[{"word":"W${i}"}]}`)],
+  'new books with a fault each': [`POST /api/books?${DRY}`, arrayOf(() => '{"title":1}')],
+  'new books with an unknown key': [`POST /api/books?${DRY}`, arrayOf((i) => `{"title":"","k${i}":1}`)],
+  'books that are not there': [`PATCH /api/books?${DRY}`, arrayOf((i) => `{"id":${i + 1_000_000}}`)],
+  'books that change': [`PATCH /api/books?${DRY}`, arrayOf((i) => `{"id":${i + 1},"title":"y"}`)],
+  'books that pass their codes on': [`PATCH /api/books?${DRY}`, arrayOf((i) => `{"id":${i + 1},"code":"c${i + 2}"}`)],
+  'books that change their shelf': [`PATCH /api/books?${DRY}`, arrayOf((i) => `{"id":${i + 1},"shelf":{"id":2}}`)],
   'books that name the next one by its shelf': [
     `PATCH /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"id":${i + 1},"shelf":{"id":${i + 1},"next":{"id":${i + 2}}}}`, ',')(size)}]`,
+    arrayOf((i) => `{"id":${i + 1},"shelf":{"id":${i + 1},"next":{"id":${i + 2}}}}`),
   ],
-  'books with outdated tags': [
-    `PATCH /api/books?${DRY}`,
-    (size) => `[${listed((i) => `{"id":${i + 1},"@etag":"x"}`, ',')(size)}]`,
-  ],
-  'one book again and again': [`PATCH /api/books?${DRY}`, (size) => `[${listed(() => '{"id":1}', ',')(size)}]`],
+  'books with outdated tags': [`PATCH /api/books?${DRY}`, arrayOf((i) => `{"id":${i + 1},"@etag":"x"}`)],
+  'one book again and again': [`PATCH /api/books?${DRY}`, arrayOf(() => '{"id":1}')],
   'a book by its code': [
     `PUT /api/books?on=code&${DRY}`,
     (size) => `{"title":"","code":"c7","tags":[${listed((i) => `{"word":"w${i}"}`, ',')(size)}]}`,
