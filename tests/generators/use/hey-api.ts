@@ -8,7 +8,7 @@ import {
   listTaxClasses,
   updateTaxClass,
 } from '../generated/hey-api/sdk.gen.ts';
-import { must, nextCursor, type Outcome, POSITIONS, positionsOf } from './outcome.ts';
+import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 export async function run(url: string): Promise<Outcome> {
   client.setConfig({ baseUrl: `${url}/api` });
@@ -26,15 +26,15 @@ export async function run(url: string): Promise<Outcome> {
   const outdated = must((await updateTaxClass({ ...change, body: { position: 8 } })).response);
   const deleted = must((await deleteTaxClass({ path: { id } })).response);
   const gone = must((await getTaxClass({ path: { id } })).response);
-  return {
-    filtered: positionsOf(filtered),
-    first: positionsOf(must(first.data)),
-    second: positionsOf(must(second.data)),
+  return outcomeOf({
+    filtered,
+    first: must(first.data),
+    second: must(second.data),
     total: headers.get('x-total-count'),
     zone: markup.zone?.zone_name,
-    updated: updated.status,
-    outdated: outdated.status,
-    deleted: deleted.status,
-    gone: gone.status,
-  };
+    updated,
+    outdated,
+    deleted,
+    gone,
+  });
 }

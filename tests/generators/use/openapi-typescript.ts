@@ -1,7 +1,7 @@
 /** openapi-typescript with openapi-fetch. */
 import createClient from 'openapi-fetch';
 import type { paths } from '../generated/openapi-typescript.d.ts';
-import { must, nextCursor, type Outcome, POSITIONS, positionsOf } from './outcome.ts';
+import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 export async function run(url: string): Promise<Outcome> {
   const client = createClient<paths>({ baseUrl: `${url}/api` });
@@ -21,15 +21,15 @@ export async function run(url: string): Promise<Outcome> {
   const outdated = await client.PUT('/tax-classes/{id}', { ...tagged, body: { position: 8 } });
   const deleted = await client.DELETE('/tax-classes/{id}', at);
   const gone = await client.GET('/tax-classes/{id}', at);
-  return {
-    filtered: positionsOf(filtered),
-    first: positionsOf(must(first.data)),
-    second: positionsOf(must(second.data)),
+  return outcomeOf({
+    filtered,
+    first: must(first.data),
+    second: must(second.data),
     total: headers.get('x-total-count'),
     zone: markup.zone?.zone_name,
-    updated: updated.response.status,
-    outdated: outdated.response.status,
-    deleted: deleted.response.status,
-    gone: gone.response.status,
-  };
+    updated: updated.response,
+    outdated: outdated.response,
+    deleted: deleted.response,
+    gone: gone.response,
+  });
 }

@@ -7,7 +7,7 @@ import {
   listTaxClasses,
   updateTaxClass,
 } from '../generated/orval.ts';
-import { must, nextCursor, type Outcome, POSITIONS, positionsOf } from './outcome.ts';
+import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 /** Of the answers that the type allows, those with this status. */
 function having<R extends { readonly status: number }, S extends R['status']>(
@@ -32,15 +32,15 @@ export async function run(): Promise<Outcome> {
   const outdated = await updateTaxClass(id, { position: 8 }, tagged);
   const deleted = await deleteTaxClass(id);
   const gone = await getTaxClass(id);
-  return {
-    filtered: positionsOf(filtered),
-    first: positionsOf(first.data),
-    second: positionsOf(second.data),
+  return outcomeOf({
+    filtered,
+    first: first.data,
+    second: second.data,
     total: first.headers.get('x-total-count'),
     zone: markup.zone?.zone_name,
-    updated: updated.status,
-    outdated: outdated.status,
-    deleted: deleted.status,
-    gone: gone.status,
-  };
+    updated,
+    outdated,
+    deleted,
+    gone,
+  });
 }

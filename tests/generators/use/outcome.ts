@@ -23,8 +23,36 @@ export function nextCursor(link: string | null): string {
   return new URL(address, 'http://anywhere').searchParams.get('after') ?? '';
 }
 
-export const positionsOf = (records: readonly { readonly position: number | null }[]): readonly (number | null)[] =>
-  records.map(({ position }) => position);
+type Records = readonly { readonly position: number | null }[];
+
+interface Answered {
+  readonly status: number;
+}
+
+/** The same as what the client was answered. */
+interface Answers extends Pick<Outcome, 'total' | 'zone'> {
+  readonly filtered: Records;
+  readonly first: Records;
+  readonly second: Records;
+  readonly updated: Answered;
+  readonly outdated: Answered;
+  readonly deleted: Answered;
+  readonly gone: Answered;
+}
+
+const positionsOf = (records: Records): readonly (number | null)[] => records.map(({ position }) => position);
+
+export const outcomeOf = (answers: Answers): Outcome => ({
+  filtered: positionsOf(answers.filtered),
+  first: positionsOf(answers.first),
+  second: positionsOf(answers.second),
+  total: answers.total,
+  zone: answers.zone,
+  updated: answers.updated.status,
+  outdated: answers.outdated.status,
+  deleted: answers.deleted.status,
+  gone: answers.gone.status,
+});
 
 export function must<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the request failed');

@@ -1,12 +1,8 @@
 /** swagger-typescript-api with its fetch client, which throws what is not a success. */
 import { Api } from '../generated/swagger-typescript-api.ts';
-import { must, nextCursor, type Outcome, POSITIONS, positionsOf } from './outcome.ts';
+import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
-const statusOf = (request: Promise<Response>): Promise<number> =>
-  request.then(
-    ({ status }) => status,
-    ({ status }: Response) => status,
-  );
+const answered = (request: Promise<Response>): Promise<Response> => request.catch((refused: Response) => refused);
 
 export async function run(url: string): Promise<Outcome> {
   const { taxClasses, shippingMarkups } = new Api({ baseUrl: `${url}/api` });
@@ -19,15 +15,15 @@ export async function run(url: string): Promise<Outcome> {
   const { id } = must(filtered[0]);
   const got = await taxClasses.getTaxClass(id);
   const tagged = { headers: { 'If-Match': got.headers.get('etag') ?? '' } };
-  return {
-    filtered: positionsOf(filtered),
-    first: positionsOf(first.data),
-    second: positionsOf(second.data),
+  return outcomeOf({
+    filtered,
+    first: first.data,
+    second: second.data,
     total: first.headers.get('x-total-count'),
     zone: markup.zone?.zone_name,
-    updated: await statusOf(taxClasses.updateTaxClass(id, { position: 7 }, tagged)),
-    outdated: await statusOf(taxClasses.updateTaxClass(id, { position: 8 }, tagged)),
-    deleted: await statusOf(taxClasses.deleteTaxClass(id)),
-    gone: await statusOf(taxClasses.getTaxClass(id)),
-  };
+    updated: await answered(taxClasses.updateTaxClass(id, { position: 7 }, tagged)),
+    outdated: await answered(taxClasses.updateTaxClass(id, { position: 8 }, tagged)),
+    deleted: await answered(taxClasses.deleteTaxClass(id)),
+    gone: await answered(taxClasses.getTaxClass(id)),
+  });
 }
