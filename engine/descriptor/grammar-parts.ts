@@ -132,7 +132,7 @@ const wordsOfFieldType: Readonly<Record<string, JsonObject>> = Object.fromEntrie
       ...commonFieldWords,
       ...(type.operators.length > 0 ? comparable : {}),
       ...(type.generates ? generated(type.generates) : {}),
-      ...(type.isFoldable ? foldable : {}),
+      ...(type.isText ? foldable : {}),
       ...type.keywords,
     },
   ]),

@@ -92,8 +92,8 @@ export interface FieldType {
   readonly operators: readonly OperatorName[];
   /** No value has a comma in it: several can be joined by commas in a query string. */
   readonly hasNoCommas?: true;
-  /** Descriptors can let case be ignored where values are compared. */
-  readonly isFoldable?: true;
+  /** Free text: it can name a record, and descriptors can let case be ignored where values are compared. */
+  readonly isText?: true;
   /** The column stores the JSON text that was sent, which is never parsed into a value. */
   readonly keepsText?: true;
   /** Maximum characters in the JSON text of a value; Infinity if only the limits of request bodies bound it. */

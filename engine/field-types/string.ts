@@ -66,7 +66,7 @@ export const string: FieldType = {
     },
   },
   operators: [...COMPARING, 'like'],
-  isFoldable: true,
+  isText: true,
   longest: (shape) => 2 + ESCAPED * numeric(shape, 'maxLength', Infinity),
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
   expected: (shape) => {
