@@ -4,6 +4,7 @@ import {
   type Access,
   clientOf,
   createTokenRoutes,
+  type Permitted,
   type TokenRoutes,
   type TokenScope,
   isGuarded,
@@ -47,6 +48,8 @@ export interface Engine {
   readonly model: Model;
   /** The model as the client of the request may see it; without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
+  /** The same with what the client may do. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  permittedTo(request: IncomingMessage): Permitted;
   /** Those that a client without restrictions has. */
   routes(): Routes;
   /** Doubts about the descriptors, though they are valid. */
@@ -103,7 +106,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const largeTurn = createLargeTurns();
   const readContent = contentReader(settings, budget, largeTurn);
   const { idempotencyHours } = settings;
-  const makeRoutes = ({ model: seen, withheld, readOnly, barred }: Restricted, token?: TokenScope): TokenRoutes => {
+  const makeRoutes = (restricted: Restricted, token?: TokenScope): TokenRoutes => {
+    const { model: seen, withheld, readOnly, barred } = restricted;
     const queriesOf = createQueryResolver(seen, settings);
     const validatorsOf = seen === schema.model ? schema.validatorsOf : createValidators(seen);
     const serviceOf = (type: RecordType): Service => ({
@@ -120,7 +124,10 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       queries: queriesOf(type),
       validators: refusingLinks(validatorsOf(type), type, { readOnly, barred }),
     });
-    return { model: seen, routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)) };
+    return {
+      permitted: { ...restricted, tokenName: token?.name ?? null },
+      routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)),
+    };
   };
   const all = (): TokenRoutes => (everything ??= makeRoutes(unrestricted(model)));
   const routesByToken = (): OpenedBy => (access ? createTokenRoutes(model, access, makeRoutes) : all);
@@ -147,6 +154,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       return model;
     },
     modelFor: (request) => (access === undefined ? model : seenBy(request, opened)),
+    permittedTo: (request) => opened(request).permitted,
     routes: () => all().routes,
     metrics,
     budget,
@@ -224,7 +232,7 @@ const unrestricted = (model: Model): Restricted => ({
 
 function seenBy(request: IncomingMessage, openedBy: OpenedBy): Model {
   try {
-    return openedBy(request).model;
+    return openedBy(request).permitted.model;
   } catch (error) {
     if (error instanceof Problem) return NOTHING;
     throw error;

@@ -1,4 +1,4 @@
-/** Default names of paths and tables, and suggestions for misspelled names. */
+/** Default names of paths and tables, titles made from names, and suggestions for misspelled names. */
 import { createHash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
 import { pluralize } from 'inflection';
@@ -7,15 +7,17 @@ import { pluralize } from 'inflection';
 const MAX_BYTES = 60;
 const HASH_LENGTH = 8;
 
-/** `orderLineItem` and `OrderLineItem` as `['order', 'line', 'item']`. */
-function words(name: string): string[] {
+/** `defaultVATRate` as `['default', 'VAT', 'Rate']`. */
+function wordsAsWritten(name: string): string[] {
   return name
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
-    .toLowerCase()
     .split('_')
     .filter((word) => word !== '');
 }
+
+/** `orderLineItem` and `OrderLineItem` as `['order', 'line', 'item']`. */
+const words = (name: string): string[] => wordsAsWritten(name).map((word) => word.toLowerCase());
 
 function plural(name: string, separator: string): string {
   const all = words(name);
@@ -30,6 +32,25 @@ export const defaultTable = (type: string): string => plural(type, '_');
 
 /** `OrderLine` -> `order_line`. */
 export const snakeCase = (name: string): string => words(name).join('_');
+
+/** Other scripts have no capitals, or no plural that is made in the English way. */
+const LATIN = /^[\p{Script=Latin}\p{N}_\s]+$/u;
+const ACRONYM = /^\p{Lu}[\p{Lu}\p{N}]*$/u;
+/** Always written in capitals, although names have them in small letters. */
+const INITIALS: ReadonlySet<string> = new Set(['api', 'html', 'id', 'ip', 'json', 'uri', 'url', 'uuid']);
+
+/** The title that a name makes: `defaultVATRate` -> `Default VAT rate`. Names in other scripts stay as they are. */
+export function titleFrom(name: string): string {
+  if (!LATIN.test(name)) return name;
+  const title = wordsAsWritten(name).map((word) => {
+    const lower = word.toLowerCase();
+    return INITIALS.has(lower) ? word.toUpperCase() : ACRONYM.test(word) ? word : lower;
+  });
+  return capitalized(title.join(' ')) || name;
+}
+
+/** Of several records, for the title of one: `Tax class` -> `Tax classes`. */
+export const pluralOf = (title: string): string => (LATIN.test(title) ? pluralize(title) : title);
 
 /** The parts joined by `_`; a name that is too long is cut and ends in its hash. */
 export function generatedName(...parts: readonly string[]): string {

@@ -89,6 +89,12 @@ export const settingsTable = {
     expected: 'a name of at most 100 characters',
     parse: (text) => (text.length <= 100 ? text : undefined),
   }),
+  studio: setting<boolean>({
+    name: 'STUDIO',
+    default: 'on',
+    description: 'off: no studio at /studio, in which people browse and edit the records.',
+    ...onOrOff(),
+  }),
   bodyLimit: setting({
     name: 'BODY_LIMIT',
     default: '1048576',

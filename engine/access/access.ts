@@ -125,8 +125,14 @@ function unauthorized(message: string, challenge: string): Problem {
 
 // The model and the routes that a token gives access to, made with its first request.
 
+/** What a client may see and do. */
+export interface Permitted extends Restricted {
+  /** The name of its token; null if the service has no tokens. */
+  readonly tokenName: string | null;
+}
+
 export interface TokenRoutes {
-  readonly model: Model;
+  readonly permitted: Permitted;
   readonly routes: Routes;
 }
 

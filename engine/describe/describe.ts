@@ -62,7 +62,7 @@ function describeField(field: Field): JsonObject {
     sensitive: field.sensitive,
     unique: isComparable ? field.unique : undefined,
     index: isComparable ? field.index : undefined,
-    caseless: field.type.isFoldable ? field.caseless : undefined,
+    caseless: field.type.isText ? field.caseless : undefined,
     ...Object.fromEntries(defaults),
     ...field.constraints,
     examples: field.examples,
@@ -100,11 +100,16 @@ const describeCheck = (check: Check): JsonObject => ({
 });
 
 /** Without indexes on a single field, which the field declares, and the index implied by the default order. */
-function groups({ indexes, order }: RecordType, unique: boolean): JsonValue {
+function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
+  // A token may not know all relations.
+  const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
-    .filter((index) => index.unique === unique && (index.members.length > 1 || !isField(index)))
+    .filter(
+      (index) =>
+        index.unique === unique && index.members.every(isNamed) && (index.members.length > 1 || !isField(index)),
+    )
     .map(names)
     .filter((one) => unique || one.join() !== ordered);
 }

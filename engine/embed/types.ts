@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly migrate?: boolean | undefined;
   /** Name of the service on its pages and in its OpenAPI document, at most 100 characters. Default: `Records`. */
   readonly title?: string | undefined;
+  /** Whether the pages include the studio, in which people browse and edit the records. Default: true. */
+  readonly studio?: boolean | undefined;
   /** Access tokens over HTTP: lines printed by `records token`. Records in process need none. Default: none. */
   readonly tokens?: string | readonly string[] | undefined;
   /** File of such lines; changes take effect within two seconds. */
@@ -74,7 +76,7 @@ export type MountableHandler = (request: IncomingMessage, response: ServerRespon
 export interface RecordEngine {
   /** Serves the records below `/api/`. */
   readonly handler: MountableHandler;
-  /** Serves the start page at `/`, the reference at `/docs`, and the OpenAPI document. */
+  /** Serves the start page at `/`, the reference at `/docs`, the studio at `/studio`, and the OpenAPI document. */
   readonly pages: MountableHandler;
   /** Serves `/openapi.json` and `/openapi.yaml` only. */
   readonly document: MountableHandler;

@@ -7,6 +7,8 @@ import type { RawValues } from '../raw-json.ts';
 
 export interface Field extends Shape {
   readonly name: string;
+  /** What people call it. */
+  readonly title: string;
   readonly type: FieldType;
   readonly description: string;
   /** undefined if a field that create leaves out becomes null, or is required. */
@@ -34,6 +36,8 @@ export interface Field extends Shape {
 
 interface Identifier {
   readonly name: string;
+  /** What people call it. */
+  readonly title: string;
   readonly description: string;
   /** Whether records show it. If not, bodies may not contain it either. */
   readonly inRecord: boolean;
@@ -75,6 +79,8 @@ export type Link =
 
 export interface Relation {
   readonly name: string;
+  /** What people call it. */
+  readonly title: string;
   readonly kind: RelationKind;
   readonly description: string;
   readonly renamedFrom: string | undefined;
@@ -145,8 +151,15 @@ export interface Variant {
   readonly fields: readonly Field[];
 }
 
+/** What people call a record of a type, and several of them. */
+interface TypeTitle {
+  readonly one: string;
+  readonly many: string;
+}
+
 export interface RecordType {
   readonly name: string;
+  readonly title: TypeTitle;
   /** Another one wherever the type has other columns: what is compiled for one of them is not for the other. */
   readonly statementKey: string;
   /** What messages write before the identifier of a record. */
@@ -181,6 +194,12 @@ export interface RecordType {
   readonly seed: readonly JsonObject[];
   /** The seed values to store as the descriptor writes them. */
   readonly seedRaw: RawValues;
+}
+
+/** The field whose values name a record, among those that are shown: the first unique text, else the first text. */
+export function labelAmong(shown: readonly Field[]): Field | undefined {
+  const texts = shown.filter(({ type, sensitive, generated }) => type.isText && !sensitive && generated === undefined);
+  return texts.find(({ unique }) => unique) ?? texts[0];
 }
 
 /** The unique values of a type: those of the descriptor, and the owners of hasOne relations. */

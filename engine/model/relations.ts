@@ -2,7 +2,7 @@
 import type { Descriptor, RelationDescriptor } from '../descriptor/descriptor.ts';
 import { pairUp } from '../descriptor/pairs.ts';
 import { deletionOf, hiddenColumn, joinTable, ownColumn } from '../descriptor/defaults.ts';
-import { generatedName, snakeCase } from '../names.ts';
+import { generatedName, snakeCase, titleFrom } from '../names.ts';
 import type { Draft } from './resolve.ts';
 import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';
 
@@ -51,6 +51,7 @@ function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Li
   const owned = descriptor.owned ?? false;
   const relation: Draft<Relation> = {
     name,
+    title: titleFrom(name),
     kind: descriptor.kind,
     description: descriptor.description ?? '',
     renamedFrom: descriptor.renamedFrom,

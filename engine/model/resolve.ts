@@ -12,7 +12,7 @@ import {
 import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject } from '../json.ts';
-import { generatedName } from '../names.ts';
+import { generatedName, pluralOf, titleFrom } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
 import {
   type Check,
@@ -46,8 +46,10 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   );
   const name = identifierName(descriptor);
   const variants = resolveVariants(descriptor, fields);
+  const title = titleFrom(descriptor.type);
   return {
     name: descriptor.type,
+    title: { one: title, many: pluralOf(title) },
     statementKey: descriptor.type,
     recordName: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
@@ -57,6 +59,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     operations: operationsOf(descriptor),
     identifier: {
       name,
+      title: titleFrom(name),
       description: descriptor.identifier?.description ?? 'Unique identifier of the record',
       inRecord: descriptor.identifier?.inRecord ?? true,
       column: name,
@@ -83,6 +86,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
 function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
   return {
     name,
+    title: titleFrom(name),
     type: must(fieldTypes.get(descriptor.type), descriptor.type),
     description: descriptor.description ?? '',
     ...shapeOf(descriptor),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Request, type RequestHandler, Router } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
+import type { Permitted } from '../access/access.ts';
 import { codedTag, entityTag } from '../http/conditions.ts';
 import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
 import { isObject, type JsonObject } from '../json.ts';
@@ -18,6 +19,7 @@ import { assetFile } from './assets.ts';
 import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
 import { STYLE } from './layout.ts';
+import { modelDocument, type RequestLimits } from './model-document.ts';
 import { readOnly } from './routes.ts';
 import { type ServiceInfo, startPage } from './start.ts';
 
@@ -36,6 +38,9 @@ const LOCAL = 'http://127.0.0.1:3000';
 
 interface PagesOptions extends Omit<ServiceInfo, 'hasGuide'> {
   readonly schemaDirectory: string;
+  /** Whether people can browse and edit the records. */
+  readonly studio: boolean;
+  readonly limits: RequestLimits;
 }
 
 interface PageRoutes {
@@ -49,13 +54,15 @@ interface PageRoutes {
 interface PagesEngine {
   /** The model as the client may see it. */
   modelFor(request: IncomingMessage): Model;
+  /** Throws a Problem without a token that is known. */
+  permittedTo(request: IncomingMessage): Permitted;
   readonly host: { readonly cors: Cors };
 }
 
 /** `first` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  { modelFor, host: { cors } }: PagesEngine,
+  { modelFor, permittedTo, host: { cors } }: PagesEngine,
   ...first: readonly RequestHandler[]
 ): PageRoutes {
   const { title, schemaDirectory, guarded, publicUrl } = options;
@@ -90,20 +97,25 @@ export function createPages(
   };
   /** The document names the path that a host application has mounted it under. Pages of other origins may read it like records. */
   const perMount = (path: string, mediaType: string, make: (document: JsonObject) => string): void => {
-    const textsOf = memoized<Model, [], BoundedCache<() => Promise<KeptText>>>(() => createBoundedCache(MAX_MOUNTS));
+    const textAt = perPlace<Model>();
     const textFor = async (request: Request): Promise<KeptText> => {
       const profile = profileIn(request.url);
       const model = modelFor(request);
-      const texts = textsOf(model);
       const { baseUrl } = request;
-      const place = `${profile} ${baseUrl}`;
-      const textOf = texts.get(place) ?? kept(() => make(reachedAt(publicUrl || baseUrl, documentOf[profile](model))));
-      texts.set(place, textOf);
-      return textOf();
+      return textAt(model, `${profile} ${baseUrl}`, () =>
+        make(reachedAt(publicUrl || baseUrl, documentOf[profile](model))),
+      );
     };
     const allow = allowOrigins(cors);
     documents.options(path, ...first, allow, answerPreflight);
     serve(path, mediaType, textFor, documents, allow);
+  };
+
+  const modelAt = perPlace<Permitted>();
+  const modelTextFor = async (request: Request): Promise<KeptText> => {
+    const permitted = permittedTo(request);
+    const prefix = publicUrl === '' ? request.baseUrl : new URL(publicUrl).pathname.replace(/\/$/, '');
+    return modelAt(permitted, prefix, () => JSON.stringify(modelDocument(permitted, options, prefix)));
   };
 
   perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
@@ -119,6 +131,7 @@ export function createPages(
   fixed('/docs/style.css', CSS, () => STYLE);
   fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
   fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
+  if (options.studio) serve('/studio/model.json', 'application/json', modelTextFor);
   if (guarded) fixed('/docs/token.js', SCRIPT, () => TOKEN_SCRIPT);
   fixed('/docs/swagger-ui.css', CSS, () => readFile(assetFile('swagger-ui.css'), 'utf8'));
   fixed('/docs/swagger-ui-bundle.js', SCRIPT, () => readFile(assetFile('swagger-ui-bundle.js'), 'utf8'));
@@ -195,6 +208,17 @@ function kept(make: Make): () => Promise<KeptText> {
       throw error;
     });
     return made;
+  };
+}
+
+/** Texts that differ by an object, and by the place that they are read at. */
+function perPlace<K extends object>(): (about: K, place: string, make: Make) => Promise<KeptText> {
+  const textsOf = memoized<K, [], BoundedCache<() => Promise<KeptText>>>(() => createBoundedCache(MAX_MOUNTS));
+  return (about, place, make) => {
+    const texts = textsOf(about);
+    const textOf = texts.get(place) ?? kept(make);
+    texts.set(place, textOf);
+    return textOf();
   };
 }
 

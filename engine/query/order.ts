@@ -1,5 +1,5 @@
 /** `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties. */
-import type { RecordType } from '../model/model.ts';
+import type { Field, RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { didYouMeanHint, orderHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
@@ -14,6 +14,10 @@ export function defaultOrder(type: RecordType): readonly OrderBy[] {
   const order = type.order.map(({ field, descending }) => ({ path: ownPath(type, field), descending }));
   return withTieBreak(type, order);
 }
+
+/** The order of a list by one field; by the identifier if there is none. */
+export const orderBy = (type: RecordType, field: Field | undefined): readonly OrderBy[] =>
+  withTieBreak(type, field === undefined ? [] : [{ path: ownPath(type, field), descending: false }]);
 
 export function resolveOrder(parameters: readonly Parameter[], names: PathNames, faults: Fault[]): readonly OrderBy[] {
   const terms = orderTerms(parameters, faults);

@@ -8,11 +8,13 @@ import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
+import type { RequestLimits } from '../pages/model-document.ts';
 import { readOnly } from '../pages/routes.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
-type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl'>;
+type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'studio'> &
+  RequestLimits;
 
 export function createApp(engine: Engine, settings: AppSettings): Express {
   const { host } = engine;
@@ -68,6 +70,8 @@ const aboutService = (settings: AppSettings) => ({
   title: settings.title,
   schemaDirectory: settings.schemaDirectory,
   publicUrl: settings.publicUrl,
+  studio: settings.studio,
+  limits: settings,
   version: VERSION,
   guarded: isGuarded(settings),
 });

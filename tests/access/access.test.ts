@@ -170,6 +170,7 @@ describe.each(Object.entries(HIDDEN))('%s does not learn', (name, words) => {
     'GET /',
     'GET /openapi.json',
     'GET /openapi.yaml',
+    'GET /studio/model.json',
     'GET /api/nothing',
     'GET /api/purchas',
     'OPTIONS /api/customers',
@@ -204,6 +205,40 @@ test('OpenAPI says that a token is needed', async () => {
   ]);
 });
 
+test('the document of the studio has what the token may do, and needs one', async () => {
+  const seen = async (name: Name): Promise<Readonly<Record<string, object>>> => {
+    const { token, types } = JSON.parse((await ask(name, 'GET /studio/model.json')).text);
+    expect(token).toEqual({ name });
+    return Object.fromEntries(types.map((type: { type: string }) => [type.type, type]));
+  };
+  const reader = await seen('reader');
+  expect(reader['Purchase']).toMatchObject({
+    operations: ['list', 'get'],
+    relations: { customer: { nested: 'link', canCreate: false }, memos: { readOnly: true } },
+  });
+  const sales = await seen('sales');
+  expect(Object.keys(sales)).toEqual(['Basket', 'Customer', 'Memo', 'Purchase', 'Secret', 'Sticker']);
+  expect(sales['Purchase']).toMatchObject({
+    operations: ['list', 'get', 'create', 'update', 'delete'],
+    relations: {
+      baskets: { readOnly: false, canCreate: true },
+      customer: { readOnly: false, canCreate: false },
+      memos: { readOnly: true, canCreate: false },
+      stickers: { readOnly: false, canCreate: false },
+    },
+  });
+  // It requires a customer, of which this token knows nothing.
+  expect((await seen('billing'))['Invoice']).toMatchObject({
+    operations: ['list', 'get', 'update', 'delete'],
+    unique: [],
+  });
+  expect(reader['Invoice']).toMatchObject({ unique: [['number', 'payer']] });
+  for (const name of ['nobody', 'stranger'] as const) {
+    const { status, headers } = await ask(name, 'GET /studio/model.json');
+    expect([status, headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Bearer/)]);
+  }
+});
+
 test('without a token the pages say that one is needed, and have a place to enter it', async () => {
   const start = (await ask('nobody', 'GET /')).text;
   expect(start).toMatch(/<main data-by-token data-locked>/);
@@ -216,14 +251,17 @@ test('without a token the pages say that one is needed, and have a place to ente
   expect((await ask('crm', 'GET /')).text).toContain('<h3>Customer</h3>');
 });
 
-test.each(['/', '/openapi.json', '/openapi.yaml', '/docs'])('caches keep %s apart by token', async (path) => {
-  const { headers } = await ask('crm', `GET ${path}`);
-  expect(headers['vary']).toBe('Accept-Encoding, Authorization');
-  const again = await exchange(server.url, `GET ${path}`, {
-    headers: { authorization: `Bearer ${tokens.crm}`, 'if-none-match': String(headers.etag) },
-  });
-  expect([again.status, again.headers['vary']]).toEqual([304, 'Accept-Encoding, Authorization']);
-});
+test.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/studio/model.json'])(
+  'caches keep %s apart by token',
+  async (path) => {
+    const { headers } = await ask('crm', `GET ${path}`);
+    expect(headers['vary']).toBe('Accept-Encoding, Authorization');
+    const again = await exchange(server.url, `GET ${path}`, {
+      headers: { authorization: `Bearer ${tokens.crm}`, 'if-none-match': String(headers.etag) },
+    });
+    expect([again.status, again.headers['vary']]).toEqual([304, 'Accept-Encoding, Authorization']);
+  },
+);
 
 test('the same Idempotency-Key of two tokens means two requests', async () => {
   const send = (name: Name): Promise<Exchanged> =>

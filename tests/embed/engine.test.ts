@@ -29,6 +29,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   readUrl: 'postgres://replica/records',
   schemaDirectory: 'other',
   migrate: false,
+  studio: false,
   title: 'Other',
   tokens: ['a b', 'c d'],
   tokensFile: 'tokens',

@@ -147,6 +147,7 @@ function keepType(keeping: Keeping, former: string, before: AppliedType): void {
   const variant = { name: '', fields: [] };
   keeping.types.set(name, {
     name,
+    title: { one: name, many: name },
     statementKey: name,
     recordName: name,
     renamedFrom: undefined,
@@ -155,7 +156,7 @@ function keepType(keeping: Keeping, former: string, before: AppliedType): void {
     table,
     operations: new Set(),
     open,
-    identifier: { name: identifierNameOf(before), description: '', inRecord: true, column: identifier },
+    identifier: { name: identifierNameOf(before), title: '', description: '', inRecord: true, column: identifier },
     fields: new Map(),
     hidden: [],
     relations: new Map(),
@@ -220,6 +221,7 @@ export function unnamedField(name: string, { type, constraints, column, nullable
     );
   return {
     name,
+    title: name,
     type: fieldType,
     description: '',
     constraints,
@@ -274,6 +276,7 @@ const KINDS = { source: 'belongsTo', target: 'hasMany', join: 'manyToMany' } as 
 /** A relation of which only the columns are known. */
 const unnamedRelation = (name: string, source: RecordType, target: RecordType, link: Relation['link']): Relation => ({
   name,
+  title: name,
   kind: KINDS[link.at],
   description: '',
   renamedFrom: undefined,

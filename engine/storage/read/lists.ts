@@ -229,8 +229,12 @@ function notBefore({ path, descending, operand }: Key): SqlCondition | undefined
 /** Whether its indexes compare its values as lists do: they ignore case if the tables do. */
 const isIndexedAlike = ({ caseless, folded }: Field): boolean => caseless === (folded !== undefined);
 
+interface OrderedRecords extends Pick<ListQuery, 'order'> {
+  readonly view: Pick<ListQuery['view'], 'type'>;
+}
+
 /** Whether an index gives the records in order, or the database has to sort. */
-export function servedByIndex({ view: { type }, order }: ListQuery): boolean {
+export function servedByIndex({ view: { type }, order }: OrderedRecords): boolean {
   const own = order.every(({ path }) => path.relations.length === 0);
   const oneDirection = order.every(({ descending }) => descending === order[0]?.descending);
   // The identifier, which ends every order, ends every index too.

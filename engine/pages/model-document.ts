@@ -1,0 +1,153 @@
+/** What a user interface has to know of the records: the model as one client sees it, and what it may do. */
+import type { Permitted } from '../access/access.ts';
+import { describeType } from '../describe/describe.ts';
+import { API_ROOT } from '../http/routes.ts';
+import { integer } from '../field-types/integer.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { type Field, labelAmong, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
+import { defaultOrder, orderBy } from '../query/order.ts';
+import type { Settings } from '../settings.ts';
+import { servedByIndex } from '../storage/read/lists.ts';
+
+/** The limits that a request can reach. Those of a type's lists are among what is said of the type. */
+const LIMITS = [
+  'batchLimit',
+  'bodyDepth',
+  'bodyItems',
+  'bodyKeys',
+  'bodyLimit',
+  'maxFilters',
+  'maxIncludes',
+  'urlLimit',
+  'writeRows',
+] as const satisfies readonly (keyof Settings)[];
+
+export type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
+
+interface AboutModel {
+  readonly limits: RequestLimits;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** `prefix`: the path that the service is reached under. */
+export function modelDocument(permitted: Permitted, about: AboutModel, prefix: string): JsonObject {
+  const { model, tokenName } = permitted;
+  const types = [...model.types.values()];
+  const listed = types.filter(({ operations }) => operations.has('list')).map(chainsFrom);
+  return {
+    title: about.title,
+    version: about.version,
+    api: prefix + API_ROOT.slice(0, -1),
+    token: tokenName === null ? null : { name: tokenName },
+    limits: Object.fromEntries(LIMITS.map((name) => [name, about.limits[name]])),
+    types: types.map((type) => typeEntry(type, permitted, listed)),
+  };
+}
+
+/** The words of descriptors that are about tables, or about other versions of the descriptor. */
+const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 'column', 'through', 'indexes']);
+
+const withoutTables = (described: JsonValue | undefined): JsonObject =>
+  isObject(described) ? Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word))) : {};
+
+function typeEntry(type: RecordType, permitted: Permitted, listed: readonly Chains[]): JsonObject {
+  const { fields, relations, identifier, ...described } = withoutTables(describeType(type));
+  const [fieldWords, relationWords] = [fields, relations].map((words) => (isObject(words) ? words : {}));
+  return {
+    ...described,
+    title: { ...type.title },
+    label: labelOf(type.defaultVariant.fields),
+    labels: Object.fromEntries([...type.variants.values()].map(({ name, fields: shown }) => [name, labelOf(shown)])),
+    identifier: {
+      ...withoutTables(identifier),
+      title: type.identifier.title,
+      operators: [...integer.operators],
+      isOrderIndexed: servedByIndex({ view: { type }, order: orderBy(type, undefined) }),
+    },
+    isOrderIndexed: servedByIndex({ view: { type }, order: defaultOrder(type) }),
+    fields: Object.fromEntries(
+      [...type.fields.values()].map((field) => [field.name, fieldEntry(type, field, fieldWords?.[field.name])]),
+    ),
+    relations: Object.fromEntries(
+      [...type.relations.values()].map((relation) => [
+        relation.name,
+        relationEntry(relation, permitted, relationWords?.[relation.name]),
+      ]),
+    ),
+    foundThrough: type.operations.has('list') ? [] : chainsTo(type, listed),
+  };
+}
+
+const labelOf = (shown: readonly Field[]): string | null => labelAmong(shown)?.name ?? null;
+
+const fieldEntry = (type: RecordType, field: Field, described: JsonValue | undefined): JsonObject => ({
+  ...withoutTables(described),
+  title: field.title,
+  operators: [...field.type.operators],
+  isOrderIndexed: field.type.operators.length > 0 && servedByIndex({ view: { type }, order: orderBy(type, field) }),
+});
+
+function relationEntry(
+  relation: Relation,
+  { readOnly, barred }: Permitted,
+  described: JsonValue | undefined,
+): JsonObject {
+  const { title, nested, target, toMany, fields } = relation;
+  const isReadOnly = readOnly.has(relation);
+  return {
+    ...withoutTables(described),
+    title,
+    label: labelOf(fields),
+    operators: toMany ? [] : [...integer.operators],
+    readOnly: isReadOnly,
+    // An update of a record that is there needs no more than "nested: write".
+    canCreate: nested === 'write' && !isReadOnly && !barred.has(target),
+  };
+}
+
+// Records of a type without a list of its own are found in the lists and summaries of the types that lead to them.
+
+/** Relations that lead to a type one after the other. */
+type Chain = readonly Relation[];
+
+type Chains = ReadonlyMap<RecordType, readonly Chain[]>;
+
+const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
+
+/**
+ * The ways from a type to the others: its own relations, and where none leads, the first of the shortest ways. Through
+ * relations to one record, a summary finds every record once, and in order: such ways count as shorter.
+ */
+function chainsFrom(type: RecordType): Chains {
+  const found = new Map<RecordType, readonly Chain[]>();
+  for (const relation of type.relations.values())
+    found.set(relation.target, [...(found.get(relation.target) ?? []), [relation]]);
+  for (const onlyToOne of [true, false]) {
+    const queue = [...found.values()].flat().filter((chain) => !onlyToOne || isToOne(chain));
+    for (const chain of queue) {
+      if (chain.length === MAX_INCLUDE_DEPTH) continue;
+      for (const relation of chain.at(-1)?.target.relations.values() ?? []) {
+        if (found.has(relation.target) || (onlyToOne && relation.toMany)) continue;
+        const longer = [...chain, relation];
+        found.set(relation.target, [longer]);
+        queue.push(longer);
+      }
+    }
+  }
+  return found;
+}
+
+const byEffort = (one: Chain, other: Chain): number =>
+  Number(isToOne(other)) - Number(isToOne(one)) || one.length - other.length;
+
+/** `toMany`: a summary cannot group by it. */
+const chainsTo = (target: RecordType, listed: readonly Chains[]): readonly JsonObject[] =>
+  listed
+    .flatMap((chains) => chains.get(target) ?? [])
+    .toSorted(byEffort)
+    .map((chain) => ({
+      type: chain[0]?.source.name ?? '',
+      relation: chain.map(({ name }) => name).join('.'),
+      toMany: !isToOne(chain),
+    }));

@@ -1,0 +1,120 @@
+/** The document that the studio reads: titles, labels, what can be asked of each type, and where its records are found. */
+import type { RecordType, Relation } from '../../engine/model/model.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { modelDocument } from '../../engine/pages/model-document.ts';
+import { exchange } from '../support/exchange.ts';
+import { loadModel } from '../support/model.ts';
+import { fixtureSchemas } from '../support/schemas.ts';
+import { startTestServer } from '../support/server.ts';
+
+interface Entry {
+  readonly type: string;
+  readonly title: { readonly one: string; readonly many: string };
+  readonly fields: Readonly<Record<string, { readonly title: string; readonly isOrderIndexed: boolean }>>;
+  readonly relations: Readonly<Record<string, object>>;
+}
+
+const NOTHING_WITHHELD = {
+  withheld: new Map(),
+  readOnly: new Set<Relation>(),
+  barred: new Set<RecordType>(),
+  tokenName: null,
+};
+const ABOUT = { title: 'Records', version: '1', limits: readSettings({}) };
+
+function documentOf(directory: string): Readonly<Record<string, Entry>> {
+  const { types } = modelDocument({ model: loadModel(directory), ...NOTHING_WITHHELD }, ABOUT, '');
+  return Object.fromEntries((types as unknown as readonly Entry[]).map((type) => [type.type, type]));
+}
+
+describe('of the shipped descriptors', () => {
+  const types = documentOf('schema');
+
+  test('types have titles, labels and what they can be asked for', () => {
+    expect(types['Notification']).toMatchObject({
+      title: { one: 'Notification', many: 'Notifications' },
+      label: 'templatesDirectory',
+      operations: ['list', 'get', 'update', 'delete'],
+      list: { maxLimit: 1000, count: 'exact' },
+      variants: { default: 'A', omit: { A: [], B: ['editable'], C: ['position', 'editable'] } },
+      foundThrough: [],
+    });
+    expect(types['TaxClass']?.title).toEqual({ one: 'Tax class', many: 'Tax classes' });
+    // Sensitive values name nothing.
+    expect(types['NewsletterSubscriber']).toMatchObject({ label: null });
+  });
+
+  test('fields have titles, operators, limits, and say whether an index serves their order', () => {
+    expect(types['TaxClass']?.fields).toMatchObject({
+      providerOneVATRate: { title: 'Provider one VAT rate', isOrderIndexed: false },
+      position: { type: 'integer', isOrderIndexed: true, default: 0 },
+    });
+    expect(types['ContentImage']?.fields['cloudicons']).toMatchObject({ operators: [], isOrderIndexed: false });
+    expect(types['ShippingMarkup']).toMatchObject({
+      identifier: { name: 'markup_id', title: 'Markup ID', isOrderIndexed: true },
+      isOrderIndexed: true,
+      fields: { min_weight: { type: 'decimal', precision: 14, scale: 4, default: '0' } },
+    });
+  });
+
+  test('types without a list say where their records are found, easiest first', () => {
+    expect(types['Zone']).toMatchObject({
+      operations: [],
+      label: 'zone_name',
+      foundThrough: [
+        { type: 'SalesTaxRate', relation: 'zone', toMany: false },
+        { type: 'ShippingMarkup', relation: 'zone', toMany: false },
+      ],
+    });
+    expect(types['Coupon']).toMatchObject({
+      foundThrough: [{ type: 'SalesTaxRate', relation: 'membership.coupons', toMany: true }],
+    });
+    expect(types['ShippingMarkup']?.relations['zone']).toMatchObject({
+      kind: 'belongsTo',
+      type: 'Zone',
+      inverse: 'shipping_markups',
+      nested: 'write',
+      label: 'zone_name',
+      readOnly: false,
+      canCreate: true,
+    });
+  });
+
+  test('tables, columns and seeds are nobody’s business', () => {
+    expect(JSON.stringify(types)).not.toMatch(/"(?:table|column|through|seed|renamedFrom|indexes)":/);
+  });
+});
+
+test('a label is one that the variant, or the relation, shows', () => {
+  expect(documentOf('tests/fixtures/schemas/variants')['Article']).toMatchObject({
+    label: 'title',
+    labels: { full: 'title', public: 'title', short: 'title' },
+  });
+  expect(documentOf('tests/fixtures/schemas/two-relations-to-one-type')['Shipment']?.relations).toMatchObject({
+    stops: { fields: ['city'], label: 'city' },
+  });
+});
+
+test.each(fixtureSchemas)('the schema $name has one, with every type', ({ directory }) => {
+  expect(Object.keys(documentOf(directory))).toEqual([...loadModel(directory).types.keys()]);
+});
+
+test.each([
+  ['', '/api'],
+  ['https://shop.example', '/api'],
+  ['https://shop.example/records', '/records/api'],
+])('PUBLIC_URL %j: records are at %s', async (publicUrl, api) => {
+  const server = await startTestServer({ settings: { publicUrl, title: 'Shop' } });
+  const { status, headers, text } = await exchange(server.url, 'GET /studio/model.json');
+  expect([status, headers['content-type'], headers['cache-control']]).toEqual([200, 'application/json', 'no-cache']);
+  expect(JSON.parse(text)).toMatchObject({ title: 'Shop', api, token: null, limits: { batchLimit: 1000 } });
+  const again = { headers: { 'if-none-match': String(headers.etag) } };
+  expect((await exchange(server.url, 'GET /studio/model.json', again)).status).toBe(304);
+  await server.close();
+});
+
+test('STUDIO=off leaves nothing there', async () => {
+  const server = await startTestServer({ settings: { studio: false } });
+  expect((await exchange(server.url, 'GET /studio/model.json')).status).toBe(404);
+  await server.close();
+});
