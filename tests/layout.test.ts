@@ -17,7 +17,9 @@ function closure(file: string, seen = new Set<string>()): ReadonlySet<string> {
 }
 
 // Without a server those of PostgreSQL are skipped.
-const quick = globSync('tests/**/*.test.ts').filter((file) => !/\.slow\.test|^tests\/(tools|postgres)\//.test(file));
+const quick = globSync('tests/**/*.test.ts').filter(
+  (file) => !/\.slow\.test|^tests\/(tools|postgres)\/|\/node_modules\//.test(file),
+);
 
 test.each(quick)('%s starts no process', (file) => {
   expect(readFileSync(file, 'utf8')).not.toMatch(/process\.execPath|\bfork\(/);
