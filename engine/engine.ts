@@ -18,13 +18,13 @@ import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
 import { contentReader } from './http/content.ts';
-import { createLargeTurns } from './http/turns.ts';
 import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import type { Observe } from './http/request.ts';
 import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
+import { createPace } from './pace.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
@@ -94,17 +94,17 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   };
   const onAdvice = adviceReporter(log);
   const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait, onAdvice };
+  const pace = createPace();
   const { store, prepared, foreign } = await openStorage(
     model,
     settings.databaseUrl,
-    { ...settings, isTidy },
+    { ...settings, isTidy, pace },
     observers,
   );
   reportStanding(log, prepared);
   reportForeign(log, foreign);
   metrics?.watch(() => store.usage());
-  const largeTurn = createLargeTurns();
-  const readContent = contentReader(settings, budget, largeTurn);
+  const readContent = contentReader(settings, budget, pace);
   const { idempotencyHours } = settings;
   const makeRoutes = (restricted: Restricted, token?: TokenScope): TokenRoutes => {
     const { model: seen, withheld, readOnly, barred } = restricted;
@@ -115,7 +115,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       path: API_ROOT + encodeURIComponent(type.path),
       store,
       readContent,
-      largeTurn,
+      pace,
       seen,
       scope: token?.scope ?? '',
       author: token?.name ?? null,

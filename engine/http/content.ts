@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
+import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
 import { onTooManyChunks } from './chunks.ts';
 import { type Exchange, isChunked } from './request.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, bodyTypeOf, CSV_TYPE, JSON_TYPE, requireBodyType } from './negotiation.ts';
 import { tooManyKeys } from './body-text.ts';
-import { createTurns, type Turns } from './turns.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
@@ -24,15 +24,11 @@ const USUAL_COST = BYTE_COST + 3;
 /** The first buffer of a body that comes in several pieces. */
 const FIRST_BYTES = 16 * 1024;
 
-/** Bytes of a body that takes milliseconds, or tens of them, to parse and validate. */
+/** Bytes of a body that are read before others have a turn: the pieces of hundreds take as long as one large body. */
 const LARGE = 64 * 1024;
-/** Large bodies of which one turn reads a piece: the pieces of hundreds take as long as one large body. */
-const READ_AT_ONCE = 4;
 
 /** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
-
-export const isLarge = (content: Content): boolean => Buffer.isBuffer(content) && content.length > LARGE;
 
 interface ContentLimits {
   /** Bytes. */
@@ -41,11 +37,9 @@ interface ContentLimits {
   readonly bodyKeys: number;
 }
 
-/** `largeTurn`: large bodies are worked on in turns. */
-export function contentReader(limits: ContentLimits, budget: Budget, largeTurn: Turns): ReadContent {
+export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace): ReadContent {
   const limit = limits.bodyLimit;
   refuseImpossible(limit, budget);
-  const readTurn = createTurns({ atOnce: READ_AT_ONCE, between: 0 });
   return async (exchange, types) => {
     const { request } = exchange;
     if (!hasBody(request)) return EMPTY;
@@ -55,9 +49,8 @@ export function contentReader(limits: ContentLimits, budget: Budget, largeTurn: 
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
     const body = createGrowing(limits, exchange.caller, { most: budget.limit, mediaType });
-    const bytes = await collect(request, body, readTurn);
-    if (isLarge(bytes)) await largeTurn();
-    return bytes;
+    await collect(request, body, pace);
+    return pace.begin(body.whole);
   };
 }
 
@@ -79,7 +72,7 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? EMPTY : { parsed: body };
 }
 
-function collect(request: IncomingMessage, body: Growing, readTurn: Turns): Promise<Buffer> {
+function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<void> {
   return new Promise((resolve, reject) => {
     let unpaused = 0;
     const onData = (chunk: Buffer): void => {
@@ -94,16 +87,9 @@ function collect(request: IncomingMessage, body: Growing, readTurn: Turns): Prom
     const pause = (): void => {
       unpaused = 0;
       request.pause();
-      void readTurn().then(() => request.resume());
+      void pace.begin(() => request.resume());
     };
-    const onEnd = (): void =>
-      settle(() => {
-        try {
-          resolve(body.whole());
-        } catch (error) {
-          reject(error);
-        }
-      });
+    const onEnd = (): void => settle(resolve);
     const onGone = (): void => settle(() => reject(new CallerGone()));
     const settle = (outcome: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);

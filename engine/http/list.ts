@@ -13,8 +13,8 @@ import { cellForm, eitherCell } from './csv.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import type { Page, Stream } from '../storage/store.ts';
 import type { Service } from './operations.ts';
-import type { Turns } from './turns.ts';
 import type { JsonValue } from '../json.ts';
+import type { Pace } from '../pace.ts';
 import { encodeCursor } from '../query/cursor.ts';
 import { pageSearches } from '../query/parameters.ts';
 import { memoized } from '../memo.ts';
@@ -91,15 +91,15 @@ export function rowsAnswer(service: Service, { request }: Exchange, answered: An
   return readAnswer(request, body, tag, headers);
 }
 
-/** Each piece has its own turn of the event loop. */
+/** A few milliseconds of each turn of the event loop. */
 async function longAnswer(
-  { type, largeTurn }: Service,
+  { type, pace }: Service,
   request: IncomingMessage,
   { rows, format, table, headers, end }: AnsweredRows,
 ): Promise<Answer> {
   const pieces: string[] = [];
   const hash = pageHash();
-  for await (const piece of format.pieces(inTurns(rows, largeTurn), table)) {
+  for await (const piece of format.pieces(inTurns(rows, pace), table)) {
     if (type.preconditions !== 'off') hash.add(piece);
     pieces.push(piece);
   }
@@ -107,11 +107,11 @@ async function longAnswer(
   return readAnswer(request, inPieces(pieces), tag, headers);
 }
 
-async function* inTurns(records: readonly string[], turn: Turns): AsyncGenerator<readonly string[]> {
+async function* inTurns(records: readonly string[], pace: Pace): AsyncGenerator<readonly string[]> {
   for (let from = 0, to = 0; from < records.length; from = to) {
     for (let length = 0; to < records.length && length < PIECE; to += 1) length += records[to]?.length ?? 0;
-    await turn();
-    yield records.slice(from, to);
+    const [begin, end] = [from, to];
+    yield await pace.begin(() => records.slice(begin, end));
   }
 }
 

@@ -5,6 +5,7 @@ import { inDocumentOrder } from '../document-order.ts';
 import { escapeStep } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../model/model.ts';
+import type { Pace } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -16,12 +17,11 @@ import { isMinimal, readAnswer, tagHeader, type Whole, writeAnswer } from './ans
 import { type BodyLimits, bodyParser, type ParsedRecord } from './body.ts';
 import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './conditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
-import { type Content, isLarge, type ReadContent } from './content.ts';
+import type { Content, ReadContent } from './content.ts';
 import { onLines } from './lines.ts';
 import { bodyTypeOf, JSON_TYPE, NEW_RECORDS, PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
 import { recordsParser } from './record-lines.ts';
 import { type Exchange, fullPath, type ServeOperation } from './request.ts';
-import type { Turns } from './turns.ts';
 
 /** All that the operations of one record type need, put together at boot. */
 export interface Service {
@@ -34,8 +34,8 @@ export interface Service {
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
   readonly readContent: ReadContent;
-  /** Large bodies are worked on in turns: one to parse them, one to validate them. */
-  readonly largeTurn: Turns;
+  /** Bodies are parsed and validated a few milliseconds of each turn. */
+  readonly pace: Pace;
   readonly limits: BodyLimits;
   /** Separates the idempotency keys of clients with different rights. */
   readonly scope: string;
@@ -47,20 +47,19 @@ export interface Service {
 
 /** POST of a new record, or of an array of them; under an Idempotency-Key once, however often it is sent. */
 export function create(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
+  const { type, store, queries, validators, readContent, pace, limits, author } = service;
   const parse = recordsParser(type, limits);
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, NEW_RECORDS);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    const body = parse(content, bodyTypeOf(request));
+    const body = await pace.begin(() => parse(content, bodyTypeOf(request)));
     const { records, isArray, raw } = body;
     if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
-    if (isLarge(content)) await largeTurn();
     const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
     const tags = records.flatMap(tagOfNew);
-    return onLines(body, () => {
+    const write = (): Promise<Whole> => {
       const checked = faultsIn(service, validators.create(view.variant), items, raw, tags);
       const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
       const asked = { type, items, raw, ...checked, view, author, caller, dryRun, precondition };
@@ -69,7 +68,8 @@ export function create(service: Service): ServeOperation {
       const answered = (written: WrittenRecords): Whole => answer(service, exchange, written);
       if (once !== undefined && !dryRun && checked.faults.length === 0) return store.createOnce(wanted, once, answered);
       return store.create(wanted).then(answered);
-    });
+    };
+    return pace.begin(() => onLines(body, write));
   };
 }
 
@@ -119,7 +119,7 @@ export function get({ type, store, queries }: Service): ServeOperation {
 
 /** PUT and PATCH of one record: keys that are left out stay as they are. */
 export function update(service: Service, method: string): ServeOperation {
-  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
+  const { type, store, queries, validators, readContent, pace, limits, author } = service;
   const mergePatch = method === 'PATCH';
   const parse = bodyParser(type, limits, 'record');
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
@@ -128,11 +128,11 @@ export function update(service: Service, method: string): ServeOperation {
     const content = await readContent(exchange, bodyTypes);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
-    const { records, raw } = parse(content);
-    if (isLarge(content)) await largeTurn();
+    const { records, raw } = await pace.begin(() => parse(content));
     const { precondition } = preconditionOf(request, type.preconditions);
     const items = records.map(({ body, pointer }) => ({ body, pointer, identifier, precondition }));
-    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), items, raw);
+    const validate = validators.update(view.variant);
+    const { faults, disagreements } = await pace.begin(() => faultsIn(service, validate, items, raw));
     const wanted = { type, items, raw, faults, disagreements, mergePatch, view, author, caller, dryRun };
     const { records: written, effects } = await store.update(wanted);
     const { body } = only(written);
@@ -142,18 +142,18 @@ export function update(service: Service, method: string): ServeOperation {
 
 /** PATCH of an array of records, each with its identifier, and perhaps with the tag that it must have. */
 export function updateMany(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, largeTurn, limits, author } = service;
+  const { type, store, queries, validators, readContent, pace, limits, author } = service;
   const parse = bodyParser(type, limits, 'records');
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORDS_PATCH);
     const { view, dryRun } = queries.write(target.query);
-    const { records, raw } = parse(content);
+    const { records, raw } = await pace.begin(() => parse(content));
     refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
-    if (isLarge(content)) await largeTurn();
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
-    const { faults, disagreements } = faultsIn(service, validators.update(view.variant), items, raw, misnamed);
+    const validate = validators.update(view.variant);
+    const { faults, disagreements } = await pace.begin(() => faultsIn(service, validate, items, raw, misnamed));
     const unread = isMinimal(request);
     const wanted = { type, items, raw, faults, disagreements, mergePatch: true, view, author, caller, dryRun, unread };
     const { records: written, effects } = await store.update(wanted);

@@ -11,7 +11,7 @@ import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
 import { isMinimal, tagHeader, type Whole, writeAnswer } from './answer.ts';
 import { type Body, bodyParser, type ParsedRecord } from './body.ts';
 import { preconditionAt, preconditionOf, refuseAnyMatch, refuseConditions } from './conditions.ts';
-import { type Content, isLarge } from './content.ts';
+import type { Content } from './content.ts';
 import { onLines } from './lines.ts';
 import { type BodyTypes, bodyTypeOf, NEW_RECORDS, RECORD_BODY } from './negotiation.ts';
 import { arrayOf, create, created, faultsIn, onceOf, only, reported, type Service, wrongTag } from './operations.ts';
@@ -46,16 +46,15 @@ function upserting(
   bodyTypes: BodyTypes,
   parse: (content: Content, mediaType: string) => Body,
 ): ServeOperation {
-  const { queries, readContent, largeTurn } = service;
+  const { queries, readContent, pace } = service;
   return async (exchange) => {
     const { request, target } = exchange;
     const content = await readContent(exchange, bodyTypes);
     const once = onceOf(exchange, content, service);
     const query = queries.upsert(target.query);
-    const body = parse(content, bodyTypeOf(request));
+    const body = await pace.begin(() => parse(content, bodyTypeOf(request)));
     if (body.isArray) refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
-    if (isLarge(content)) await largeTurn();
-    return onLines(body, () => write(service, exchange, { body, once, query }));
+    return pace.begin(() => onLines(body, () => write(service, exchange, { body, once, query })));
   };
 }
 

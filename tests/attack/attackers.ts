@@ -62,9 +62,11 @@ const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [
 const NESTED = JSON.stringify({ name: 'nested', items: times(10).map((item) => ({ text: `${item}`.repeat(95_000) })) });
 /** As many records as an array may have. */
 const ITEMS = 1000;
-const NEW_ITEMS = JSON.stringify(
-  times(ITEMS).map((item) => ({ name: `s${item}`, items: times(8).map((text) => ({ text: `${text}` })) })),
-);
+const newItems = (count: number): string =>
+  JSON.stringify(
+    times(count).map((item) => ({ name: `s${item}`, items: times(8).map((text) => ({ text: `${text}` })) })),
+  );
+const NEW_ITEMS = newItems(ITEMS);
 const CHANGED_ITEMS = (title: number): string =>
   JSON.stringify(
     times(ITEMS).map((item) => ({ id: 101 + ((item * 7 + title) % ITEMS), title: `t${title}`, rank: item })),
@@ -152,6 +154,8 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
   'many keys': () => reading(20 * scale, post('/api/notes', MANY_KEYS), SECONDS),
   'nested writes': () => reading(20 * scale, post('/api/shelves', NESTED), SECONDS),
   arrays: () => reading(20 * scale, post('/api/shelves?include=', NEW_ITEMS), SECONDS),
+  /** Of less than a packet that the system hands over at once. */
+  'short arrays': () => reading(20 * scale, post('/api/shelves?include=', newItems(400)), SECONDS),
   'dry arrays': () => reading(20 * scale, post('/api/shelves?dryRun=true', NEW_ITEMS), SECONDS),
   'faulty arrays': () => reading(20 * scale, post('/api/shelves', FAULTY_ITEMS), SECONDS),
   /** They change the same records, in another order each. */

@@ -40,6 +40,7 @@ const ALL = [
   'many keys',
   'nested writes',
   'arrays',
+  'short arrays',
   'dry arrays',
   'faulty arrays',
   'arrays of changes',

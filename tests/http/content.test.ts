@@ -8,7 +8,7 @@ import { contentReader, createTally, type ReadContent } from '../../engine/http/
 import { RECORD_BODY } from '../../engine/http/negotiation.ts';
 import { type Exchange, HttpCaller } from '../../engine/http/request.ts';
 import { serve } from '../../engine/server/serve.ts';
-import { createLargeTurns } from '../../engine/http/turns.ts';
+import { UNPACED } from '../../engine/pace.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { createDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
@@ -37,7 +37,7 @@ const cut = (body: Buffer, length: number): readonly Buffer[] =>
   );
 
 const reader = (bodyLimit: number, budget: Budget): ReadContent =>
-  contentReader({ bodyLimit, bodyKeys: 1000 }, budget, createLargeTurns());
+  contentReader({ bodyLimit, bodyKeys: 1000 }, budget, UNPACED);
 
 const BODY = Buffer.from(JSON.stringify({ name: 'x'.repeat(99_990) }));
 

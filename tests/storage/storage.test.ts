@@ -14,6 +14,7 @@ import type { Driver, Reader } from '../../engine/storage/driver.ts';
 import { openStorage } from '../../engine/storage/open.ts';
 import { databaseAt } from '../../engine/storage/database.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
+import { UNPACED } from '../../engine/pace.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
 import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
@@ -224,6 +225,32 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
     const few = await count(20);
     expect(await count(300)).toEqual(few);
     expect(Math.max(...few)).toBeLessThan(16);
+  });
+
+  it('a long write lets others go on after each hundred records, and between its steps', async () => {
+    let pauses = 0;
+    const pause = async (): Promise<void> => void (pauses += 1);
+    const writes = createWrites(driver, createReads(driver), {
+      served: () => model,
+      pace: { ...UNPACED, pause },
+    });
+    const { view } = queries('Shelf');
+    const asked = { type: view('').type, mergePatch: false, author: null, view: view('') };
+    const books = [1, 2, 3].map((number) => ({ title: `b${number}` }));
+    const items = Array.from({ length: 300 }, (_, index) => ({
+      ...wholeBody({ name: `s${index}`, books }),
+      pointer: `/${index}`,
+    }));
+    const { records } = await writes.create({ ...asked, items });
+    expect(records).toHaveLength(300);
+    expect(pauses).toBeGreaterThan(12 + 4);
+    pauses = 0;
+    const changes = records.map(({ identifier }, index) => ({
+      ...wholeBody({ name: `t${index}` }, identifier),
+      pointer: `/${index}`,
+    }));
+    await writes.update({ ...asked, items: changes });
+    expect(pauses).toBeGreaterThan(3 + (driver.dialect.locks ? 3 : 0));
   });
 
   it('a stream shows the records as they were when it began', async () => {

@@ -57,6 +57,7 @@ export async function execute(session: WriteSession): Promise<void> {
       .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
   );
   const unpaired = unwantedPairs(session);
+  await session.pace.pause();
   await requireFewRows(session, { released, unpaired, changed });
 
   for (const group of grouped(unpaired)) await removePairs(session, group);
@@ -70,6 +71,7 @@ export async function execute(session: WriteSession): Promise<void> {
     await deleteRecords(session, type, [identifier], pointer);
   for (const one of removed) await runReleased(session, one);
   if (deletes) await checkNamed(session);
+  await session.pace.pause();
   const writing: Writing = {
     session,
     holders: holdersAmong(changed, session.made),
@@ -79,21 +81,38 @@ export async function execute(session: WriteSession): Promise<void> {
   };
   // New records are made in the order of the body, which is that of their identifiers: what links them comes after.
   // Those that wait for no other are not waited for, either.
-  if (session.writer.isPipelined)
-    await Promise.all(changed.filter((node) => waitsForNothing(writing, node)).map((node) => write(writing, node)));
+  if (session.writer.isPipelined) {
+    const free = changed.filter((node) => waitsForNothing(writing, node));
+    await inGroups(session, free, (node) => write(writing, node));
+  }
   for (const node of changed) if (!linksNew(node)) await write(writing, node);
   for (const nodes of runsOf(writing)) {
     const [first] = nodes;
+    await session.pace.pause();
     if (nodes.length > 1) await insertMany(writing, nodes);
     else if (first) await write(writing, first);
   }
   for (const node of changed) await write(writing, node);
   const paired = [...session.paired.values()];
-  if (session.writer.isPipelined) await Promise.all(paired.map((wanted) => insertPair(session, wanted)));
+  if (session.writer.isPipelined) await inGroups(session, paired, (wanted) => insertPair(session, wanted));
   else for (const wanted of paired) await insertPair(session, wanted);
   if (!session.effects) return;
   const changes = changed.map((node) => [node, changesOf(node)] as const);
   noteWritten(session, changes, unpaired);
+}
+
+/** Statements that are sent together: each takes some microseconds here. */
+const TOGETHER = 100;
+
+async function inGroups<T>(
+  session: WriteSession,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  for (let from = 0; from < items.length; from += TOGETHER) {
+    await session.pace.pause();
+    await Promise.all(items.slice(from, from + TOGETHER).map(work));
+  }
 }
 
 const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);

@@ -27,8 +27,16 @@ export async function resolveBody(session: WriteSession, roots: readonly (Node |
     const node = roots[index];
     if (node) session.agenda.push({ node, body, place: { pointer, writable: true, via: undefined } });
   }
-  for (const { node, body, place } of session.agenda) await resolveRecord(session, node, body, place);
+  let resolved = 0;
+  for (const { node, body, place } of session.agenda) {
+    await resolveRecord(session, node, body, place);
+    resolved += 1;
+    if (resolved % AT_ONCE === 0) await session.pace.pause();
+  }
 }
+
+/** Records that are resolved in less than a millisecond. */
+const AT_ONCE = 100;
 
 async function resolveRecord(session: WriteSession, node: Node, body: JsonObject, place: BodyPlace): Promise<void> {
   const { type } = node;

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../json.ts';
 import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
+import { type Pace, UNPACED } from '../../pace.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
@@ -67,6 +68,7 @@ export interface WriteOptions {
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
   readonly clock?: Clock | undefined;
+  readonly pace?: Pace | undefined;
 }
 
 /** A record that is there, and what the client expects of it. */
@@ -77,7 +79,7 @@ const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 export function createWrites(
   driver: Driver,
   reads: Reads,
-  { served, writeRows, clock = systemClock }: WriteOptions,
+  { served, writeRows, clock = systemClock, pace = UNPACED }: WriteOptions,
 ): Writes {
   const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
@@ -100,12 +102,14 @@ export function createWrites(
   ): Promise<CarriedOut> {
     const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp } = request;
     const limit = rules.readOnlyToo ? undefined : writeRows;
-    const given = { records: items, raw, faults, writeRows: limit, dryRun, caller, stamp };
+    const given = { records: items, raw, faults, writeRows: limit, dryRun, caller, stamp, pace };
     const session = createSession(writer, tables, dialect, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
+    await pace.pause();
     const roots = await rootsOf(session, type);
     await resolveBody(session, roots);
+    await pace.pause();
     await checkBody(session, { type, disagreements });
     requireFound(session, type, roots);
     precondition?.();
@@ -167,7 +171,7 @@ export function createWrites(
     if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp });
+    const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp, pace });
     if (hasRelations(item.body, type)) return createTree(request, item, session);
     const node = await workedOut(session, request);
     const columns = node.table.columns.map(({ name }) => name);
