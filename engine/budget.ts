@@ -6,7 +6,7 @@
 import { Problem } from './problem.ts';
 
 export interface Budget {
-  /** Reserves bytes, or throws `overloaded` if not enough are left. */
+  /** Reserves bytes. Throws `overloaded` if not enough are left now, and `content-too-large` if there never are. */
   take(bytes: number): Share;
   /**
    * Counts bytes that are already in memory and wait for a client. Never throws; `cutOff` is called to free the bytes if
@@ -58,6 +58,7 @@ export function createBudget(limit: number): Budget {
       grow: (more) => {
         if (released) return;
         const most = !cutOff && bytes + more > SMALL ? limit - limit / 8 : limit;
+        if (!cutOff && bytes + more > most) throw tooMuchAtOnce(bytes + more, most);
         // Cut nobody off if it would not fit anyway.
         if (!cutOff && used - waiting + more > most) throw overloaded();
         count(more);
@@ -88,6 +89,16 @@ export function createBudget(limit: number): Budget {
     keep: (bytes, cutOff) => grown(open(cutOff), bytes),
   };
 }
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+
+/** Trying again would not help. */
+const tooMuchAtOnce = (bytes: number, most: number): Problem =>
+  new Problem(
+    'content-too-large',
+    `This request needs ${megabytes(bytes)} of memory for its body, the records that it names and the response; one request may use ${megabytes(most)} (of MEMORY_LIMIT). ` +
+      'Send fewer records at once; if the response is what is long, leave parts of it out with fields=, include= or Prefer: return=minimal',
+  );
 
 const overloaded = (): Problem =>
   new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');

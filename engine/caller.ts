@@ -7,7 +7,7 @@ export interface Caller {
   readonly origin: string;
   /** Maximum bytes of a page, not counting its longest record. */
   readonly most: number;
-  /** Reserves memory from the budget for the caller; throws `overloaded` if not enough is left. */
+  /** Reserves memory from the budget for the caller; throws `overloaded` if not enough is left, `content-too-large` if it never fits. */
   take(bytes: number): void;
   /** The position in the log of the database that the client has seen; undefined asks for nothing. */
   readonly position?: string | undefined;

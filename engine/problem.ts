@@ -29,7 +29,7 @@ export const problemKinds = {
   'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
   'too-many-affected': { status: 409, title: 'The request would affect more records than it allows' },
   'precondition-failed': { status: 412, title: 'The record was changed in the meantime' },
-  'content-too-large': { status: 413, title: 'The body is too large' },
+  'content-too-large': { status: 413, title: 'The body, or what it asks for, is too large' },
   'batch-too-large': { status: 413, title: 'The batch has too many records' },
   'uri-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },

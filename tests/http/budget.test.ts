@@ -12,6 +12,17 @@ test('gives bytes until there are none left, and then refuses with 503', () => {
   expect(budget.used).toBe(100);
 });
 
+test('what would not fit if nothing else were there is refused with 413, which says how to go on', () => {
+  const budget = createBudget(1024 ** 2);
+  const most = (7 / 8) * 1024 ** 2;
+  const share = budget.take(most - 10);
+  expect(() => share.grow(11)).toThrow(expect.objectContaining({ code: 'content-too-large', status: 413 }));
+  expect(() => share.grow(11)).toThrow('Send fewer records at once');
+  expect(() => budget.take(most)).toThrow(expect.objectContaining({ code: 'overloaded', status: 503 }));
+  share.release();
+  expect(budget.take(most).bytes).toBe(most);
+});
+
 test('a share grows, and keeps what it has if it cannot', () => {
   const budget = createBudget(100);
   const share = budget.take(10);
