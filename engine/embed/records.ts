@@ -4,6 +4,7 @@
  */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { type Awaitable, orElse } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT } from '../caller.ts';
 import type { Engine } from '../engine.ts';
@@ -13,6 +14,7 @@ import { JSON_TYPE } from '../http/negotiation.ts';
 import { didYouMean } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { reasonOf } from '../start-error.ts';
+import { Outdated } from '../storage/unavailable.ts';
 import { searchOf } from './search.ts';
 import type {
   CreateOptions,
@@ -113,18 +115,25 @@ async function serveCall(
   const { operation, identifier, options, body } = call;
   const query = searchOf(options, operation);
   options.signal?.throwIfAborted();
-  const type = typeOf(engine, typeName);
   const { method, path } = REQUESTS[operation];
-  const offer = engine.routes().get(type.path)?.[path]?.offers.get(method);
-  if (offer === undefined) throw new Problem('method-not-allowed', `The type ${typeName} does not offer ${operation}`);
-  const caller = new InProcessCaller(engine.budget, position, options.signal);
-  try {
-    const answer = await offer.serve({
+  const serve = (): Awaitable<Answer> => {
+    const type = typeOf(engine, typeName);
+    const offer = engine.routes().get(type.path)?.[path]?.offers.get(method);
+    if (offer === undefined)
+      throw new Problem('method-not-allowed', `The type ${typeName} does not offer ${operation}`);
+    return offer.serve({
       request: requestOf(method, headersOf(options), 'body' in call ? textOfBody(body) : undefined),
       caller,
       target: { base: '', path: '', query },
       identifier: path === 'item' ? String(identifier) : '',
       mediaType: JSON_TYPE,
+    });
+  };
+  const caller = new InProcessCaller(engine.budget, position, options.signal);
+  try {
+    const answer = await orElse(serve, (error) => {
+      if (error instanceof Outdated) return serve();
+      throw error;
     });
     return { text: await textOf(answer, caller), headers: answer.headers };
   } catch (error) {

@@ -50,7 +50,10 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
     if (parsed !== undefined) return parsed;
     const body = createGrowing(limits, exchange.caller, { most: budget.limit, mediaType });
     await collect(request, body, pace);
-    return pace.begin(body.whole);
+    const bytes = await pace.begin(body.whole);
+    // For `parsedInFront`, if the request has to begin anew.
+    Object.assign(request, { body: bytes });
+    return bytes;
   };
 }
 

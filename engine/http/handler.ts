@@ -4,6 +4,7 @@ import { andThen, type Awaitable, orElse } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
+import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer } from './problems.ts';
@@ -58,14 +59,18 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
 
 /** Where nothing has to be awaited, as with most reads on SQLite, there is no promise. */
 function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): void {
+  const sendFound = (found: Answer): Awaitable<void> => {
+    const position = delivery.caller?.written;
+    if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
+    return send(delivery, found, options);
+  };
+  const refuse = (error: unknown): Awaitable<void> => sendError(error, delivery, target, options);
   const sent = orElse(
-    () =>
-      andThen(answer(routesOf, delivery, target, options), (found) => {
-        const position = delivery.caller?.written;
-        if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
-        return send(delivery, found, options);
-      }),
-    (error) => sendError(error, delivery, target, options),
+    () => andThen(answer(routesOf, delivery, target, options), sendFound),
+    (error) =>
+      error instanceof Outdated
+        ? orElse(() => andThen(operate(routesOf, delivery, target, options), sendFound), refuse)
+        : refuse(error),
   );
   if (sent instanceof Promise) void sent.finally(() => delivery.caller?.release());
   else delivery.caller?.release();
@@ -110,8 +115,7 @@ function operate(
   const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;
   const mediaType = acceptedType(request.headers.accept, mediaTypes);
-  const caller = new HttpCaller(request, delivery.response, budget);
-  delivery.caller = caller;
+  const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, budget));
   return serve({ request, caller, target, identifier, mediaType });
 }
 

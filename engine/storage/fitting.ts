@@ -15,7 +15,7 @@ import { type AppliedModel, appliedModel, NO_MODEL, readAppliedModel } from './m
 import { followed } from './migrate/moves.ts';
 import { placedModel } from './migrate/place.ts';
 import { servedModel } from './migrate/served.ts';
-import { unavailable } from './unavailable.ts';
+import { Outdated, unavailable } from './unavailable.ts';
 import {
   ConstraintError,
   type Driver,
@@ -160,7 +160,8 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   function explain(error: unknown): Awaitable<never> {
     if (held === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
     return andThen(looked(), () => {
-      throw fit.isSame ? error : unavailable('changed', error);
+      if (fit.isSame) throw error;
+      throw fit.unfit.length > 0 ? unavailable('changed', error) : new Outdated(error);
     });
   }
 
@@ -241,8 +242,21 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       throw error;
     }
     const texts: Snapshot['texts'] = gate((statement, values) => explainedTexts(opened.texts(statement, values)));
-    return { ...usable<Reader>(opened, gatedReader), texts, close: () => opened.close() };
+    return { ...explainedReader(usable<Reader>(opened, gatedReader)), texts, close: () => opened.close() };
   }
+
+  const explaining =
+    <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>) =>
+    (...asked: A): Awaitable<T> =>
+      explained(() => ask(...asked));
+  const explainedReader = ({ get, all, value, count, page, column }: Reader): Reader => ({
+    get: explaining(get),
+    all: explaining(all),
+    value: explaining(value),
+    count: explaining(count),
+    page: explaining(page),
+    column: explaining(column),
+  });
 
   async function* explainedTexts(texts: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
     try {

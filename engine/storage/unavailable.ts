@@ -18,11 +18,23 @@ const reasons = {
 } as const;
 
 /** Seconds, for those that take longer than others. */
-const RETRY_AFTER: { readonly [reason in keyof typeof reasons]?: number } = { changed: 5 };
+const RETRY_AFTER: { readonly changed: number } & { readonly [reason in keyof typeof reasons]?: number } = {
+  changed: 5,
+};
 
 export function unavailable(reason: keyof typeof reasons, cause?: unknown): Problem {
   const retryAfter = RETRY_AFTER[reason];
   return new Problem('storage-busy', reasons[reason], { cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+}
+
+/**
+ * The tables changed under a request, and the service may go on over them if the request begins anew. Its write, if it
+ * is one, was rolled back.
+ */
+export class Outdated extends Problem {
+  constructor(cause: unknown) {
+    super('storage-busy', reasons.changed, { cause, retryAfter: RETRY_AFTER.changed });
+  }
 }
 
 export const isUnreachable = (error: unknown): boolean =>

@@ -8,6 +8,7 @@ import type { ServeOperation } from '../../engine/http/request.ts';
 import type { Route } from '../../engine/http/routes.ts';
 import { resolveModel } from '../../engine/model/resolve.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { Outdated } from '../../engine/storage/unavailable.ts';
 import { createEngine, type ListOptions, Problem, type RecordEngine } from '../../engine/index.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 
@@ -265,6 +266,24 @@ test('reads ask for what was written before, of replicas too', async () => {
   await records('A').update(1, {});
   await records('A').get(1);
   expect(positions).toEqual([undefined, undefined, '0/16B3748']);
+});
+
+test('a call that finds the tables changed begins anew, once', async () => {
+  let failing = 1;
+  const serve: ServeOperation = () => {
+    if ((failing -= 1) >= 0) throw new Outdated(undefined);
+    return { status: 200, headers: {}, body: '{}' };
+  };
+  const offer = { serve, label: { type: 'A', operation: 'any' }, mediaTypes: [] };
+  const route = { offers: new Map([['GET', offer]]) } as unknown as Route;
+  const { records } = createInProcess({
+    model: resolveModel([{ type: 'A', fields: {} }]),
+    routes: () => new Map([['as', { collection: route, item: route, summary: undefined }]]),
+    budget: createBudget(2 ** 20),
+  });
+  expect(await records('A').get(1)).toEqual({});
+  failing = 2;
+  expect((await problemOf(records('A').get(1))).retryAfter).toBe(5);
 });
 
 test('closing waits for the calls that have begun, and refuses others', async () => {

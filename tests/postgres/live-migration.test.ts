@@ -187,10 +187,14 @@ onServer(`${ROWS} records that clients read and write`, () => {
     return rows;
   }
 
+  /** What the plan says of the instance that runs: whether it can go on using the type. */
+  let isUsable: boolean;
+
   const applying = async (): Promise<void> => {
     const plan = build.run('engine/cli.js', ['plan', '--json'], project.environment);
     await plan.ended;
-    const { steps } = JSON.parse(plan.out()) as { steps: { id: string; state: string }[] };
+    const { steps } = JSON.parse(plan.out()) as { steps: { id: string; state: string; older: string }[] };
+    isUsable = steps.every(({ older }) => older !== 'refuse' && !(older === 'named' && book.open));
     const allowed = steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
     await run('apply', ...allowed);
   };
@@ -209,6 +213,7 @@ onServer(`${ROWS} records that clients read and write`, () => {
 
   async function during(what: string, change: Change, meanwhile: (work: () => Promise<void>) => Promise<void>) {
     book = change(book);
+    isUsable = true;
     project.write(filesOf(book));
     const began = performance.now();
     let failed: unknown;
@@ -216,6 +221,7 @@ onServer(`${ROWS} records that clients read and write`, () => {
     note(what, (performance.now() - began) / 1000, found);
     if (failed !== undefined) throw failed;
     await restart();
+    expect(Object.keys(found.refused).filter((one) => isUsable || !one.startsWith('503 '))).toEqual([]);
     await expectKept();
     const strong = (await notedLocks()).filter(({ mode }) => STRONG.has(mode));
     expect(strong.filter(({ patience }) => patience !== '100ms')).toEqual([]);

@@ -122,6 +122,43 @@ describe.each(changes)('%s', (_, files, refused, ready) => {
   });
 });
 
+/** With the options of each `apply`. */
+const FOLLOWED: readonly (readonly [what: string, files: Files, applied: readonly (readonly string[])[]])[] = [
+  [
+    'columns and tables get other names',
+    {
+      'book.yaml': BOOK.replace('pages: { type: integer }', 'sheets: { type: integer, renamedFrom: pages }')
+        .replace('type: Book', 'type: Book\ntable: tomes')
+        .replace('shelf: {', 'board: { renamedFrom: shelf,'),
+    },
+    [[], ['--rename-columns']],
+  ],
+  [
+    'nulls become a default',
+    { 'book.yaml': BOOK.replace('title: {', 'title: { default: none,') },
+    [['--allow', 'fill-field:Book.title']],
+  ],
+];
+
+test.each(FOLLOWED)('%s, and no request is refused, not even those that find it out', async (_, files, applied) => {
+  const project = await createProject(BEFORE);
+  await project.serving(async (url) => {
+    await ask(url, 'POST /api/shelves', { name: 'one' });
+    for (let left = 3; left > 0; left -= 1) await ask(url, 'POST /api/books', { pages: 7, shelf: { id: 1 } });
+    await ask(url, 'POST /api/notes', { text: 'n' });
+    project.write(files);
+    for (const options of applied) {
+      const { code, err } = await project.run('apply', ...options);
+      expect([code, code === 0 ? '' : err]).toEqual([0, '']);
+    }
+    const asked = titles.map(async (title) => [title, (await ask(url, title, REQUESTS[title])).status] as const);
+    expect(await Promise.all(asked)).toEqual(titles.map((title) => [title, usual(title)]));
+    const untitled = await ask(url, 'POST /api/books', { pages: 8 });
+    expect([untitled.status, untitled.body]).toEqual([201, expect.objectContaining({ pages: 8 })]);
+  });
+  await project.remove();
+});
+
 test('a field that may be null now is null for the running service, too', async () => {
   const titled = BOOK.replace('title: { type: string }', 'title: { type: string, required: true }');
   const [project, newer] = [
