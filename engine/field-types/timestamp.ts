@@ -50,7 +50,16 @@ function extremes(sortable: ColumnSql): Required<ColumnType>['aggregates'] {
   return { min: first('min'), max: first('max') };
 }
 
-const sqliteEpoch = (column: string): string => `unixepoch(${column}, 'subsec')`;
+/**
+ * SQL: seconds since 1970. SQLite's own conversion gives null for offsets above 14:00, and for what an offset moves beyond
+ * the year 9999: so it only sees the minutes. Of whole milliseconds, the quotient is the double that is bound for them.
+ */
+function sqliteEpoch(column: string): string {
+  const whole = (from: number): string => `cast(substr(${column}, ${from}, 2) as integer)`;
+  const offset = `(${whole(-5)} * 60 + ${whole(-2)}) * case substr(${column}, -6, 1) when '-' then -60000 else 60000 end`;
+  const milliseconds = `unixepoch(substr(${column}, 1, 16)) * 1000 + cast(round(substr(${column}, 18) * 1000) as integer)`;
+  return `case when substr(${column}, -1) = 'Z' then unixepoch(${column}, 'subsec') else (${milliseconds} - ${offset}) / 1000.0 end`;
+}
 const milliseconds = (seconds: string): string => `cast(round(${seconds} * 1000) as bigint) + ${BEFORE}`;
 
 export const timestamp: FieldType = {
@@ -91,12 +100,14 @@ export const timestamp: FieldType = {
     },
   },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),
-  // The last two are one point in time, on another day where its offset is.
+  // The third and the fourth are one point in time, on another day where its offset is.
   edges: () => [
     '1970-01-01T00:00:00Z',
     '2024-02-29T23:59:59.999+14:00',
     '2024-03-01T00:30:00+01:00',
     '2024-02-29T23:30:00Z',
+    '9999-12-31T23:59:59.999-23:59',
+    '0000-01-01T00:00:00+23:59',
   ],
   bad: () => [
     ...NOT_STRINGS,

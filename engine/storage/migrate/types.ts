@@ -33,7 +33,7 @@ export function typeSteps(change: TypeChange, knownRelations: ReadonlySet<string
     ...droppedReferenceSteps(change, columns),
     ...indexes.added,
   ];
-  return withTasks(change, columns, withIndexes(change, steps));
+  return withTasks(change, columns, withIndexes(change, columns, steps));
 }
 
 /** The type's own name and identifier. */
@@ -71,7 +71,12 @@ function withDuplicates(step: MigrationStep, change: TypeChange, columns: Column
 }
 
 /** Indexes whose SQL is no longer the same are dropped before the other edits, and made again after them. */
-function withIndexes({ type, before, dialect }: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
+function withIndexes(
+  change: TypeChange,
+  columns: ColumnChanges,
+  steps: readonly MigrationStep[],
+): readonly MigrationStep[] {
+  const { type, before, dialect } = change;
   const edits = steps.flatMap((step) => step.edits);
   const wanted = new Map(indexesOf(type, dialect).map(({ name, sql }) => [name, sql]));
   const handled = new Set(edits.flatMap((edit) => ('name' in edit ? edit.name : [])));
@@ -79,7 +84,7 @@ function withIndexes({ type, before, dialect }: TypeChange, steps: readonly Migr
   const outdated = Object.keys(old).filter((name) => old[name] !== wanted.get(name) && !handled.has(name));
   const fresh = [...wanted].filter(([name, sql]) => old[name] !== sql && !handled.has(name));
   if (outdated.length + fresh.length === 0) return steps;
-  const all = steps.length > 0 ? steps : [createStep('remake-indexes', type.name, { rowsIn: before.table })];
+  const all = steps.length > 0 ? steps : [remakeStep(change, columns, new Set(fresh.map(([name]) => name)))];
   const drops = outdated.map((name): Edit => {
     return { kind: 'dropIndex', name, unique: old[name]?.startsWith('create unique ') ?? false };
   });
@@ -88,6 +93,13 @@ function withIndexes({ type, before, dialect }: TypeChange, steps: readonly Migr
     ...step,
     edits: [...(index === 0 ? drops : []), ...step.edits, ...(index === all.length - 1 ? creates : [])],
   }));
+}
+
+/** Only the SQL is another one: values that were different may be equal by it. */
+function remakeStep(change: TypeChange, columns: ColumnChanges, names: ReadonlySet<string>): MigrationStep {
+  const unique = change.type.indexes.filter((index) => index.unique && names.has(index.name));
+  const checks = unique.map((index) => duplicates(change, columns, index));
+  return createStep('remake-indexes', change.type.name, { checks, rowsIn: change.before.table });
 }
 
 /** Each step with the tasks of its edits. */
