@@ -1,7 +1,14 @@
 /** The records that the oracle keeps in memory: rows, how they are connected, and what differs between two states. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { Field, JoinTable, RecordType, Reference, Relation } from '../model/model.ts';
+import {
+  type Field,
+  type JoinTable,
+  type RecordType,
+  type Reference,
+  type Relation,
+  uniqueIndexes,
+} from '../model/model.ts';
 import { reference, referenceName, timeNumber } from './template.ts';
 import { refuse, Unreachable } from './refusal.ts';
 
@@ -254,17 +261,23 @@ export function holderOf(
   return [...rowsOf(world, type).values()].find((row) => members.every((one) => sameMember(one, row, wanted)))?.id;
 }
 
-/** Refuses a row that has what another row of its type must have alone. */
-export function refuseDuplicate(world: World, type: RecordType, id: Id | undefined): void {
+/** Refuses a row that has what another row of its type must have alone. `pointerTo`: where the body says so, if that is known. */
+export function refuseDuplicate(
+  world: World,
+  type: RecordType,
+  id: Id | undefined,
+  pointerTo?: (key: string) => string,
+): void {
   const row = rowOf(world, type, id);
   if (row === undefined) return;
-  for (const other of rowsOf(world, type).values()) {
-    if (other.id === id) continue;
-    const unique =
-      type.indexes.find((index) => index.unique && index.members.every((member) => sameMember(member, row, other))) ??
-      type.references.find((key) => key.unique && sameLink(key, row, other));
-    if (unique) refuse('unique-conflict', {}, `${type.name} ${other.id} has the same`);
-  }
+  const others = [...rowsOf(world, type).values()].filter((other) => other.id !== id);
+  const shared = uniqueIndexes(type).filter(({ members }) =>
+    others.some((other) => members.every((member) => sameMember(member, row, other))),
+  );
+  const isTaken = type.references.some((key) => key.unique && others.some((other) => sameLink(key, row, other)));
+  if (shared.length === 0 && !isTaken) return;
+  const places = pointerTo && shared.flatMap(({ members }) => members.map(({ name }) => pointerTo(name)));
+  refuse('unique-conflict', places ? { pointers: places } : {}, `another ${type.name} has the same`);
 }
 
 /** The same text, the same content: links in any order, open keys in theirs. */

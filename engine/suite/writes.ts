@@ -85,12 +85,12 @@ function connect(world: World, { relation, mentions }: RelationContent, id: Id, 
 const holderOf = (child: RecordRow | undefined, { link }: Relation): Id | undefined =>
   child && link.at !== 'join' ? child.links.get(link.reference) : undefined;
 
-/** An owned child stays with its owner, whichever side speaks of it. */
+/** An owned child stays with its owner, whichever side speaks of it; an owner that cannot be made, since it is there, is one too. */
 function foreign(mention: RecordMention, { relation, mentions, at }: RelationContent): readonly string[] {
   if (isWayBack(mention, relation)) return [];
   if (relation.link.at === 'target' && relation.owned)
     return mentions
-      .filter(({ row, lost }) => !lost && ![undefined, mention.row?.id].includes(holderOf(row, relation)))
+      .filter(({ row, lost }) => !lost && ![undefined, mention.id].includes(holderOf(row, relation)))
       .map(identifierAt);
   if (relation.link.at !== 'source' || !relation.inverse?.owned) return [];
   const [owner, holder] = [mentions[0], holderOf(mention.row, relation)];
@@ -128,13 +128,20 @@ function isBelowItself(world: World, type: RecordType, row: RecordRow, key: Refe
 }
 
 /** What a body refers to but must not: missing records, children of other owners, records that it deletes itself. */
-function referenceFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
+function referenceFaults(
+  before: World,
+  after: World,
+  mentions: readonly RecordMention[],
+  ids: Ids,
+  isNamed: (mention: RecordMention) => boolean,
+): readonly string[] {
   const present = mentions.filter(({ lost }) => !lost);
   const absent = mentions.filter(({ named, lost, via }) => named && lost && !via?.parent.lost);
   const leaving = leavingIn(before, mentions);
   const deleted = present.filter(
-    ({ named, type, id }) =>
-      named && leaving.some(({ relation, row }) => relation.owned && relation.target === type && row.id === id),
+    (mention) =>
+      isNamed(mention) &&
+      leaving.some(({ relation, row }) => relation.owned && relation.target === mention.type && row.id === mention.id),
   );
   const homeless = leaving.filter(
     ({ relation: { owned, link, target }, row }) =>
@@ -200,6 +207,12 @@ const rowsOfSets = (before: World, mentions: readonly RecordMention[]): readonly
       }),
     );
 
+/** Of a body that writes one record only: which of several is met first is not known. */
+function pointersIn(mention: RecordMention, all: readonly RecordMention[]): ((key: string) => string) | undefined {
+  const isOnly = mention.path.length === 0 && all.every((one) => one === mention || !one.writable);
+  return isOnly ? (key) => pointer([key]) : undefined;
+}
+
 /** `ready`: what is asked before records are. Returns the identifiers of the records. */
 export function write(
   world: World,
@@ -221,17 +234,18 @@ export function write(
   const time = newTime(world);
   const ids = makeRows(world, mentions, time);
   apply(world, before, mentions, ids, patch);
-  refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions, ids)));
+  const isNamed = (mention: RecordMention): boolean =>
+    mention.named || (update && Array.isArray(body) && roots.includes(mention));
+  refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions, ids, isNamed)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
   for (const { relation, row } of leavingIn(before, mentions))
     if (relation.owned) removeRows(world, relation.target, [row.id]);
-  const isNamed = (mention: RecordMention): boolean =>
-    mention.named || (update && Array.isArray(body) && roots.includes(mention));
   const gone = mentions.filter((mention) => isNamed(mention) && !rowOf(world, mention.type, ids.get(mention.who)));
   refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
   for (const root of update ? [] : roots)
     if (rowOf(before, type, root.id)) refuse('identifier-conflict', { pointers: [identifierAt(root)] });
-  for (const { type: one, who } of mentions) refuseDuplicate(world, one, ids.get(who));
+  for (const mention of mentions)
+    refuseDuplicate(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
   stampChanged(world, before, time);
   return roots.map(({ who }) => ids.get(who) ?? '');
 }

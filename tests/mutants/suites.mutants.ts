@@ -21,6 +21,7 @@ const SCHEMAS = [
   'stamps',
   'trees',
   'caseless',
+  'many-to-many-with-itself',
   'every-field-type',
 ].map(fixture);
 

@@ -1,11 +1,11 @@
 /** DELETE of all records that filters find: what goes with them, how many they may be, and what is refused. */
 import type { RecordType } from '../../model/model.ts';
-import { type Call, deletesFound, foundDeletion, MISSING_ID } from '../call.ts';
+import { type Call, deletesFound, foundDeletion, linkTo, MISSING_ID } from '../call.ts';
 import type { ConditionRequest } from '../reads.ts';
 import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
 import { get, isRemovable, list, post, type Scene, send } from '../scene.ts';
 import { type Id, rowsTouched } from '../world.ts';
-import { offers, type Rule, rule, single, table } from './rule.ts';
+import { each, offers, relations, type Rule, rule, single, table } from './rule.ts';
 
 const canDelete = (type: RecordType): boolean => offers('create')(type) && deletesFound(type);
 
@@ -13,6 +13,11 @@ const canDelete = (type: RecordType): boolean => offers('create')(type) && delet
 const these = ({ type }: Pick<Scene, 'type'>, ids: readonly Id[]): readonly ConditionRequest[] => [
   { path: type.identifier.name, operator: 'in', ids },
 ];
+
+/** Relations of many to many among the records of the type. */
+const ownLinks = relations(
+  ({ link, target, source }) => link.at === 'join' && target === source && target.identifier.inRecord,
+);
 
 /** What stays, and what is gone. */
 function look(scene: Scene, ids: readonly Id[]): void {
@@ -55,6 +60,17 @@ export const deletionRules: readonly Rule[] = table(
     send(scene, foundDeletion(some, affected));
     look(scene, ids);
     send(scene, foundDeletion(some, affected));
+  }),
+  // A link goes with either of its records, and counts once.
+  each('DELETE records that are linked by {}', canDelete, ownLinks, (scene, { name, target }) => {
+    const first = post(scene, smallest(scene));
+    const second = post(scene, { ...smallest(scene), [name]: [linkTo(target, first)] });
+    const ids = [first, second];
+    const affected = rowsTouched(scene.world, scene.type, ids);
+    send(scene, foundDeletion(these(scene, ids), affected - 1));
+    look(scene, ids);
+    send(scene, foundDeletion(these(scene, ids), affected));
+    look(scene, ids);
   }),
   rule('DELETE of what a group finds', canDelete, (scene) => {
     const ids = [post(scene, fullest(scene)), post(scene, fullest(scene)), post(scene, smallest(scene))];

@@ -53,7 +53,7 @@ const bodyWith = (scene: Scene, { name }: Relation, value: JsonValue): JsonObjec
 });
 
 /** A record with this many related ones. */
-function parentOf(scene: Scene, relation: Relation, count = 1): Id {
+export function parentOf(scene: Scene, relation: Relation, count = 1): Id {
   const bodies = Array.from({ length: relation.toMany ? count : 1 }, () => childBody(scene, relation));
   return post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)));
 }
@@ -72,7 +72,7 @@ const stored = ({ world }: Scene, { target }: Relation, id: Id, name: string): J
 };
 
 /** The record as its own related record has it, with one key more. */
-function through(type: RecordType, relation: Relation, id: Id, first: Id, key: JsonObject): JsonValue {
+export function through(type: RecordType, relation: Relation, id: Id, first: Id, key: JsonObject): JsonValue {
   const { inverse, target } = relation;
   const back = { ...linkTo(type, id), ...key };
   return inRelation(relation, {

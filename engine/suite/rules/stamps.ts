@@ -1,10 +1,11 @@
 /** Generated fields: which writes stamp a record, and which do not. Bodies of all other cases hold other values of them. */
 import type { Operation } from '../../descriptor/descriptor.ts';
 import type { Field, RecordType, Relation } from '../../model/model.ts';
-import { inRelation, isChangeable, fresh, fullest, obtain, smallest } from '../samples.ts';
+import { inRelation, isChangeable, fresh, fullest, obtain, smallest, targetsOf } from '../samples.ts';
 import { get, post, put, puts, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
 import { linkTo } from '../call.ts';
 import { isStamped, timePasses } from '../stamps.ts';
+import { parentOf, through } from './relations.ts';
 import { each, offers, relations, rule, type Rule, table } from './rule.ts';
 
 /** Requests that take longer than a millisecond, all together. */
@@ -21,6 +22,8 @@ const stampedBy =
   (...operations: readonly Operation[]) =>
   (type: RecordType): boolean =>
     isStamped(type) && offers(...operations)(type);
+
+const isGenerated = ({ generated }: Field): boolean => generated !== undefined;
 
 /** Links to records of the type that are stored in its own rows. */
 const links = (are: (relation: Relation) => boolean) =>
@@ -39,6 +42,23 @@ export const stampRules: readonly Rule[] = table(
     waitIn(scene);
     puts(scene, id, [shownAs(scene, id), { ...fullest(scene), ...shownAs(scene, id) }]);
   }),
+  // Nothing of what is said of a stamp is written: copies of a record in one body may differ in it.
+  each(
+    'given once more through {}, with other stamps',
+    stampedBy('create', 'get', 'update'),
+    relations(
+      ({ source, target, inverse }) =>
+        source.identifier.inRecord && target.identifier.inRecord && inverse?.fields.some(isGenerated) === true,
+    ),
+    (scene, relation) => {
+      const id = parentOf(scene, relation);
+      const [first] = targetsOf(scene, relation, id);
+      const field = relation.inverse?.fields.find(isGenerated);
+      if (first === undefined || field === undefined) return;
+      const [one, other] = [1, 2].map((seed) => ({ [field.name]: field.type.good(field, seed) }));
+      puts(scene, id, [{ ...one, [relation.name]: through(scene.type, relation, id, first, other ?? {}) }], WAYS);
+    },
+  ),
   each(
     'a link that is set, kept and cut: {}',
     stampedBy('create', 'get', 'update'),

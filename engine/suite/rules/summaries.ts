@@ -49,12 +49,15 @@ const toOne = relations(({ toMany }) => !toMany);
 
 /** Two records with the same values, one with others, and one without a value where that may be. */
 function made(scene: Scene, field: Field): readonly Id[] {
-  const first = fullest(scene);
+  const [first, second, third] = [fullest(scene), fullest(scene), fullest(scene)];
   const value = first[field.name] ?? null;
-  const isShared = isWritable(scene.type, field) && !field.unique && field.name in first;
+  const isGiven = isWritable(scene.type, field) && field.name in first;
+  const isShared = isGiven && !field.unique;
   const twin = isShared ? { [field.name]: inOtherCase(field, value) } : {};
+  // Without regard to case it has another place than its characters have.
+  const other = isGiven ? { [field.name]: inOtherCase(field, third[field.name] ?? null) } : {};
   const others = isShared && field.nullable ? [{ ...fullest(scene), [field.name]: null }] : [];
-  return [first, { ...fullest(scene), ...twin }, fullest(scene), ...others].map((body) => post(scene, body));
+  return [first, { ...second, ...twin }, { ...third, ...other }, ...others].map((body) => post(scene, body));
 }
 
 const refused = ({ identifier: { name } }: RecordType): readonly Query[] =>
