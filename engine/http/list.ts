@@ -18,8 +18,9 @@ import type { Pace } from '../pace.ts';
 import { encodeCursor } from '../query/cursor.ts';
 import { pageSearches } from '../query/parameters.ts';
 import { memoized } from '../memo.ts';
+import type { Relation } from '../model/model.ts';
 import { Problem } from '../problem.ts';
-import { ownFields } from '../query/view.ts';
+import { isLink, rowView } from '../query/view.ts';
 
 /** Memory that a whole list takes while it is read piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
@@ -39,7 +40,7 @@ export function list(service: Service): ServeOperation {
     const { request, target, mediaType } = exchange;
     const format = formatOf(mediaType);
     const asked = service.queries.list(target.query);
-    const query = format.isTable ? withOwnFields(asked, target.query) : asked;
+    const query = format.isTable ? asTable(asked) : asked;
     const answer = query.limit === undefined ? wholeAnswer : pageAnswer;
     return answer(service, exchange, {
       query,
@@ -231,24 +232,36 @@ function pageLinks(url: string, search: string, query: ListQuery, page: Page): s
 
 // Lists as tables.
 
-/** Relations that the client names have no place in a table; those of the default view are left out. */
-function withOwnFields(asked: ListQuery, search: string): ListQuery {
-  const named = ['include', 'fields'].find((name) => new URLSearchParams(search).has(name));
-  if (asked.view.relations.length > 0 && named !== undefined)
-    throw relationInTable(named, `"${named}" names a relation`);
-  return { ...asked, view: ownFields(asked.view) };
+/** A cell holds one value: of a related record, its identifier. What the default view shows besides is left out. */
+function asTable(asked: ListQuery): ListQuery {
+  const { chosenBy, relations } = asked.view;
+  const more = chosenBy && relations.find((one) => chosenBy === 'include' || !isLink(one));
+  if (more) throw relationInTable(chosenBy, linkHint(more.relation));
+  return { ...asked, view: rowView(asked.view) };
 }
 
+const linkHint = ({ name, toMany, target: { identifier } }: Relation): string =>
+  toMany || !identifier.inRecord
+    ? `"${name}" is ${toMany ? 'a set' : 'a record'}`
+    : `"${name}" is a relation: fields=${name}.${identifier.name} is a column of identifiers`;
+
 export function relationInTable(parameter: string, reason: string): Problem {
-  const message = `${CSV_TYPE} holds a record's own fields; ${reason}. Take ${NDJSON_TYPE} for records with relations`;
+  const message = `${CSV_TYPE} holds one value in each cell; ${reason}. Take ${NDJSON_TYPE} for records with relations`;
   return new Problem('invalid-query', message, { errors: [{ parameter, code: 'relation-in-table', message }] });
 }
 
-function recordTable({ type: { identifier }, fields }: View): Table {
-  const named = identifier.inRecord ? [identifier.name] : [];
-  const names = [...named, ...fields.map(({ name }) => name)];
-  const isEither = [...named.map(() => false), ...fields.map((field) => cellForm(field) === 'either')];
-  const cells = membersAt(names);
-  if (!isEither.includes(true)) return { names, cells };
-  return { names, cells: (row) => cells(row).map((text, index) => (isEither[index] ? eitherCell(text) : text)) };
+function recordTable({ type: { identifier }, fields, relations }: View): Table {
+  const columns: readonly (readonly [name: string, cell: (text: string) => string])[] = [
+    ...(identifier.inRecord ? [[identifier.name, asItIs] as const] : []),
+    ...fields.map((field) => [field.name, cellForm(field) === 'either' ? eitherCell : asItIs] as const),
+    ...relations.map(({ relation }) => [relation.name, linkCell] as const),
+  ];
+  const names = columns.map(([name]) => name);
+  const members = membersAt(names);
+  return { names, cells: (row) => members(row).map((text, index) => columns[index]?.[1](text) ?? text) };
 }
+
+const asItIs = (text: string): string => text;
+
+/** Of `{"zone_id":9}`, the 9. */
+const linkCell = (text: string): string => (text === 'null' ? text : text.slice(text.lastIndexOf(':') + 1, -1).trim());

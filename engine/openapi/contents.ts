@@ -103,7 +103,7 @@ export const listAnswer = (type: RecordType, names: SchemaNames): JsonObject =>
     ...json(arrayOf(recordSchema(type, names)), 'A list of one record.', [recordExample(type)]),
     ...lines(
       'One record on each line.',
-      'Fields of the record without its relations (RFC 4180). Null is an empty cell, the empty text is "".',
+      'Fields of the record, and of each record that it links, the identifier (RFC 4180). Null is an empty cell, the empty text is "".',
     ),
   });
 

@@ -28,9 +28,32 @@ export function defaultView(type: RecordType, variant: Variant): View {
 }
 
 /** The view without relations. */
-export function ownFields(view: View): View {
-  const own = { ...view, relations: [] };
+export const ownFields = (view: View): View => withRelations(view, []);
+
+function withRelations(view: View, relations: View['relations']): View {
+  const own = { ...view, relations };
   return Object.freeze({ ...own, key: keyOf(own) });
+}
+
+type RelationView = View['relations'][number];
+
+/** Whether it fits into one cell: a related record that is only told by its identifier. */
+export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
+  !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
+
+/** The view of a row: of related records only the identifiers, by default of those that the record itself links. */
+export function rowView(view: View): View {
+  if (view.chosenBy) return withRelations(view, view.relations.filter(isLink));
+  const own = view.relations.filter(
+    ({ relation: { link, target } }) => link.at === 'source' && target.identifier.inRecord,
+  );
+  return withRelations(
+    view,
+    own.map(({ relation, view: related }) => {
+      const bare = { ...related, fields: [], relations: [], openKeys: false };
+      return { relation, view: { ...bare, key: keyOf(bare) } };
+    }),
+  );
 }
 
 /** Without `included`, the relations in `named` are shown; at least one of the two is given. */

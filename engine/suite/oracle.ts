@@ -136,8 +136,12 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
   if (media === JSON_TYPE) return records;
   // One line is JSON by itself.
   if (media === NDJSON) return records[0] ?? '';
-  const { identifier, defaultVariant } = type;
-  return `${[...(identifier.inRecord ? [identifier.name] : []), ...defaultVariant.fields.map(({ name }) => name)].join(',')}\r\n`;
+  const { identifier, defaultVariant, relations } = type;
+  const links = [...relations.values()].filter(
+    ({ shown, link, target }) => shown && link.at === 'source' && target.identifier.inRecord,
+  );
+  const names = [...defaultVariant.fields, ...links].map(({ name }) => name);
+  return `${[...(identifier.inRecord ? [identifier.name] : []), ...names].join(',')}\r\n`;
 }
 
 /** A write is answered with the record, or without, as the client prefers it. */

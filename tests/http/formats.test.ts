@@ -75,7 +75,7 @@ describe('a list', () => {
     expect(headers.etag).not.toBe(json.headers.etag);
   });
 
-  test('as CSV has a line of names, and own fields', async () => {
+  test('as CSV has a line of names, fields, and links as identifiers', async () => {
     const { headers, text } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept: 'text/csv' } });
     expect(headers).toMatchObject({ 'content-type': 'text/csv; charset=utf-8; header=present', 'x-total-count': '3' });
     expect(text).toBe('id,name,weight,notes\r\n1,one,0,\r\n2,"a ""b"", c",2,\r\n3,"",0,"{""x"":[1,null]}"\r\n');

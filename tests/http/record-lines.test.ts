@@ -189,6 +189,32 @@ describe('a table', () => {
     expect(rows.map(({ group }: { group: { id: number } | null }) => group?.id ?? null)).toEqual([id, null]);
   });
 
+  test('goes out with the identifiers of linked records, and comes in again with the links', async () => {
+    const { id } = bodyOf(await send('POST /api/groups', 'application/json', '{"name":"g"}'));
+    await send('POST /api/rows', CSV, `id,group,count\n901,${id},1\n902,,2\n`);
+    const before = await read('GET /api/rows?fields=count,group');
+    const whole = await read('GET /api/rows', CSV);
+    const chosen = await read('GET /api/rows?fields=count,group.id', CSV);
+    expect(whole.text.split('\r\n', 1)[0]).toMatch(/,changed,group$/);
+    expect(chosen.text).toBe(`id,count,group\r\n901,1,${id}\r\n902,2,\r\n`);
+    expect((await read('GET /api/rows?include=', CSV)).text).not.toContain('group');
+    for (const { text } of [whole, chosen]) {
+      await empty('rows');
+      expect((await send('POST /api/rows', CSV, text)).status).toBe(201);
+      expect((await read('GET /api/rows?fields=count,group')).text).toBe(before.text);
+    }
+  });
+
+  test.each([
+    ['rows?fields=count,group', /fields=group\.id is a column of identifiers/],
+    ['rows?fields=group.name', /fields=group\.id is a column of identifiers/],
+    ['rows?include=group', /fields=group\.id is a column of identifiers/],
+    ['groups?fields=rows.id', /rows.* is a set\. Take application\/x-ndjson/],
+  ])('cannot hold a record in a cell: %s', async (path, message) => {
+    const { status, text } = await read(`GET /api/${path}`, CSV);
+    expect([status, text]).toEqual([400, expect.stringMatching(message)]);
+  });
+
   test.each<[what: string, body: string | Buffer, status: number, faults: readonly unknown[], detail: RegExp]>([
     [
       'unknown columns',

@@ -99,7 +99,7 @@ export const viewRules: readonly Rule[] = [
     rule('GET as application/x-ndjson', identified('create', 'list'), (scene) =>
       list(scene, [post(scene, fullest(scene))], {}, { headers: { accept: 'application/x-ndjson' } }),
     ),
-    // A table begins with its names; relations have no place in it.
+    // A table begins with its names; whole records have no place in a cell.
     rule('GET as text/csv', offers('list'), (scene) => {
       const call = { method: 'GET', headers: { accept: 'text/csv' } };
       const { identifier, defaultVariant, relations } = scene.type;
