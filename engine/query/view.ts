@@ -49,8 +49,8 @@ export function rowView(view: View): View {
   );
   return withRelations(
     view,
-    own.map(({ relation, view: related }) => {
-      const bare = { ...related, fields: [], relations: [], openKeys: false };
+    own.map(({ relation, view: whole }) => {
+      const bare = { ...whole, fields: [], relations: [], openKeys: false };
       return { relation, view: { ...bare, key: keyOf(bare) } };
     }),
   );

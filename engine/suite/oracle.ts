@@ -140,8 +140,8 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
   const links = [...relations.values()].filter(
     ({ shown, link, target }) => shown && link.at === 'source' && target.identifier.inRecord,
   );
-  const names = [...defaultVariant.fields, ...links].map(({ name }) => name);
-  return `${[...(identifier.inRecord ? [identifier.name] : []), ...names].join(',')}\r\n`;
+  const shown = [...defaultVariant.fields, ...links].map(({ name }) => name);
+  return `${[...(identifier.inRecord ? [identifier.name] : []), ...shown].join(',')}\r\n`;
 }
 
 /** A write is answered with the record, or without, as the client prefers it. */

@@ -171,9 +171,9 @@ function removedWith(world: World, type: RecordType, ids: readonly Id[]): readon
   return removed;
 }
 
-function unlinkFrom(world: World, { type, id }: Address): void {
+function unlinkFrom(world: World, { type, id }: Address, before: World): void {
   for (const { child, key, row } of pointingAt(world, { type, id })) {
-    if (key.onDelete === 'restrict')
+    if (key.onDelete === 'restrict' && rowOf(before, child, row.id)?.links.get(key) === id)
       refuse('restrict-conflict', {}, `${child.name} ${row.id} refers to ${type.name} ${id}`);
     setLink(world, child, row.id, key, undefined);
   }
@@ -185,15 +185,15 @@ function unlinkFrom(world: World, { type, id }: Address): void {
   }
 }
 
-/** Deletes records, and what follows from that: cascades, emptied keys, join rows. */
-export function removeRows(world: World, type: RecordType, ids: readonly Id[]): void {
+/** Deletes records, and what follows from that: cascades, emptied keys, join rows. Links that are not in `before` come later. */
+export function removeRows(world: World, type: RecordType, ids: readonly Id[], before = world): void {
   const removed = removedWith(world, type, ids);
   for (const one of removed) {
     const rows = new Map(rowsOf(world, one.type));
     rows.delete(one.id);
     world.rows.set(one.type, rows);
   }
-  for (const one of removed) unlinkFrom(world, one);
+  for (const one of removed) unlinkFrom(world, one, before);
 }
 
 /** How many rows go or lose a link when records are deleted, themselves included. */

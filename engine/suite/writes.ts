@@ -239,7 +239,7 @@ export function write(
   refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions, ids, isNamed)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
   for (const { relation, row } of leavingIn(before, mentions))
-    if (relation.owned) removeRows(world, relation.target, [row.id]);
+    if (relation.owned) removeRows(world, relation.target, [row.id], before);
   const gone = mentions.filter((mention) => isNamed(mention) && !rowOf(world, mention.type, ids.get(mention.who)));
   refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
   for (const root of update ? [] : roots)

@@ -1,13 +1,21 @@
 /** Rules that the oracle of the suites once had otherwise than the service: for each a body, and the places that both must name. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { answer as oracle } from '../../engine/suite/oracle.ts';
 import { createWorld } from '../../engine/suite/world.ts';
 import { ask } from '../support/ask.ts';
+import { createProject } from '../support/project.ts';
 import { loadModel } from '../support/model.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/nested';
+
+const LEAF = `type: Leaf
+relations:
+  leaves: { kind: hasMany, type: Leaf, inverse: stem, owned: true }
+  stem: { kind: belongsTo, type: Leaf, inverse: leaves }
+  next: { kind: belongsTo, type: Leaf, nested: write }
+`;
 const model = loadModel(SCHEMA);
 let server: TestServer;
 
@@ -55,4 +63,53 @@ it.each(Object.entries(cases))('%s', async (_, { type: name, path, body, pointer
   const { errors = [] } = answer.body as { errors?: { pointer: string }[] };
   expect({ status: answer.status, pointers: errors.map(({ pointer }) => pointer) }).toEqual({ status: 422, pointers });
   expect(said.problem?.pointers).toEqual(pointers);
+});
+
+/** The last request is refused, and both say the same of it. The first ones make records with these identifiers. */
+const refusals: Readonly<
+  Record<string, readonly (readonly [method: string, id: number | undefined, body: JsonValue])[]>
+> = {
+  'a new record whose identifier is taken may name the children that are there as its own': [
+    ['POST', undefined, { id: 1 }],
+    ['POST', undefined, { id: 2, stem: { id: 1 } }],
+    ['POST', undefined, { id: 1, leaves: [{ id: 2 }, {}] }],
+  ],
+  'a record that an array both changes and deletes is named, before what keeps it from being deleted': [
+    ['POST', undefined, { id: 1 }],
+    ['POST', undefined, { id: 2, stem: { id: 1 } }],
+    ['POST', undefined, { id: 3, next: { id: 2 } }],
+    ['PATCH', undefined, [{ id: 1, leaves: [] }, { id: 2 }]],
+  ],
+  'a record that is deleted with its owner cannot be linked in the same body': [
+    ['POST', undefined, { id: 1 }],
+    ['POST', undefined, { id: 2, stem: { id: 1 } }],
+    ['POST', undefined, { id: 3, stem: { id: 2 } }],
+    ['PATCH', 1, { leaves: [], next: { id: 3 } }],
+  ],
+};
+
+it.each(Object.entries(refusals))('%s', async (_, requests) => {
+  const project = await createProject({ 'leaf.yaml': LEAF });
+  const type = loadModel(project.directory).types.get('Leaf');
+  if (!type) throw new Error('no type Leaf');
+  const world = createWorld();
+  const answers = await project.serving(async (url) => {
+    const all: unknown[] = [];
+    for (const [method, id, body] of requests) {
+      const path = `/api/${type.path}${id === undefined ? '' : `/${id}`}`;
+      const { status, body: got } = await ask(url, `${method} ${path}`, body);
+      const { errors = [] } = got as { errors?: { pointer: string }[] };
+      const { expect: said } = oracle(world, { type, method, body, ...(id === undefined ? {} : { id }) });
+      const places = said.problem?.pointers ?? [];
+      all.push([
+        [status, errors.map(({ pointer }) => pointer)],
+        [said.status, places],
+      ]);
+    }
+    return all;
+  });
+  await project.remove();
+  for (const [got, said] of answers as (readonly [unknown, unknown])[]) expect(got).toEqual(said);
+  const [last] = (answers.at(-1) as readonly [readonly [number]]) ?? [];
+  expect(last?.[0]).toBeGreaterThanOrEqual(400);
 });

@@ -113,6 +113,10 @@ export const lineRules: readonly Rule[] = table(
           send(scene, { method: 'POST', on, body: again, headers: { prefer: 'return=representation' } });
         // Two children of one owner are refused at both places.
         if (members.every(isField)) send(scene, { method: 'POST', on, body: [again, second, again], ...lines });
+        // Only new records need all that is required.
+        const known = neededBeside(scene.type, on).length > 0 ? [second, bodyOf()] : [];
+        for (const body of known)
+          send(scene, { method: 'POST', on, body: [withoutNeeded(scene.type, on, body)], ...lines });
         const [name = ''] = on;
         // An empty line is no record.
         if (form !== CSV || Object.keys(again).length > 1)
@@ -128,3 +132,14 @@ export const lineRules: readonly Rule[] = table(
 
 const memberValuesOf = (members: ReturnType<typeof uniquesOf>[number], body: JsonObject): JsonObject =>
   Object.fromEntries(members.map(({ name }) => [name, body[name] ?? null]));
+
+/** What new records must be given besides these keys. */
+const neededBeside = ({ fields, relations }: RecordType, keys: readonly string[]): readonly string[] =>
+  [...fields.values(), ...relations.values()].flatMap(({ name, required }) =>
+    required && !keys.includes(name) ? [name] : [],
+  );
+
+const withoutNeeded = (type: RecordType, keys: readonly string[], body: JsonObject): JsonObject => {
+  const left = neededBeside(type, keys);
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !left.includes(key)));
+};
