@@ -4,17 +4,7 @@
  * load are copied; of the declarations, those are kept that the public API needs.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -48,32 +38,42 @@ const tsc = (...options: readonly string[]): void =>
 async function bundleLibraries(engine: string, { dependencies }: Manifest): Promise<ReadonlySet<string>> {
   const folders = new Set<string>();
   const bundleOf = (specifier: string): string =>
-    join(engine, 'bundled', `${specifier.replaceAll(/[^\w.-]/g, '-')}.js`);
+    join(
+      engine,
+      'bundled',
+      `${packageOf(specifier)
+        .replace('@', '')
+        .replaceAll(/[^\w.-]/g, '-')}.js`,
+    );
   const isBundled = (specifier: string): boolean =>
     !specifier.startsWith('node:') &&
     !builtinModules.includes(specifier) &&
     dependencies[packageOf(specifier)] === undefined;
-  for (const file of globSync(`${engine}/**/*.js`)) {
-    const text = readFileSync(file, 'utf8');
-    const specifiers = [...text.matchAll(REQUIRE)].map(([, specifier = '']) => specifier).filter(isBundled);
-    for (const specifier of specifiers) await bundle(specifier, bundleOf(specifier), dependencies, folders);
-    const rewritten = text.replaceAll(REQUIRE, (whole, specifier: string) =>
-      isBundled(specifier) ? `require("./${posix(relative(dirname(file), bundleOf(specifier)))}")` : whole,
-    );
+  const files = globSync(`${engine}/**/*.js`).map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+  const specifiers = files.flatMap(({ text }) => [...text.matchAll(REQUIRE)].map(([, specifier = '']) => specifier));
+  // One bundle for all that is required of a package: what its parts share, they share there as well.
+  const parts = Map.groupBy(new Set(specifiers.filter(isBundled)), bundleOf);
+  for (const [outfile, needed] of parts) await bundle(needed, outfile, dependencies, folders);
+  for (const { file, text } of files) {
+    const rewritten = text.replaceAll(REQUIRE, (whole, specifier: string) => {
+      if (!isBundled(specifier)) return whole;
+      const path = posix(relative(dirname(file), bundleOf(specifier)));
+      return `require("./${path}")[${JSON.stringify(specifier)}]`;
+    });
     if (rewritten !== text) writeFileSync(file, rewritten);
   }
   return folders;
 }
 
 async function bundle(
-  specifier: string,
+  specifiers: readonly string[],
   outfile: string,
   dependencies: Manifest['dependencies'],
   folders: Set<string>,
 ): Promise<void> {
-  if (existsSync(outfile)) return;
+  const getters = specifiers.map((one) => `get ${JSON.stringify(one)}() { return require(${JSON.stringify(one)}); }`);
   const { metafile } = await build({
-    stdin: { contents: `module.exports = require(${JSON.stringify(specifier)});`, resolveDir: '.' },
+    stdin: { contents: `module.exports = { ${getters.join(', ')} };`, resolveDir: '.' },
     outfile,
     bundle: true,
     minifySyntax: true,

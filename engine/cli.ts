@@ -24,6 +24,10 @@ export const commands = {
     description: 'Serve the records; --no-migrate changes no tables.',
     load: async () => (await import('./commands/start.ts')).start,
   },
+  mcp: {
+    description: 'Serve agents over standard input and output (MCP); --read and --write list their types.',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
   check: {
     description: 'Check the descriptors; --json.',
     load: async () => (await import('./commands/check.ts')).check,

@@ -17,7 +17,7 @@ import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
-import { contentReader } from './http/content.ts';
+import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
@@ -50,8 +50,12 @@ export interface Engine {
   modelFor(request: IncomingMessage): Model;
   /** The same with what the client may do. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
   permittedTo(request: IncomingMessage): Permitted;
+  /** The same with its routes. */
+  openedBy(request: IncomingMessage): TokenRoutes;
   /** Those that a client without restrictions has. */
   routes(): Routes;
+  /** Reads bodies, within the limits and the budget. */
+  readonly readContent: ReadContent;
   /** Doubts about the descriptors, though they are valid. */
   readonly warnings: readonly Diagnostic[];
   /** undefined if the settings turn them off. */
@@ -155,7 +159,9 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     },
     modelFor: (request) => (access === undefined ? model : seenBy(request, opened)),
     permittedTo: (request) => opened(request).permitted,
+    openedBy: opened,
     routes: () => all().routes,
+    readContent,
     metrics,
     budget,
     awaitReader,

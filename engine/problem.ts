@@ -18,6 +18,7 @@ export const problemKinds = {
   'too-many-groups': { status: 400, title: 'The summary has too many groups' },
   unauthorized: { status: 401, title: 'The request needs a token' },
   forbidden: { status: 403, title: 'The token does not allow this' },
+  'origin-not-allowed': { status: 403, title: 'Pages of this origin may not use the service' },
   'path-not-found': { status: 404, title: 'No such path' },
   'record-not-found': { status: 404, title: 'No such record' },
   'method-not-allowed': { status: 405, title: 'The path does not support this method' },

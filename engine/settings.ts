@@ -220,6 +220,12 @@ export const settingsTable = {
     expected: 'none, *, or origins like https://shop.example.com, separated by commas',
     parse: originsOf,
   }),
+  mcp: setting<boolean>({
+    name: 'MCP',
+    default: 'on',
+    description: 'on: serve agents at /mcp, by the Model Context Protocol.',
+    ...onOrOff(),
+  }),
   idempotencyHours: setting({
     name: 'IDEMPOTENCY_HOURS',
     default: '24',

@@ -44,6 +44,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['pages'],
   ['engine.ts'],
   ['embed'],
+  ['mcp'],
   ['server'],
   ['index.ts'],
   ['commands'],

@@ -48,7 +48,7 @@ export interface CallResult {
 
 /** What a caller may see and do. */
 interface Callable {
-  readonly model: Model;
+  readonly permitted: { readonly model: Model };
   readonly routes: Routes;
 }
 
@@ -65,8 +65,8 @@ export async function serveCall(
   options.signal?.throwIfAborted();
   const { method, path } = REQUESTS[operation];
   const serve = (): Awaitable<Answer> => {
-    const { model, routes } = callable();
-    const route = routes.get(typeOf({ model }, typeName).path)?.[path];
+    const { permitted, routes } = callable();
+    const route = routes.get(typeOf(permitted, typeName).path)?.[path];
     const offer = route?.offers.get(method);
     if (offer === undefined) throw refusal(typeName, operation, route?.withheld.has(method) === true);
     return offer.serve({
@@ -84,7 +84,7 @@ export async function serveCall(
   return { text: await textOf(answer, caller), headers: answer.headers };
 }
 
-export function typeOf({ model }: Pick<Callable, 'model'>, name: string): RecordType {
+export function typeOf({ model }: Callable['permitted'], name: string): RecordType {
   const type = model.types.get(name);
   if (type) return type;
   throw new Problem('path-not-found', `There is no type "${name}"${didYouMean(String(name), model.types.keys())}`);
@@ -107,7 +107,7 @@ function headersOf({ ifMatch, idempotencyKey, count }: InProcessCall['options'])
 const NO_SOCKET = new Socket();
 
 /** As a body parser in front of the engine leaves it: read to its end. */
-function requestOf(method: string, headers: Readonly<Record<string, string>>, text?: string): IncomingMessage {
+export function requestOf(method: string, headers: Readonly<Record<string, string>>, text?: string): IncomingMessage {
   const request = new IncomingMessage(NO_SOCKET);
   request.method = method;
   request.headers = { ...headers };

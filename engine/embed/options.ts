@@ -15,6 +15,7 @@ const OF_SERVER = [
   'requestTimeout',
   'allowedHosts',
   'publicUrl',
+  'mcp',
   'drainDelay',
   'shutdownTimeout',
 ] as const satisfies readonly Name[];

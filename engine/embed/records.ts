@@ -73,7 +73,7 @@ async function callAs(
   const signal = (call.options as InProcessCall['options'] | null)?.signal;
   const caller = new InProcessCaller(engine.budget, position, signal);
   try {
-    return await serveCall(() => ({ model: engine.model, routes: engine.routes() }), typeName, call, caller);
+    return await serveCall(() => ({ permitted: engine, routes: engine.routes() }), typeName, call, caller);
   } catch (error) {
     // What CallerGone says of connections means nothing here.
     throw error instanceof CallerGone ? signal?.reason : error;

@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
 import { acceptedType } from './negotiation.ts';
-import { problemAnswer } from './problems.ts';
+import { problemAnswer, problemFor } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, type Route, type Routes } from './routes.ts';
@@ -143,6 +143,10 @@ export interface HostSteps {
   readonly cors: Cors;
   /** Answers that there is nothing at this path. */
   readonly notFound: Handler;
+  /** Sends an answer that is not about a record. */
+  reply(answer: Answer, request: IncomingMessage, response: ServerResponse): Awaitable<void>;
+  /** What a client is told of an error; logs what is a fault of the service. */
+  problemFor(error: unknown, request: IncomingMessage): Problem;
   /** The one answer to an error, whatever it is about. */
   refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void;
 }
@@ -169,6 +173,9 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
     },
     cors: createCors(options.corsOrigins),
     notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined }),
+    reply: (answered, request, response) =>
+      send({ request, response, envelope: envelopeOf(request) }, answered, options),
+    problemFor: (error, request) => problemFor(error, requestIdOf(request), log),
     refuse: (error, request, response) => {
       const envelope = envelopeOf(request);
       const failed = { request, instance: fullPath(targetOf(request)), requestId: envelope.requestId };

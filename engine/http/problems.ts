@@ -18,16 +18,20 @@ interface FailedRequest {
   readonly requestId: string;
 }
 
-/** An error that is not a Problem is a fault of the service: logged, and not sent. */
 export function problemAnswer(
   error: unknown,
   { request, instance, requestId }: FailedRequest,
   log: Log,
 ): ProblemAnswer {
-  if (error instanceof Problem) return render(forClient(error, request), instance);
-  if (isTooLong(error)) return render(answerTooLong(error), instance);
+  return render(forClient(problemFor(error, requestId, log), request), instance);
+}
+
+/** An error that is not a Problem is a fault of the service: logged, and not sent. */
+export function problemFor(error: unknown, requestId: string, log: Log): Problem {
+  if (error instanceof Problem) return error;
+  if (isTooLong(error)) return answerTooLong(error);
   log.error({ requestId, err: error }, 'a request failed');
-  return render(new Problem('internal-error', 'The service could not answer; its log says why'), instance);
+  return new Problem('internal-error', 'The service could not answer; its log says why');
 }
 
 /** Seconds after which a write of unknown outcome may be sent again, if it cannot be done twice. */

@@ -244,6 +244,10 @@ const ALLOWED_HEADERS = [
   'Prefer',
   'X-Request-Id',
   'X-Position',
+  // Of agents.
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
 ];
 /** Seconds after which browsers ask again; some allow no longer time. */
 const MAX_AGE = 7200;

@@ -6,6 +6,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
+import type { createAgentEndpoint } from '../mcp/endpoint.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
@@ -13,8 +14,9 @@ import { readOnly } from '../pages/routes.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
-type AppSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'studio'> &
+type MountedSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'studio'> &
   RequestLimits;
+type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'corsOrigins' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
 export function createApp(engine: Engine, settings: AppSettings): Express {
   const { host } = engine;
@@ -26,6 +28,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
   app.use(host.limit);
   app.use(asterisk);
   readOnly(app, '/metrics', metrics(engine));
+  if (settings.mcp) app.all('/mcp', agents(engine, settings));
   app.use(createPages(aboutService(settings), engine).pages);
   app.use((request, response) => host.notFound(request, response));
   app.use(answerErrors(engine));
@@ -33,7 +36,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
 }
 
 /** For a host application: the pages, or the OpenAPI document only. Other paths are left to the host. */
-export function createMounted(engine: Engine, settings: AppSettings, which: 'pages' | 'documents'): Handler {
+export function createMounted(engine: Engine, settings: MountedSettings, which: 'pages' | 'documents'): Handler {
   const app = newApp();
   const routes = createPages(aboutService(settings), engine, prepare(engine), engine.host.limit);
   if (which === 'pages') app.get('/', addSlash);
@@ -66,7 +69,7 @@ function newApp(): Express {
   return app;
 }
 
-const aboutService = (settings: AppSettings) => ({
+const aboutService = (settings: MountedSettings) => ({
   title: settings.title,
   schemaDirectory: settings.schemaDirectory,
   publicUrl: settings.publicUrl,
@@ -112,6 +115,17 @@ const asterisk: RequestHandler = ({ url }, response, next) => {
   if (url === '*') response.status(204).set('Allow', ALLOWED).end();
   else next();
 };
+
+/** Loaded with the first request: the SDK takes a tenth of a second, and most services have no agents. */
+function agents(engine: Engine, settings: AppSettings): RequestHandler {
+  let loading: Promise<ReturnType<typeof createAgentEndpoint>> | undefined;
+  return async (request, response) => {
+    loading ??= import('../mcp/endpoint.ts').then((loaded) => loaded.createAgentEndpoint(engine, settings));
+    await (
+      await loading
+    )(request, response);
+  };
+}
 
 /** A problem like any other, and never what Express would tell of the error. */
 const answerErrors =

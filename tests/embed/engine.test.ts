@@ -19,6 +19,7 @@ type OfServer =
   | 'requestTimeout'
   | 'allowedHosts'
   | 'publicUrl'
+  | 'mcp'
   | 'drainDelay'
   | 'shutdownTimeout';
 

@@ -53,7 +53,15 @@ test('what package.json names is in it', () => {
 
 test('what is copied into it has its licence', () => {
   const text = readFileSync(resolve(folder, 'source/dist/LICENSES.txt'), 'utf8');
-  for (const name of ['knex', 'marked', 'swagger-ui-dist', '@viz-js/viz', 'lodash'])
+  for (const name of [
+    'knex',
+    'marked',
+    'swagger-ui-dist',
+    '@viz-js/viz',
+    'lodash',
+    '@modelcontextprotocol/server',
+    'zod',
+  ])
     expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
 });
 

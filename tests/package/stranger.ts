@@ -1,5 +1,6 @@
 /** A project that has installed the package: what its owner runs there, and what must come of it. */
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { urlOf } from '../support/compiled.ts';
@@ -168,6 +169,17 @@ export function expectWorks(strangerOf: () => Stranger): void {
     } finally {
       expect(await serving.stop()).toBe(0);
     }
+  });
+
+  test('records mcp serves agents', async () => {
+    const { folder, environment } = strangerOf();
+    const child = spawn(join(folder, 'node_modules/.bin/records'), ['mcp'], { cwd: folder, env: environment });
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    child.stdin.write(`${JSON.stringify(message)}\n`);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    expect(JSON.parse(String(line)).result.tools).toHaveLength(9);
+    child.stdin.end();
+    expect(await once(child, 'close')).toEqual([0, null]);
   });
 
   test('it can be imported and required', async () => {

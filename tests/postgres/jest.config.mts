@@ -20,6 +20,7 @@ const both = [
   'http/steps',
   'http/upsert',
   'interface/interface',
+  'mcp/agents',
   'migration/forward',
   'migration/migration',
   'migration/no-migrate.slow',

@@ -1,0 +1,101 @@
+/** `mcp`: serves agents over standard input and output, from a database of its own settings. */
+import { once } from 'node:events';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { createToken, parseTypes, tokenLine, type TypeNames } from '../access/tokens.ts';
+import { unknownTypes } from '../access/restrict.ts';
+import { InProcessCaller, type Position, requestOf, serveCall } from '../embed/call.ts';
+import { type Engine, startEngine } from '../engine.ts';
+import { createAgentServer } from '../mcp/agent-server.ts';
+import type { AgentRights } from '../mcp/tools.ts';
+import { didYouMean } from '../names.ts';
+import { readSettings, type Settings, withoutPassword } from '../settings.ts';
+import { formatDiagnostics } from '../descriptor/report.ts';
+import { StartError } from '../start-error.ts';
+import { printError } from '../terminal.ts';
+import { BOOLEAN, type Command, readOptions, stopSignal } from './command.ts';
+
+const USAGE = `records mcp [--read TYPES] [--write TYPES] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Without --read and --write, agents may do everything`;
+
+export const mcp: Command = {
+  usage: USAGE,
+  run: async (args) => {
+    const known = { read: { type: 'string' }, write: { type: 'string' }, 'no-migrate': BOOLEAN } as const;
+    const { values } = readOptions(args, known, 0, USAGE);
+    const read = readSettings(process.env);
+    const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
+    const { line, authorization } = accessFor(values);
+    const engine = await startEngine({ ...settings, tokens: line, tokensFile: '', rateLimit: Infinity });
+    try {
+      refuseUnknown(engine, values);
+      await serve(engine, settings, authorization);
+    } finally {
+      await engine.close();
+    }
+    return 0;
+  },
+};
+
+interface RightsOptions {
+  readonly read?: string;
+  readonly write?: string;
+}
+
+const typesOf = (text: string | undefined): TypeNames => (text === undefined ? new Set() : parseTypes(text));
+
+/** Rights are those of a token, which only this process knows. */
+function accessFor({ read, write }: RightsOptions): { readonly line: string; readonly authorization: string } {
+  if (read === undefined && write === undefined) return { line: '', authorization: '' };
+  const token = createToken();
+  const line = tokenLine({ name: 'mcp', read: typesOf(read), write: typesOf(write) }, token);
+  return { line, authorization: `Bearer ${token}` };
+}
+
+function refuseUnknown({ model }: Engine, { read, write }: RightsOptions): void {
+  const [unknown] = unknownTypes(model, { read: typesOf(read), write: typesOf(write) });
+  if (unknown === undefined) return;
+  throw new StartError(`There is no type "${unknown}"${didYouMean(unknown, model.types.keys())}`);
+}
+
+/** Resolves when the agent has left, or at a signal. */
+async function serve(engine: Engine, settings: Settings, authorization: string): Promise<void> {
+  if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
+  const agent = requestOf('POST', authorization === '' ? {} : { authorization });
+  const running = new Set<Promise<unknown>>();
+  const rights = rightsOf(engine, agent, running);
+  const service = { title: settings.title, refused: (error: unknown) => engine.host.problemFor(error, agent) };
+  const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
+  const connection = serveStdio(() => createAgentServer(rights(), service), { maxSubscriptions: 0 });
+  const { schemaDirectory, databaseUrl } = settings;
+  printError(
+    `Serving the records of ${schemaDirectory} in ${withoutPassword(databaseUrl)} over standard input and output`,
+  );
+  await ended;
+  await connection.close();
+  await Promise.all(running);
+}
+
+/** What has begun is awaited before the database closes. */
+function rightsOf(
+  engine: Engine,
+  agent: ReturnType<typeof requestOf>,
+  running: Set<Promise<unknown>>,
+): () => AgentRights {
+  const position: Position = { last: undefined };
+  return () => {
+    const { model } = engine.permittedTo(agent);
+    return {
+      model,
+      call: async (type, call) => {
+        const caller = new InProcessCaller(engine.budget, position, undefined);
+        const result = serveCall(() => engine.openedBy(agent), type, call, caller);
+        const end = result.catch(() => undefined).finally(() => running.delete(end));
+        running.add(end);
+        try {
+          return await result;
+        } finally {
+          caller.release();
+        }
+      },
+    };
+  };
+}

@@ -1,0 +1,65 @@
+/** What agents read of the model before they use it. */
+import { describeType } from '../describe/describe.ts';
+import { typeOf } from '../embed/call.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { type Model, namedUniques, type RecordType } from '../model/model.ts';
+
+/** Types that one answer names. */
+const MAX_LISTED = 200;
+
+export function listTypes({ types }: Model, search = ''): JsonObject {
+  const wanted = search.toLowerCase();
+  const found = [...types.values()].filter(({ name, description }) =>
+    `${name} ${description}`.toLowerCase().includes(wanted),
+  );
+  const listed = found.slice(0, MAX_LISTED).map(({ name, description, operations }) => ({
+    type: name,
+    description,
+    operations: [...operations],
+  }));
+  return {
+    types: listed,
+    ...(found.length > listed.length
+      ? { more: `${found.length - listed.length} more types; narrow them down with "search"` }
+      : {}),
+    ...(listed.some(({ operations }) => operations.length === 0)
+      ? { note: 'A type without operations is read and written inside the records of others.' }
+      : {}),
+  };
+}
+
+/** Of the descriptor, what concerns only the database and maintainers. */
+const INTERNAL = new Set(['table', 'column', 'through', 'index', 'indexes', 'renamedFrom', 'seed', 'path', 'unique']);
+
+/** Without what the database alone needs, and without what is as usual. */
+export function describeFor(model: Model, name: string): JsonObject {
+  const type = typeOf({ model }, name);
+  const { operations, identifier, fields, relations, checks, ...rest } = describeType(type);
+  const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
+  return {
+    ...without(rest),
+    operations: operations ?? [],
+    identifier: identifier ?? {},
+    fields: each(fields, (field) => without(field)),
+    relations: each(relations, (relation) => without(relation)),
+    ...(uniques.length > 0 ? { unique: uniques } : {}),
+    ...(Array.isArray(checks) && checks.length > 0 ? { checks } : {}),
+    ...waysOfWriting(type),
+  };
+}
+
+const each = (items: JsonValue | undefined, change: (item: JsonObject) => JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(isObject(items) ? items : {}).map(([name, item]) => [name, isObject(item) ? change(item) : item]),
+  );
+
+const without = (item: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(item).filter(([key, value]) => !INTERNAL.has(key) && value !== false && value !== null),
+  );
+
+function waysOfWriting({ preconditions, operations }: RecordType): JsonObject {
+  return preconditions === 'required' && (operations.has('update') || operations.has('delete'))
+    ? { note: 'Updates and deletions need the etag of get_record.' }
+    : {};
+}

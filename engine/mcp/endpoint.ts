@@ -1,0 +1,137 @@
+/**
+ * `/mcp`: streamable HTTP without sessions. Each request is one message of an agent. It passes what requests for records
+ * pass: the rate limit, the token, the limits of bodies, the budget, and problems as answers.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { serveCall } from '../embed/call.ts';
+import type { Engine } from '../engine.ts';
+import { decode, parseText, type TextLimits } from '../http/body-text.ts';
+import { JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
+import { HttpCaller, targetOf } from '../http/request.ts';
+import type { JsonObject } from '../json.ts';
+import { Problem } from '../problem.ts';
+import { createAgentServer } from './agent-server.ts';
+import type { AgentRights } from './tools.ts';
+
+interface EndpointOptions extends TextLimits {
+  readonly title: string;
+  readonly publicUrl: string;
+  readonly corsOrigins: readonly string[];
+}
+
+type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Memory for each character of an answer: the text, the message around it with its escapes, and its bytes. */
+const WRAP_COST = 6;
+
+export function createAgentEndpoint(engine: Engine, options: EndpointOptions): ServeAgent {
+  const { host } = engine;
+  const position: { last: string | undefined } = { last: undefined };
+  return async (request, response) => {
+    refuseOrigin(request, options);
+    if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
+    if (request.method !== 'POST') throw notAllowed(request.method);
+    const { model } = engine.permittedTo(request);
+    const caller = new AgentCaller(request, response, engine.budget, position);
+    try {
+      const message = await messageIn(request, caller, engine, options);
+      const rights: AgentRights = {
+        model,
+        call: async (type, call) => {
+          const result = await serveCall(() => engine.openedBy(request), type, call, caller);
+          caller.take(WRAP_COST * result.text.length);
+          return result;
+        },
+      };
+      const handler = handlerFor(request, rights, engine, options.title);
+      const answer = await handler.fetch(asWebRequest(request), { parsedBody: message });
+      await host.reply(await whole(answer), request, response);
+    } finally {
+      caller.release();
+    }
+  };
+}
+
+const METHODS = 'POST, OPTIONS';
+const OPTIONS_ANSWER = { status: 204, headers: { Allow: METHODS }, body: undefined };
+
+const notAllowed = (method = ''): Problem =>
+  new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are: there are no sessions or streams`, {
+    headers: { Allow: METHODS },
+  });
+
+/** Writes of agents are seen by their later reads, of replicas too: agents do not send the position themselves. */
+class AgentCaller extends HttpCaller {
+  readonly #position: { last: string | undefined };
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    budget: Engine['budget'],
+    position: { last: string | undefined },
+  ) {
+    super(request, response, budget);
+    this.#position = position;
+  }
+
+  override get position(): string | undefined {
+    return this.#position.last;
+  }
+
+  override wrote(position: string): void {
+    this.#position.last = position;
+  }
+}
+
+/** An array would be many requests that count as one. */
+async function messageIn(
+  request: IncomingMessage,
+  caller: HttpCaller,
+  { readContent }: Engine,
+  limits: TextLimits,
+): Promise<JsonObject> {
+  const exchange = { request, caller, target: targetOf(request), identifier: '', mediaType: JSON_TYPE };
+  const content = await readContent(exchange, RECORD_BODY);
+  const text = Buffer.isBuffer(content) ? decode(content) : (JSON.stringify(content.parsed) ?? '');
+  // Strings are checked where they are written.
+  return parseText(text, limits, () => false, 'The message');
+}
+
+/** Made for each request: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */
+function handlerFor(request: IncomingMessage, rights: AgentRights, { host }: Engine, title: string): McpHttpHandler {
+  const service = { title, refused: (error: unknown) => host.problemFor(error, request) };
+  return createMcpHandler(() => createAgentServer(rights, service), { maxSubscriptions: 0, keepAliveMs: 0 });
+}
+
+function asWebRequest({ headers }: IncomingMessage): Request {
+  const lines = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    name === 'content-length' || name.startsWith(':') ? [] : [[name, String(value)]],
+  );
+  // The SDK needs an address; what it serves does not depend on it.
+  return new Request('http://localhost/mcp', { method: 'POST', headers: lines, body: '{}' });
+}
+
+async function whole(answer: Response) {
+  const text = await answer.text();
+  const type = answer.headers.get('content-type');
+  const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
+  return { status: answer.status, headers, body: text === '' ? undefined : text };
+}
+
+/**
+ * A page of a foreign site must not use the service through the browser of somebody who can reach it, under whatever
+ * name that site gives it (DNS rebinding).
+ */
+function refuseOrigin({ headers }: IncomingMessage, { corsOrigins, publicUrl }: EndpointOptions): void {
+  const { origin, host } = headers;
+  if (origin === undefined || corsOrigins.includes('*') || corsOrigins.includes(origin)) return;
+  if (publicUrl !== '' && new URL(publicUrl).origin === origin) return;
+  if (/^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, '') === host) return;
+  const shown = origin.slice(0, 100);
+  throw new Problem(
+    'origin-not-allowed',
+    `Pages of "${shown}" may not use this service; the setting CORS_ORIGINS can allow their origin`,
+    { errors: [{ header: 'Origin', code: 'origin-not-allowed', message: `The origin "${shown}" is not allowed` }] },
+  );
+}

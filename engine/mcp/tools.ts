@@ -1,0 +1,298 @@
+/** The tools that agents are offered: as many for a thousand record types as for one. */
+import { type CallResult, cursorIn, type InProcessCall } from '../embed/call.ts';
+import type { Operation } from '../descriptor/descriptor.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Model } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
+import { faultyRequest, Problem } from '../problem.ts';
+import { nextStep, problemHelp } from './advice.ts';
+import { describeFor, listTypes } from './describe.ts';
+import { optionsOf, tagFor, viewIn } from './tags.ts';
+
+/** What one agent may see and do. */
+export interface AgentRights {
+  readonly model: Model;
+  /** Rejects with a Problem, as a request would be refused. */
+  call(type: string, call: InProcessCall): Promise<CallResult>;
+}
+
+type ToolArguments = JsonObject;
+
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
+  /** Offered if the agent may use this operation on some type; always, where there is none. */
+  readonly operation?: Operation;
+  /** By name, as JSON Schema. */
+  readonly properties: Readonly<Record<string, JsonObject>>;
+  readonly required: readonly string[];
+  readonly destroys?: boolean;
+  /** Resolves with JSON text. */
+  run(given: ToolArguments, rights: AgentRights): Promise<string>;
+}
+
+const TYPE = { type: 'string', description: 'Name of the record type' };
+const ID = { type: 'integer', description: 'Identifier of the record' };
+const RECORD = {
+  description:
+    'The keys of describe_type. Decimals are strings. A related record is an object: with its identifier alone it is linked, with more keys it is changed, without identifier it is created. A set is an array, and replaces the whole set',
+};
+const DRY_RUN = { type: 'boolean', description: 'Try it: report the effects and change nothing' };
+const ETAG = {
+  type: 'string',
+  description: 'The etag that get_record returned: refused if somebody has changed the record since then',
+};
+const WHERE = {
+  type: 'object',
+  description:
+    'Filters that must all match: {"price": {"gte": "5.00"}, "zone.name": {"like": "E*"}, "state": ["a", "b"], "note": null}. Operators: eq ne lt lte gt gte in like null. Groups: {"$any": [{…}, {…}]}, $all, $none; of a set: {"items": {"$some": [{…}]}}, $none, $every, $count',
+};
+const NAMES = { type: 'array', items: { type: 'string' } };
+const ORDER = { ...NAMES, description: 'Fields, each optionally with a direction: ["price desc", "name"]' };
+const VARIANT = { type: 'string', description: 'A variant of the type, if it has any' };
+const VIEW = {
+  fields: { ...NAMES, description: 'Only these fields; "zone.name" for those of a related record' },
+  include: { ...NAMES, description: 'The relations to show instead of the usual ones; [] for none, "a.b" for deeper' },
+  variant: VARIANT,
+};
+const paging = (what: string) => ({
+  limit: { type: 'integer', description: `${what} to return; ${USUAL_LIMIT} if left out` },
+  offset: { type: 'integer', description: `${what} to skip` },
+});
+
+/** What an agent that names no limit gets: whole lists would fill its context. */
+const USUAL_LIMIT = 20;
+
+const TOOLS: readonly AgentTool[] = [
+  {
+    name: 'list_types',
+    description: 'Lists the record types and what you may do with each. Begin here.',
+    properties: { search: { type: 'string', description: 'Only types with this text in their name or description' } },
+    required: [],
+    run: async ({ search }, { model }) => JSON.stringify(listTypes(model, textIn('search', search))),
+  },
+  {
+    name: 'describe_type',
+    description: 'Describes the fields, relations and rules of a record type. Read it before you filter or write.',
+    properties: { type: TYPE },
+    required: ['type'],
+    run: async ({ type }, { model }) => JSON.stringify(describeFor(model, String(type))),
+  },
+  {
+    name: 'list_records',
+    description: 'Finds records. Returns a page, the total, and "next" if there are more.',
+    operation: 'list',
+    properties: {
+      type: TYPE,
+      where: WHERE,
+      order: ORDER,
+      ...paging('Records'),
+      after: { type: 'string', description: 'The "next" of the page before' },
+      ...VIEW,
+      count: { enum: ['exact', 'estimated', 'none'], description: 'How the total is found' },
+    },
+    required: ['type'],
+    run: async ({ type, order, limit = USUAL_LIMIT, ...options }, rights) => {
+      const call = callOf('list', { ...options, limit, ...(order === undefined ? {} : { order: termsOf(order) }) });
+      const { text, headers } = await rights.call(String(type), call);
+      const next = cursorIn(headers, 'next');
+      return withText({ total: totalIn(headers), ...(next === undefined ? {} : { next }) }, 'records', text);
+    },
+  },
+  {
+    name: 'get_record',
+    description: 'Gets a record, and its etag for a safe update_record or delete_record.',
+    operation: 'get',
+    properties: { type: TYPE, id: ID, ...VIEW },
+    required: ['type', 'id'],
+    run: async ({ type, id, ...view }, rights) => {
+      const { text, headers } = await rights.call(String(type), callOf('get', view, { identifier: identifierOf(id) }));
+      return withText(tagFor(headers, view), 'record', text);
+    },
+  },
+  {
+    name: 'create_record',
+    description:
+      'Creates a record, and what is nested in it, all or nothing. An array as "record" creates all of its records or none.',
+    operation: 'create',
+    properties: {
+      type: TYPE,
+      record: RECORD,
+      idempotency_key: { type: 'string', description: 'Any new text: a retry with the same one creates nothing twice' },
+      dry_run: DRY_RUN,
+      ...VIEW,
+    },
+    required: ['type', 'record'],
+    run: async ({ type, record, idempotency_key: key, dry_run: isDryRun, ...view }, rights) => {
+      const several = Array.isArray(record);
+      const options = { ...view, ...(key === undefined ? {} : { idempotencyKey: textIn('idempotency_key', key) }) };
+      const more = { body: objectIn('record', record), isDryRun: isDryRun === true };
+      const { text, headers } = await rights.call(
+        String(type),
+        callOf(several ? 'createMany' : 'create', options, more),
+      );
+      if (more.isDryRun) return text;
+      return several ? withText({}, 'records', text) : withText(tagFor(headers, view), 'record', text);
+    },
+  },
+  {
+    name: 'update_record',
+    description: 'Changes a record: keys that you leave out keep their values. Send the etag, so that nothing is lost.',
+    operation: 'update',
+    destroys: true,
+    properties: { type: TYPE, id: ID, changes: RECORD, etag: ETAG, dry_run: DRY_RUN, ...VIEW },
+    required: ['type', 'id', 'changes'],
+    run: async ({ type, id, changes, dry_run: isDryRun, ...rest }, rights) => {
+      const { view, tag } = viewIn(rest);
+      const more = {
+        identifier: identifierOf(id),
+        body: objectIn('changes', changes, true),
+        isDryRun: isDryRun === true,
+      };
+      const { text, headers } = await rights.call(String(type), callOf('update', optionsOf({ view, tag }), more));
+      return more.isDryRun ? text : withText(tagFor(headers, view), 'record', text);
+    },
+  },
+  {
+    name: 'delete_record',
+    description: 'Deletes a record and what it owns. Returns the record as it was.',
+    operation: 'delete',
+    destroys: true,
+    properties: { type: TYPE, id: ID, etag: ETAG, dry_run: DRY_RUN, ...VIEW },
+    required: ['type', 'id'],
+    run: async ({ type, id, dry_run: isDryRun, ...rest }, rights) => {
+      const { view, tag } = viewIn(rest);
+      const more = { identifier: identifierOf(id), isDryRun: isDryRun === true };
+      const { text } = await rights.call(String(type), callOf('delete', optionsOf({ view, tag }), more));
+      return more.isDryRun ? text : withText({}, 'deleted', text);
+    },
+  },
+  {
+    name: 'summarize_records',
+    description: 'Counts records and adds up their values by group, without reading them.',
+    operation: 'list',
+    properties: {
+      type: TYPE,
+      by: { ...NAMES, description: 'What groups have in common: ["zone", "month(date)"], day(date)' },
+      measure: { ...NAMES, description: 'count, sum(field), min(field), max(field); count if left out' },
+      where: WHERE,
+      order: { ...ORDER, description: 'Groups or measures: ["count desc"]' },
+      ...paging('Groups'),
+      variant: VARIANT,
+    },
+    required: ['type'],
+    run: async ({ type, order, limit = USUAL_LIMIT, ...options }, rights) => {
+      const call = callOf('summary', { ...options, limit, ...(order === undefined ? {} : { order: termsOf(order) }) });
+      const { text, headers } = await rights.call(String(type), call);
+      return withText({ total: totalIn(headers) }, 'groups', text);
+    },
+  },
+  {
+    name: 'explain_problem',
+    description: 'Explains the code of a problem and how to go on; without a code, it lists all of them.',
+    properties: { code: { type: 'string' } },
+    required: [],
+    run: async ({ code }) => JSON.stringify(problemHelp(textIn('code', code))),
+  },
+];
+
+/** Those that the agent may use on some type. */
+export function toolsFor({ types }: Model): readonly AgentTool[] {
+  const allowed = new Set([...types.values()].flatMap(({ operations }) => [...operations]));
+  return TOOLS.filter(({ operation }) => operation === undefined || allowed.has(operation));
+}
+
+/** Tools that there are, but not for this agent, are refused as requests are. */
+export function toolNamed(name: string, { model }: AgentRights): AgentTool | undefined {
+  const tool = TOOLS.find((one) => one.name === name);
+  if (tool === undefined || toolsFor(model).includes(tool)) return tool;
+  const refuse = (): never => {
+    throw new Problem('forbidden', `You may not use ${name} on any type`);
+  };
+  return { ...tool, run: async () => refuse() };
+}
+
+/** The text for the agent, also if it was refused. */
+export interface ToolAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** `refused` turns any error into a Problem, and logs what is a fault of the service. */
+export async function runTool(
+  tool: AgentTool,
+  given: ToolArguments,
+  rights: AgentRights,
+  refused: (error: unknown) => Problem,
+): Promise<ToolAnswer> {
+  try {
+    refuseArguments(tool, given);
+    return { text: await tool.run(given, rights), isError: false };
+  } catch (error) {
+    return { text: JSON.stringify(nextStep(refused(error))), isError: true };
+  }
+}
+
+function refuseArguments({ name, properties, required }: AgentTool, given: ToolArguments): void {
+  const known = Object.keys(properties);
+  const unknown = Object.keys(given).filter((key) => !known.includes(key));
+  const missing = required.filter((key) => given[key] === undefined);
+  const faults = [
+    ...unknown.map((key) => {
+      const hint = didYouMean(key, known) || `; its arguments are ${known.join(', ')}`;
+      return argumentFault(key, 'unknown-argument', `${name} has no argument "${key}"${hint}`);
+    }),
+    ...missing.map((key) => argumentFault(key, 'required', `${name} needs the argument "${key}"`)),
+  ];
+  if (faults.length > 0) throw faultyRequest('invalid-query', faults);
+}
+
+const argumentFault = (parameter: string, code: string, message: string) => ({ parameter, code, message });
+
+const wrong = (name: string, expected: string): Problem =>
+  faultyRequest('invalid-query', [argumentFault(name, 'type', `"${name}" must be ${expected}`)]);
+
+function textIn(name: string, value: JsonValue | undefined): string | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  throw wrong(name, 'a text');
+}
+
+/** Texts of digits as well: the operation refuses what is no identifier. */
+function identifierOf(value: JsonValue | undefined): string {
+  if (typeof value === 'number' || typeof value === 'string') return String(value);
+  throw wrong('id', 'an integer');
+}
+
+function objectIn(name: string, value: JsonValue | undefined, isOne = false): object {
+  if (typeof value === 'object' && value !== null && !(isOne && Array.isArray(value))) return value;
+  throw wrong(name, `an object with the keys of a record, not ${JSON.stringify(value)?.slice(0, 100) ?? 'nothing'}`);
+}
+
+/** `["price desc", "name"]` as the words of an order. */
+function termsOf(order: JsonValue): readonly string[] {
+  const terms = Array.isArray(order) ? (order as readonly JsonValue[]) : [order];
+  return terms.flatMap((term) => {
+    if (typeof term === 'string') return term.trim().split(/\s+/);
+    throw wrong('order', 'a list of texts like "price desc"');
+  });
+}
+
+type CallParts = Pick<InProcessCall, 'identifier' | 'body' | 'isDryRun'>;
+
+/** The options of agents are as unchecked as those of programs without types: the call refuses them by name. */
+const callOf = (
+  operation: InProcessCall['operation'],
+  options: Readonly<Record<string, unknown>>,
+  more: CallParts = {},
+): InProcessCall => ({ operation, options, ...more });
+
+function totalIn(headers: CallResult['headers']): number | null {
+  const total = headers['X-Total-Count'];
+  return total === undefined ? null : Number(total);
+}
+
+/** Puts a text that is JSON already into an object, so that numbers stay as they were written. */
+function withText(head: JsonObject, name: string, text: string): string {
+  const start = JSON.stringify(head).slice(0, -1);
+  return `${start}${start === '{' ? '' : ','}"${name}":${text}}`;
+}

@@ -1,0 +1,413 @@
+/** Agents at `/mcp`: tools that read and write as requests do, with the rights of the token. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
+import { exchange } from '../support/exchange.ts';
+import { createProject, type Project } from '../support/project.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { messageOf, tell, toolCall, toolsOf, useTool } from './agent.ts';
+
+const FILES = {
+  'book.yaml': `type: Book
+description: A book in the shop.
+fields:
+  title: { type: string, required: true, maxLength: 100, description: As on the cover }
+  price: { type: decimal, scale: 2, default: '0' }
+  code: { type: string, unique: true }
+  extra: { type: any }
+relations:
+  author: { kind: belongsTo, type: Author, inverse: books, nested: write }
+`,
+  'author.yaml': `type: Author
+fields: { name: { type: string, required: true } }
+relations:
+  books: { kind: hasMany, type: Book, inverse: author }
+`,
+  'locked.yaml': `type: Locked
+preconditions: required
+fields: { text: { type: string } }
+`,
+  'log.yaml': `type: Log
+operations: [list, get]
+fields: { text: { type: string } }
+`,
+};
+
+const tokens = { all: createToken(), reader: createToken(), logs: createToken(), authors: createToken() };
+const [all, none] = [parseTypes('*'), new Set<string>()];
+const lines = [
+  tokenLine({ name: 'all', read: none, write: all }, tokens.all),
+  tokenLine({ name: 'reader', read: all, write: none }, tokens.reader),
+  tokenLine({ name: 'logs', read: none, write: parseTypes('Log') }, tokens.logs),
+  tokenLine({ name: 'authors', read: parseTypes('Book'), write: parseTypes('Author') }, tokens.authors),
+];
+
+let project: Project;
+let server: TestServer;
+let url: string;
+beforeAll(async () => {
+  project = await createProject(FILES);
+  const settings = { tokens: lines.join(';'), bodyLimit: 20_000, corsOrigins: ['https://page.example'] };
+  server = await startTestServer({ schemaDirectory: project.directory, settings });
+  url = server.url;
+});
+afterAll(async () => {
+  await server.close();
+  await project.remove();
+});
+
+const writer = { token: tokens.all };
+const use = (name: string, given: object = {}) => useTool(url, name, given, writer);
+const nameOf = ({ name }: { readonly name: string }): string => name;
+
+const READING = ['list_types', 'describe_type', 'list_records', 'get_record', 'summarize_records', 'explain_problem'];
+
+describe('the tools', () => {
+  test('there are at most ten, in fewer than 4,000 tokens, whatever the types', async () => {
+    const { text } = await tell(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, writer);
+    const tools = await toolsOf(url, writer);
+    expect(tools.length).toBeLessThanOrEqual(10);
+    // English JSON has more than three characters for each token.
+    expect(text.length / 3).toBeLessThan(4000);
+    for (const name of ['Book', 'Author', 'Locked']) expect(text).not.toContain(name);
+  });
+
+  test('a token is offered those that it may use on some type', async () => {
+    const written = ['create_record', 'update_record', 'delete_record'];
+    expect((await toolsOf(url, writer)).map(nameOf).toSorted()).toEqual([...READING, ...written].toSorted());
+    expect((await toolsOf(url, { token: tokens.reader })).map(nameOf).toSorted()).toEqual(READING.toSorted());
+    expect((await toolsOf(url, { token: tokens.logs })).map(nameOf).toSorted()).toEqual(READING.toSorted());
+  });
+
+  test('those that read say so, and those that destroy', async () => {
+    const tools = await toolsOf(url, writer);
+    const marked = (hint: string) => tools.filter(({ annotations }) => annotations[hint] === true).map(nameOf);
+    expect(marked('readOnlyHint').toSorted()).toEqual(READING.toSorted());
+    expect(marked('destructiveHint')).toEqual(['update_record', 'delete_record']);
+  });
+});
+
+describe('types', () => {
+  test('are listed with what may be done, as the token sees them', async () => {
+    const { says } = await useTool(url, 'list_types', {}, { token: tokens.authors });
+    expect(says).toMatchObject({
+      types: [
+        { type: 'Author', operations: ['list', 'get', 'create', 'update', 'delete'] },
+        { type: 'Book', description: 'A book in the shop.', operations: ['list', 'get'] },
+      ],
+    });
+    expect((await use('list_types', { search: 'SHOP' })).says).toMatchObject({ types: [{ type: 'Book' }] });
+  });
+
+  test('are described for those who use them', async () => {
+    const { says } = await use('describe_type', { type: 'Book' });
+    expect(says).toMatchObject({
+      type: 'Book',
+      operations: ['list', 'get', 'create', 'update', 'delete'],
+      identifier: { name: 'id' },
+      fields: {
+        title: { type: 'string', required: true, maxLength: 100, description: 'As on the cover' },
+        price: { type: 'decimal', scale: 2, default: '0' },
+      },
+      relations: { author: { kind: 'belongsTo', type: 'Author', nested: 'write' } },
+      unique: [['code']],
+    });
+    expect(JSON.stringify(says)).not.toMatch(/"(?:table|column|seed)"/);
+    const hidden = await useTool(url, 'describe_type', { type: 'Book' }, { token: tokens.logs });
+    expect(hidden).toMatchObject({ isError: true, says: { problem: 'path-not-found', status: 404 } });
+  });
+});
+
+describe('records', () => {
+  test('are created with what is nested, changed only if nobody was faster, and deleted', async () => {
+    const created = await use('create_record', {
+      type: 'Book',
+      record: { title: 'First', price: '9.90', author: { name: 'Ada' } },
+    });
+    expect(created).toMatchObject({ isError: false, says: { record: { price: '9.90', author: { name: 'Ada' } } } });
+    const { id } = created.says['record'] as { readonly id: number };
+    const got = await use('get_record', { type: 'Book', id, fields: ['price'] });
+    expect(got.says).toEqual({ etag: expect.stringContaining('?fields=price'), record: { id, price: '9.90' } });
+    const { etag } = got.says;
+    const cheaper = await use('update_record', { type: 'Book', id, changes: { price: '8.00' }, etag });
+    expect(cheaper).toMatchObject({ isError: false, says: { record: { id, price: '8.00' } } });
+    expect(await use('update_record', { type: 'Book', id, changes: { price: '7.00' }, etag })).toMatchObject({
+      isError: true,
+      says: { problem: 'precondition-failed', status: 412, next: expect.stringContaining('get_record') },
+    });
+    expect(await use('delete_record', { type: 'Book', id, etag })).toMatchObject({ isError: true });
+    const tried = await use('delete_record', { type: 'Book', id, dry_run: true });
+    expect(tried.says).toMatchObject({ dryRun: true, effects: [{ effect: 'deleted', type: 'Book', count: 1 }] });
+    const gone = await use('delete_record', { type: 'Book', id, etag: cheaper.says['etag'] });
+    expect(gone).toMatchObject({ isError: false, says: { deleted: { id, price: '8.00' } } });
+    expect(await use('get_record', { type: 'Book', id })).toMatchObject({
+      isError: true,
+      says: { problem: 'record-not-found', next: expect.stringContaining('list_records') },
+    });
+  });
+
+  test('tags may come back with their quotes', async () => {
+    const { says } = await use('create_record', { type: 'Author', record: { name: 'Quoted' } });
+    const { id } = says['record'] as { readonly id: number };
+    const change = { type: 'Author', id, changes: { name: 'Q' }, etag: `"${String(says['etag'])}"` };
+    expect(await use('update_record', change)).toMatchObject({ isError: false });
+    expect(await use('update_record', { ...change, etag: 'a b' })).toMatchObject({
+      isError: true,
+      says: { errors: [{ argument: 'etag' }] },
+    });
+  });
+
+  test('where a tag is required, its absence says where to get one', async () => {
+    const { says } = await use('create_record', { type: 'Locked', record: { text: 'x' } });
+    const { id } = says['record'] as { readonly id: number };
+    expect(await use('update_record', { type: 'Locked', id, changes: { text: 'y' } })).toMatchObject({
+      isError: true,
+      says: { problem: 'precondition-required', errors: [{ argument: 'etag' }], next: expect.stringContaining('etag') },
+    });
+    expect((await use('describe_type', { type: 'Locked' })).says['note']).toContain('etag');
+  });
+
+  test('are found by filters, in pages, and counted', async () => {
+    const authors = [{ name: 'Page 1' }, { name: 'Page 2' }, { name: 'Page 3' }];
+    expect((await use('create_record', { type: 'Author', record: authors })).says).toMatchObject({ records: authors });
+    const where = { name: { like: 'page*' } };
+    const first = await use('list_records', {
+      type: 'Author',
+      where,
+      order: ['name desc'],
+      limit: 2,
+      fields: ['name'],
+    });
+    expect(first.says).toMatchObject({ total: 3, records: [{ name: 'Page 3' }, { name: 'Page 2' }] });
+    const page = { type: 'Author', where, order: ['name desc'], limit: 2, after: first.says['next'] };
+    const second = await use('list_records', page);
+    expect(second.says).toMatchObject({ records: [{ name: 'Page 1', books: [] }] });
+    expect(second.says).not.toHaveProperty('next');
+    expect((await use('summarize_records', { type: 'Author', where, by: ['name'], measure: ['count'] })).says).toEqual({
+      total: 3,
+      groups: authors.map(({ name }) => ({ by: { name }, measures: { count: 1 } })),
+    });
+  });
+
+  test('a list without a limit is a page', async () => {
+    const authors = Array.from({ length: 25 }, (_, at) => ({ name: `Many ${at}` }));
+    await use('create_record', { type: 'Author', record: authors });
+    const { says } = await use('list_records', { type: 'Author', where: { name: { like: 'Many*' } } });
+    expect([says['total'], (says['records'] as readonly unknown[]).length]).toEqual([25, 20]);
+  });
+
+  test('a create with a key is done once', async () => {
+    const given = { type: 'Author', record: { name: 'Once' }, idempotency_key: 'key-1' };
+    const [one, two] = [await use('create_record', given), await use('create_record', given)];
+    expect(two.text).toBe(one.text);
+    expect((await use('list_records', { type: 'Author', where: { name: 'Once' } })).says['total']).toBe(1);
+  });
+
+  test('values go through as over HTTP', async () => {
+    const title = 'ä😀"\\\u2028 ';
+    const { says } = await use('create_record', { type: 'Book', record: { title, extra: { b: [1, null], a: 1.5 } } });
+    const { id } = says['record'] as { readonly id: number };
+    const headers = { authorization: `Bearer ${tokens.all}` };
+    const { text } = await exchange(url, `GET /api/books/${id}`, { headers });
+    expect(JSON.parse(text)).toMatchObject({ title, extra: { b: [1, null], a: 1.5 } });
+    expect((await use('get_record', { type: 'Book', id })).text).toContain(`"record":${text}`);
+  });
+});
+
+describe('refusals say how to go on', () => {
+  const cases: readonly (readonly [title: string, tool: string, given: object, expected: object])[] = [
+    [
+      'an unknown type',
+      'list_records',
+      { type: 'Bok' },
+      { problem: 'path-not-found', message: expect.stringContaining('"Book"') },
+    ],
+    [
+      'an unknown key',
+      'create_record',
+      { type: 'Book', record: { titel: 'x' } },
+      { problem: 'invalid-body', status: 422 },
+    ],
+    [
+      'an unknown argument',
+      'list_records',
+      { type: 'Book', filter: {} },
+      { errors: [{ argument: 'filter', code: 'unknown-argument' }] },
+    ],
+    ['a missing argument', 'get_record', { type: 'Book' }, { errors: [{ argument: 'id', code: 'required' }] }],
+    ['an identifier that is none', 'get_record', { type: 'Book', id: 'x' }, { problem: 'invalid-identifier' }],
+    ['an identifier of another kind', 'get_record', { type: 'Book', id: {} }, { errors: [{ argument: 'id' }] }],
+    [
+      'a record that is a text',
+      'create_record',
+      { type: 'Book', record: '{"title":"x"}' },
+      { errors: [{ argument: 'record' }] },
+    ],
+    [
+      'several changes for one record',
+      'update_record',
+      { type: 'Book', id: 1, changes: [] },
+      { errors: [{ argument: 'changes' }] },
+    ],
+    [
+      'a filter by an unknown field',
+      'list_records',
+      { type: 'Book', where: { prise: { gte: 1 } } },
+      { errors: [{ argument: 'where.prise.gte' }] },
+    ],
+    ['a filter of another kind', 'list_records', { type: 'Book', where: [] }, { problem: 'invalid-query' }],
+    [
+      'an order by an unknown field',
+      'list_records',
+      { type: 'Book', order: ['prise'] },
+      { errors: [{ argument: 'order' }] },
+    ],
+    ['an order of another kind', 'list_records', { type: 'Book', order: [1] }, { errors: [{ argument: 'order' }] }],
+    ['a limit that is none', 'list_records', { type: 'Book', limit: -1 }, { errors: [{ argument: 'limit' }] }],
+    [
+      'an operation that the type lacks',
+      'create_record',
+      { type: 'Log', record: {} },
+      { problem: 'method-not-allowed' },
+    ],
+    [
+      'an unknown problem',
+      'explain_problem',
+      { code: 'invalid-boddy' },
+      { message: expect.stringContaining('"invalid-body"') },
+    ],
+    [
+      'half of a surrogate pair',
+      'create_record',
+      { type: 'Book', record: { title: '\ud800' } },
+      { errors: [{ pointer: '/title' }] },
+    ],
+  ];
+  test.each(cases)('%s', async (_title, tool, given, expected) => {
+    const { isError, says } = await use(tool, given);
+    expect([isError, says]).toEqual([true, expect.objectContaining({ next: expect.stringMatching(/\w\.$/) })]);
+    expect(says).toMatchObject(expected);
+  });
+
+  test('what the token does not allow', async () => {
+    for (const [token, type] of [
+      [tokens.authors, 'Book'],
+      [tokens.reader, 'Book'],
+    ] as const)
+      expect(await useTool(url, 'create_record', { type, record: { title: 'x' } }, { token })).toMatchObject({
+        isError: true,
+        says: { problem: 'forbidden', status: 403, next: expect.stringContaining('right') },
+      });
+    const link = { type: 'Author', record: { name: 'x', books: [{ title: 'y' }] } };
+    expect(await useTool(url, 'create_record', link, { token: tokens.authors })).toMatchObject({ isError: true });
+  });
+
+  test('a tool that there is not', async () => {
+    const { error } = messageOf(await tell(url, toolCall('get_recrod', {}), writer));
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('"get_record"') });
+  });
+
+  test('each problem is explained', async () => {
+    const { says } = await use('explain_problem');
+    const problems = Object.keys(says['problems'] as object);
+    expect(problems.length).toBeGreaterThan(30);
+    expect((await use('explain_problem', { code: 'urn:problem:unique-conflict' })).says).toMatchObject({
+      problem: 'unique-conflict',
+      status: 409,
+      next: expect.stringContaining('list_records'),
+    });
+  });
+});
+
+describe('the endpoint', () => {
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+  test('needs a token, as records do', async () => {
+    const refused = await tell(url, list);
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+    expect((await tell(url, list, { token: 'rec_wrong' })).status).toBe(401);
+  });
+
+  const messages: readonly (readonly [title: string, message: unknown, status: number])[] = [
+    ['no JSON', '{"jsonrpc":', 400],
+    ['nothing', '', 400],
+    ['a batch, which would be many requests that count as one', [list, list], 422],
+    ['a key twice', '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400],
+    ['more bytes than a body may have', { ...list, params: { padding: 'x'.repeat(20_000) } }, 413],
+    ['deeper than a body may be', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 400],
+    ['no message', {}, 400],
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 202],
+  ];
+  test.each(messages)('%s', async (_title, message, status) => {
+    expect((await tell(url, message, writer)).status).toBe(status);
+  });
+
+  test('nothing can be subscribed to: no answer stays open', async () => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const method = 'subscriptions/listen';
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method,
+      params: { notifications: { toolsListChanged: true }, _meta: meta },
+    };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+    expect(messageOf(await tell(url, message, { ...writer, headers })).error?.code).toBe(-32603);
+    expect(messageOf(await tell(url, { ...message, params: {} }, writer)).error?.code).toBe(-32601);
+  });
+
+  test('takes nothing but POST, in JSON', async () => {
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const { status, headers } = await exchange(url, `${method} /mcp`, {
+        headers: { authorization: `Bearer ${tokens.all}` },
+      });
+      expect([status, headers['allow']]).toEqual([405, 'POST, OPTIONS']);
+    }
+    expect((await tell(url, list, { ...writer, headers: { 'content-type': 'text/plain' } })).status).toBe(415);
+  });
+
+  test.each([
+    ['http://evil.example', 403],
+    ['null', 403],
+    ['https://page.example', 200],
+    ['SELF', 200],
+  ])('a page of %s gets %i', async (origin, status) => {
+    const headers = { origin: origin === 'SELF' ? url : origin };
+    const { status: given, headers: answered } = await tell(url, list, { ...writer, headers });
+    expect(given).toBe(status);
+    expect(answered['access-control-allow-origin']).toBe(origin.startsWith('https') ? origin : undefined);
+  });
+
+  test('answers the preflight requests of browsers, without a token', async () => {
+    const asked = { origin: 'https://page.example', 'access-control-request-method': 'POST' };
+    const { status, headers } = await exchange(url, 'OPTIONS /mcp', { headers: asked });
+    expect([status, headers['access-control-allow-origin']]).toEqual([204, 'https://page.example']);
+    expect(headers['access-control-allow-headers']).toContain('MCP-Protocol-Version');
+  });
+
+  test('calls count against the rate limit; without tokens, only names of this machine reach it; MCP=off ends it', async () => {
+    const limited = await startTestServer({ schemaDirectory: project.directory, settings: { rateLimit: 3 } });
+    try {
+      const statuses = [];
+      for (let at = 0; at < 4; at += 1) statuses.push((await tell(limited.url, list)).status);
+      expect(statuses).toEqual([200, 200, 200, 429]);
+      expect((await tell(limited.url, list, { headers: { host: 'evil.example' } })).status).toBe(421);
+    } finally {
+      await limited.close();
+    }
+    const off = await startTestServer({ schemaDirectory: project.directory, settings: { mcp: false } });
+    try {
+      expect((await tell(off.url, list)).status).toBe(404);
+    } finally {
+      await off.close();
+    }
+  });
+
+  test('the memory of a call is given back', async () => {
+    await use('list_records', { type: 'Author', limit: 100 });
+    expect(server.budget.used).toBe(0);
+  });
+});
