@@ -21,6 +21,7 @@ const both = [
   'http/upsert',
   'interface/interface',
   'mcp/agents',
+  'migration/costs',
   'migration/forward',
   'migration/migration',
   'migration/no-migrate.slow',

@@ -32,6 +32,8 @@ export const taskKinds = {
   index: { stage: 'prepare', perRow: 3, lock: 'none', says: 'Build an index of' },
   /** Takes what is no longer wanted out of the way. */
   define: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
+  /** Where tables change in one transaction. */
+  rewrite: { stage: 'switch', perRow: 2, lock: 'all', says: 'Work through the rows of' },
   setAside: { stage: 'switch', perRow: 0, lock: 'none', says: 'Change' },
   /** To a name that nothing else has. */
   moveAway: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
@@ -87,7 +89,11 @@ export interface StepCost {
 const MOMENTS: Readonly<Record<Lock, number>> = { none: 0, rows: 0.1, writes: 0.2, all: 0.2 };
 
 /** Microseconds for each row where one transaction does everything, for its kinds of tasks. */
-const PER_ROW_AT_ONCE: Readonly<Partial<Record<TaskKind, number>>> = { fill: 2, index: 0.5 };
+const PER_ROW_AT_ONCE: Readonly<Partial<Record<TaskKind, number>>> = {
+  fill: 2,
+  rewrite: 1.5,
+  index: 1,
+};
 
 /** Over a table of this many rows. `isLive`: while clients go on; otherwise in one transaction, for which writes wait. */
 export function costOf(tasks: readonly Task[], rows: number, isLive: boolean): StepCost {

@@ -32,6 +32,13 @@ const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
   createIndex: ({ sql }) => [sql],
 };
 
+/** Those that read, or write, every row. */
+const TASKS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = {
+  dropColumn: 'rewrite',
+  setColumn: 'rewrite',
+  createIndex: 'index',
+};
+
 /** The entry of a kind takes the edits of that kind. */
 const alterBy = (edit: Edit, table: string, dialect: Dialect): readonly string[] | undefined =>
   (alters[edit.kind] as (edit: Edit, table: string, dialect: Dialect) => readonly string[] | undefined)(
@@ -76,7 +83,7 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
   const statements = edits.map((edit) => alterBy(edit, table, dialect));
   const able = statements.every((one) => one !== undefined);
   const each = edits.map(({ kind }, index) =>
-    plainTasks(kind === 'createIndex' ? 'index' : 'define', able ? (statements[index] ?? []) : [], table),
+    plainTasks(TASKS[kind] ?? 'define', able ? (statements[index] ?? []) : [], table),
   );
   return { each, together: able ? [] : rebuild(alteration, dialect) };
 }
