@@ -175,6 +175,9 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     ),
   'deletions, dry': () =>
     reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=1000&_cnd[id][lte]=11000'), SECONDS),
+  /** Of the records of a megabyte each. */
+  'long deletions, dry': () =>
+    reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[title]=note&_cnd[id][lte]=450&_cnd[id][gt]=1'), SECONDS),
   'deletions of too many': () =>
     reading(20 * scale, FROM_NOTES(10_000, '_cnd[text][like]=*a*&_cnd[rank][gt]=5'), SECONDS),
   deletions: async () => {

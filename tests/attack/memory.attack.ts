@@ -46,6 +46,7 @@ const ALL = [
   'arrays of changes',
   'upserts',
   'deletions, dry',
+  'long deletions, dry',
   'deletions of too many',
   'deletions',
   'summaries',

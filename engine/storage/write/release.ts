@@ -3,10 +3,11 @@ import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import { otherSide, relationOf } from './effects.ts';
+import { dropLongValues, unlinkMany } from './long-rows.ts';
 import { assign } from './members.ts';
 import { restrictConflict } from './conflicts.ts';
 import type { Node, WriteSession } from './session.ts';
-import { stampValues, unlinkStamped } from './stamps.ts';
+import { unlinkStamped } from './stamps.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */
 export interface Released {
@@ -35,9 +36,7 @@ export async function runReleased(
   { relation, column, identifiers, pointer }: Released,
 ): Promise<void> {
   if (relation.owned) return deleteRecords(session, relation.target, identifiers, pointer);
-  const table = session.tables.of(relation.target);
-  const values = [...stampValues(session, table.filled), JSON.stringify(identifiers)];
-  await session.writer.run(table.unlinkMany(column), values);
+  await unlinkMany(session, relation.target, column, identifiers);
 }
 
 /** Every deletion of records: what else they take along or unlink, the database does, or says why not. */
@@ -48,6 +47,7 @@ export async function deleteRecords(
   pointer: string,
 ): Promise<void> {
   const table = session.tables.of(type);
+  await dropLongValues(session, type, identifiers);
   await unlinkStamped(session, type, identifiers);
   try {
     if (identifiers.length === 1) await session.writer.run(table.remove, identifiers);

@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, columnType, foldedText } from '../columns.ts';
+import { type Column, columnsOf, foldedText } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';
@@ -47,6 +47,10 @@ export interface WriteTable {
   lock(strength: Strength): Statement;
   /** How many bytes `lock` loads, not counting short values; missing if there are no long ones. */
   readonly weigh: Statement | undefined;
+  /** Identifiers and bytes of the rows that take many pages. Bound: JSON array of identifiers. Missing if there are none. */
+  readonly longRows: Statement | undefined;
+  /** Puts short values in the place of long ones; they are unique if they must be. Bound: JSON array of identifiers. */
+  readonly shorten: Statement | undefined;
   /** The same as `lock`, but only the identifiers. */
   hold(strength: Strength): Statement;
   readonly insert: Insert;
@@ -156,6 +160,11 @@ export const withFolded = (
 
 /** Bytes of a value that does not count. */
 const SHORT = 1024;
+/** Bytes of a row that takes more than a few pages. */
+const LONG_ROW = 8 * 1024;
+const SHORT_VALUE = 'lower(hex(randomblob(16)))';
+
+export const isLong = (field: Field): boolean => field.type.longest(field) > SHORT;
 
 function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | undefined): WriteTable {
   const { knex, quote, oneOf } = dialect;
@@ -183,12 +192,13 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
         sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)} limit ? + 0 for update`,
       }))
     : anyChildren;
-  const long = columns
-    .filter(({ name, field }) => name === OPEN_COLUMN || (field !== undefined && field.type.longest(field) > SHORT))
-    .map(({ name, field }) => {
-      const sqlType = field ? columnType(field, dialect.name).sqlType : dialect.openKeys;
-      return `coalesce(${dialect.bytes(quote(name), sqlType)}, 0)`;
-    });
+  const long = columns.filter(({ name, field, folds = field }) => name === OPEN_COLUMN || (folds && isLong(folds)));
+  const weighed = long
+    .map((column) => `coalesce(${dialect.bytes(quote(column.name), columnSql(column, dialect))}, 0)`)
+    .join(' + ');
+  const ofLong = (sql: string, more = ''): Statement | undefined =>
+    long.length === 0 ? undefined : { sql: `${sql} where ${oneOf(quote(identifier))}${more}` };
+  const shortened = long.map(({ name }) => `${quote(name)} = ${SHORT_VALUE}`).join(', ');
   const withIdentifier = insert([identifier, ...names]);
   const nextIdentifier = dialect.sequence.next?.(type.table, identifier);
   const given = ({ statement: { sql }, ...rest }: Insert): Insert => ({
@@ -208,12 +218,12 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
     lock: memoized((strength: Strength) => locked(loaded(), strength)),
-    weigh:
-      long.length === 0
-        ? undefined
-        : {
-            sql: `select coalesce(sum(${long.join(' + ')}), 0) from ${quote(type.table)} where ${oneOf(quote(identifier))}`,
-          },
+    weigh: ofLong(`select coalesce(sum(${weighed}), 0) from ${quote(type.table)}`),
+    longRows: ofLong(
+      `select ${quote(identifier)}, ${weighed} from ${quote(type.table)}`,
+      ` and ${weighed} > ${LONG_ROW}`,
+    ),
+    shorten: ofLong(`update ${quote(type.table)} set ${shortened}`),
     hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
     insert: insert(names),
     insertGiven: given(withIdentifier),

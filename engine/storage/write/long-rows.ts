@@ -1,0 +1,108 @@
+/**
+ * Long values of records that are deleted or unlinked. SQLite frees and copies them page by page, in the process of the
+ * service, and a thousand megabytes take seconds. So they go some megabytes at a time before the statement that the rest
+ * takes: other requests have their turns in between. PostgreSQL does that work in a process of its own.
+ */
+import { memoized } from '../../memo.ts';
+import type { RecordType } from '../../model/model.ts';
+import type { WriteSession } from './session.ts';
+import { stampValues } from './stamps.ts';
+import { isLong } from './tables.ts';
+
+/** Bytes of long values of one statement: a millisecond or two. */
+const AT_ONCE = 4 * 1024 * 1024;
+
+/** Whether deleting records of this type may delete or unlink records with long values. */
+const reachesLong = memoized((type: RecordType): boolean => {
+  const gone = new Set([type]);
+  const cut = new Set<RecordType>();
+  for (const one of gone)
+    for (const { type: child, reference } of one.referrers) {
+      if (reference.onDelete === 'cascade') gone.add(child);
+      else if (reference.onDelete === 'setNull') cut.add(child);
+    }
+  return [...gone, ...cut].some((one) => one.open || [...one.fields.values(), ...one.hidden].some(isLong));
+});
+
+/** Called before the records are deleted, and with them what the database deletes or unlinks. */
+export async function dropLongValues(
+  session: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+): Promise<void> {
+  const { tables, writer, writeRows } = session;
+  if (tables.locks || !reachesLong(type)) return;
+  const seen = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const agenda: (readonly [RecordType, readonly number[]])[] = [[type, identifiers]];
+  for (const [parent, some] of agenda) {
+    await shorten(session, parent, some);
+    for (const { type: child, reference } of parent.referrers) {
+      if (reference.onDelete === 'restrict' || !reachesLong(child)) continue;
+      const { someChildren } = tables.of(child);
+      const found = await writer.column(someChildren(reference.column), [JSON.stringify(some), writeRows]);
+      if (reference.onDelete === 'setNull') {
+        for (const group of await longGroups(session, child, found.map(Number)))
+          await unlinkAll(session, child, reference.column, group);
+        continue;
+      }
+      const known = seen.get(child.table) ?? new Set<number>();
+      seen.set(child.table, known);
+      const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
+      for (const identifier of fresh) known.add(identifier);
+      if (fresh.length > 0) agenda.push([child, fresh]);
+    }
+  }
+}
+
+/** Unlinks these records from what the column refers to. */
+export async function unlinkMany(
+  session: WriteSession,
+  type: RecordType,
+  column: string,
+  identifiers: readonly number[],
+): Promise<void> {
+  const groups = session.tables.locks ? [] : await longGroups(session, type, identifiers);
+  const long = new Set(groups.flat());
+  for (const group of [identifiers.filter((identifier) => !long.has(identifier)), ...groups])
+    if (group.length > 0) await unlinkAll(session, type, column, group);
+}
+
+async function unlinkAll(
+  session: WriteSession,
+  type: RecordType,
+  column: string,
+  identifiers: readonly number[],
+): Promise<void> {
+  const table = session.tables.of(type);
+  const values = [...stampValues(session, table.filled), JSON.stringify(identifiers)];
+  await session.writer.run(table.unlinkMany(column), values);
+}
+
+async function shorten(session: WriteSession, type: RecordType, identifiers: readonly number[]): Promise<void> {
+  const { shorten: statement } = session.tables.of(type);
+  if (statement === undefined) return;
+  for (const group of await longGroups(session, type, identifiers))
+    await session.writer.run(statement, [JSON.stringify(group)]);
+}
+
+/** Those with long values, as many at a time as one statement should take. */
+async function longGroups(
+  { tables, writer }: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+): Promise<readonly (readonly number[])[]> {
+  const { longRows } = tables.of(type);
+  // One record alone is as long as a body at most.
+  if (longRows === undefined || identifiers.length < 2) return [];
+  const groups: number[][] = [];
+  let room = 0;
+  for (const [identifier, bytes] of await writer.all(longRows, [JSON.stringify(identifiers)])) {
+    if (room <= 0) {
+      groups.push([]);
+      room = AT_ONCE;
+    }
+    groups.at(-1)?.push(Number(identifier));
+    room -= Number(bytes);
+  }
+  return groups;
+}
