@@ -20,10 +20,12 @@ import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
 import { STYLE } from './layout.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
+import { llmsText } from './llms.ts';
 import { readOnly } from './routes.ts';
 import { type ServiceInfo, startPage } from './start.ts';
 
 const HTML = 'text/html; charset=utf-8';
+const TEXT = 'text/plain; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
@@ -41,6 +43,8 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasGuide'> {
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
   readonly limits: RequestLimits;
+  /** Whether agents can connect to `/mcp`. */
+  readonly agents: boolean;
 }
 
 interface PageRoutes {
@@ -118,10 +122,18 @@ export function createPages(
     return modelAt(permitted, prefix, () => JSON.stringify(modelDocument(permitted, options, prefix)));
   };
 
+  const agentsAt = perPlace<Model>();
+  const agentsTextFor = async (request: Request): Promise<KeptText> => {
+    const model = modelFor(request);
+    const base = publicUrl || request.baseUrl;
+    return agentsAt(model, base, () => llmsText(model, about, base));
+  };
+
   perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
   perMount('/openapi.json', 'application/json', (document) => JSON.stringify(document));
   // Each value is written out where it stands: anchors would save little, and few readers know them.
   perMount('/openapi.yaml', 'application/yaml', (document) => stringify(document, { aliasDuplicateObjects: false }));
+  serve('/llms.txt', TEXT, agentsTextFor);
   fixed('/docs', HTML, () => docsPage(title, guarded));
   if (about.hasGuide)
     fixed('/docs/clients', HTML, async () => {

@@ -29,7 +29,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
   app.use(asterisk);
   readOnly(app, '/metrics', metrics(engine));
   if (settings.mcp) app.all('/mcp', agents(engine, settings));
-  app.use(createPages(aboutService(settings), engine).pages);
+  app.use(createPages(aboutService(settings, settings.mcp), engine).pages);
   app.use((request, response) => host.notFound(request, response));
   app.use(answerErrors(engine));
   return app;
@@ -38,7 +38,7 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
 /** For a host application: the pages, or the OpenAPI document only. Other paths are left to the host. */
 export function createMounted(engine: Engine, settings: MountedSettings, which: 'pages' | 'documents'): Handler {
   const app = newApp();
-  const routes = createPages(aboutService(settings), engine, prepare(engine), engine.host.limit);
+  const routes = createPages(aboutService(settings, false), engine, prepare(engine), engine.host.limit);
   if (which === 'pages') app.get('/', addSlash);
   app.use(routes[which]);
   app.use(answerErrors(engine));
@@ -69,7 +69,8 @@ function newApp(): Express {
   return app;
 }
 
-const aboutService = (settings: MountedSettings) => ({
+const aboutService = (settings: MountedSettings, hasAgents: boolean) => ({
+  agents: hasAgents,
   title: settings.title,
   schemaDirectory: settings.schemaDirectory,
   publicUrl: settings.publicUrl,

@@ -23,6 +23,7 @@ const PAGES = [
   ['/docs/reference.js', 'text/javascript; charset=utf-8'],
   ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
   ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['/llms.txt', 'text/plain; charset=utf-8'],
   ['/openapi.json', 'application/json'],
   ['/openapi.yaml', 'application/yaml'],
 ] as const;
