@@ -59,6 +59,7 @@ export const diagnosticCodes = {
   'duplicate-path': 'error',
   'duplicate-table': 'error',
   'duplicate-name': 'error',
+  'hidden-id': 'warning',
   'duplicate-column': 'error',
   'former-name-taken': 'error',
   'duplicate-rename': 'error',

@@ -22,7 +22,9 @@ import { createHandler, createHostSteps, type Handler, type HandlerOptions, type
 import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import type { Observe } from './http/request.ts';
-import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
+import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
+import { bodyParsers } from './http/record-lines.ts';
+import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { createPace } from './pace.ts';
 import { Problem } from './problem.ts';
@@ -110,6 +112,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   metrics?.watch(() => store.usage());
   const readContent = contentReader(settings, budget, pace);
   const { idempotencyHours } = settings;
+  const dialects = dialectsByRoot(settings.dialects);
   const makeRoutes = (restricted: Restricted, token?: TokenScope): TokenRoutes => {
     const { model: seen, withheld, readOnly, barred } = restricted;
     const queriesOf = createQueryResolver(seen, settings);
@@ -123,15 +126,16 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       seen,
       scope: token?.scope ?? '',
       author: token?.name ?? null,
-      limits: settings,
+      parsers: bodyParsers(type, settings),
       idempotencyHours,
       queries: queriesOf(type),
       validators: refusingLinks(validatorsOf(type), type, { readOnly, barred }),
     });
-    return {
-      permitted: { ...restricted, tokenName: token?.name ?? null },
-      routes: createRoutes(seen.types.values(), serviceOf, (type) => withheld.get(type)),
-    };
+    const types = [...seen.types.values()];
+    const withheldOf = (type: RecordType): Operations | undefined => withheld.get(type);
+    const spokenRoutes = dialectRoutes(dialects, { types, serviceOf, withheldOf, limits: settings });
+    const permitted = { ...restricted, tokenName: token?.name ?? null };
+    return { permitted, routes: createRoutes(types, serviceOf, withheldOf), spokenRoutes };
   };
   const all = (): TokenRoutes => (everything ??= makeRoutes(unrestricted(model)));
   const routesByToken = (): OpenedBy => (access ? createTokenRoutes(model, access, makeRoutes) : all);
@@ -140,7 +144,10 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   if (access === undefined) all();
   const rateLimit = await rateLimitOf(settings, access);
   let draining = false;
-  const routesOf = (request: IncomingMessage): Routes => opened(request).routes;
+  const routesOf = (request: IncomingMessage, root: string): Routes => {
+    const own = opened(request);
+    return root === API_ROOT ? own.routes : own.spokenRoutes(root);
+  };
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -149,6 +156,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     observe: requestObserver(settings, log, metrics),
     guarded: access !== undefined,
     rateLimit,
+    roots: [...dialects.keys()],
     isDraining: () => draining,
   };
   return {

@@ -16,6 +16,18 @@ export function oneOf<T extends string>(words: readonly T[]): SettingValue<T> {
   };
 }
 
+/** Words separated by commas, `all` or `none`. */
+export function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {
+  return {
+    expected: `all, none, or some of ${words.join(', ')}, separated by commas`,
+    parse: (text) => {
+      if (text === 'all') return words;
+      const found = text === 'none' ? [] : text.split(',').map((one) => words.find((word) => word === one.trim()));
+      return found.every((word) => word !== undefined) ? found : undefined;
+    },
+  };
+}
+
 export function onOrOff(): SettingValue<boolean> {
   const values: ReadonlyMap<string, boolean> = new Map([
     ['on', true],
@@ -51,4 +63,21 @@ const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 export function publicUrlOf(text: string): string | undefined {
   const url = PUBLIC_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   return url && url.origin + url.pathname.replace(/\/$/, '');
+}
+
+const HOST_NAME = /^(\*|[\p{L}\p{N}_.-]+)$/u;
+
+/** An empty list means `auto`, which is resolved once it is known whether there are tokens. */
+export function hostsOf(text: string): readonly string[] | undefined {
+  if (text === 'auto') return [];
+  const hosts = text.split(',').map((host) => host.trim());
+  return hosts.every((host) => HOST_NAME.test(host)) ? hosts : undefined;
+}
+
+const ORIGIN = /^https?:\/\/[^\s/,*]+$/;
+
+export function originsOf(text: string): readonly string[] | undefined {
+  if (text === 'none') return [];
+  const origins = text.split(',').map((origin) => origin.trim());
+  return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
 }

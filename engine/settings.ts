@@ -1,11 +1,15 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { onOrOff, oneOf, publicUrlOf, seconds, wholeNumber } from './setting-values.ts';
+import { hostsOf, onOrOff, oneOf, originsOf, publicUrlOf, seconds, someOf, wholeNumber } from './setting-values.ts';
 import { StartError } from './start-error.ts';
 
 /** How much is logged, from most to least. */
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Query languages and headers of other interfaces, below roots of their own. */
+const DIALECT_NAMES = ['json-server', 'simple-rest'] as const;
+export type HttpDialectName = (typeof DIALECT_NAMES)[number];
 
 // The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways.
 
@@ -213,6 +217,12 @@ export const settingsTable = {
     expected: 'none, or an address like https://shop.example.com/records, without query and credentials',
     parse: (text) => (text === 'none' ? '' : publicUrlOf(text)),
   }),
+  dialects: setting<readonly HttpDialectName[]>({
+    name: 'DIALECTS',
+    default: 'all',
+    description: 'Interfaces that other clients know, served below /json-server/ and /simple-rest/ besides /api.',
+    ...someOf(DIALECT_NAMES),
+  }),
   corsOrigins: setting<readonly string[]>({
     name: 'CORS_ORIGINS',
     default: 'none',
@@ -326,20 +336,3 @@ const RATES: ReadonlyMap<string, number> = new Map([
 
 /** `auto` is resolved once the size of the pool is known. */
 export const AUTO_WORKERS = 0;
-
-const HOST_NAME = /^(\*|[\p{L}\p{N}_.-]+)$/u;
-
-/** An empty list means `auto`, which is resolved once it is known whether there are tokens. */
-function hostsOf(text: string): readonly string[] | undefined {
-  if (text === 'auto') return [];
-  const hosts = text.split(',').map((host) => host.trim());
-  return hosts.every((host) => HOST_NAME.test(host)) ? hosts : undefined;
-}
-
-const ORIGIN = /^https?:\/\/[^\s/,*]+$/;
-
-function originsOf(text: string): readonly string[] | undefined {
-  if (text === 'none') return [];
-  const origins = text.split(',').map((origin) => origin.trim());
-  return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
-}

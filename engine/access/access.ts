@@ -134,6 +134,8 @@ export interface Permitted extends Restricted {
 export interface TokenRoutes {
   readonly permitted: Permitted;
   readonly routes: Routes;
+  /** Below the root of a dialect. */
+  spokenRoutes(root: string): Routes;
 }
 
 export interface TokenScope {

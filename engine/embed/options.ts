@@ -70,7 +70,7 @@ function textOf(name: Name, value: unknown): string | undefined {
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
-const SEPARATORS: Partial<Record<Name, string>> = { corsOrigins: ',', tokens: ';' };
+const SEPARATORS: Partial<Record<Name, string>> = { corsOrigins: ',', dialects: ',', tokens: ';' };
 
 function joined(name: Name, values: readonly unknown[]): string | undefined {
   const separator = SEPARATORS[name];

@@ -26,6 +26,8 @@ export interface EngineOptions {
   readonly tokensFile?: string | undefined;
   /** Origins whose web pages may call the service, like `https://shop.example.com`; `*` for all. Default: none. */
   readonly corsOrigins?: string | readonly string[] | undefined;
+  /** Interfaces of other clients that the handler serves besides, below `/json-server/` and `/simple-rest/`. Default: both. */
+  readonly dialects?: string | readonly ('json-server' | 'simple-rest')[] | undefined;
   /** Requests per minute for each token or address. Default: `off`, since limits are the host's. */
   readonly rateLimit?: number | 'off' | undefined;
   /** Bytes of a request body, and of a record in process. Default: 1048576. */

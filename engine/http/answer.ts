@@ -77,7 +77,7 @@ export interface CountPreference {
 }
 
 /** Without a preference the descriptor decides. A client must be able to tell an estimate. */
-export function countPreference(header: PreferHeader, { count }: RecordType): CountPreference {
+export function countPreference(header: PreferHeader, { count }: Pick<RecordType, 'count'>): CountPreference {
   const value = preferred(header, 'count', COUNT_MODES);
   if (value !== undefined) return { count: value, applied: applied('count', value) };
   return { count, applied: count === 'estimated' ? applied('count', count) : NOTHING };

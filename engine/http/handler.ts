@@ -10,7 +10,7 @@ import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
-import { API_ROOT, findRoute, knownPaths, pathProblem, type Route, type Routes } from './routes.ts';
+import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 import {
   type Cors,
   createCors,
@@ -32,22 +32,23 @@ export type HandlerOptions = SendOptions &
     readonly urlLimit: number;
     /** undefined if the number of requests is not limited. */
     readonly rateLimit: RateLimit | undefined;
+    /** The roots of dialects. */
+    readonly roots: readonly string[];
     /** Told of each request when it is over; undefined if neither log nor metrics want to know. */
     readonly observe: Observe | undefined;
   };
 
-/** The routes that the client of a request has. Throws a Problem if it has none. */
-type RoutesOf = (request: IncomingMessage) => Routes;
+/** The routes below a root that the client of a request has. Throws a Problem if it has none. */
+type RoutesOf = (request: IncomingMessage, root: string) => Routes;
 
 const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 
 export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Handler {
   const envelopeOf = createEnvelopes(options);
-  const { observe } = options;
+  const { observe, roots } = options;
   return (request, response, next) => {
     const target = targetOf(request);
-    const isOurs = target.path.startsWith(API_ROOT) || target.path === '/api';
-    if (!isOurs && next !== undefined) return next();
+    if (next !== undefined && rootOf(target.path, roots) === undefined) return next();
     const delivery: Delivery = { request, response, envelope: envelopeOf(request) };
     if (observe) {
       const { requestId } = delivery.envelope;
@@ -102,15 +103,16 @@ function operate(
   routesOf: RoutesOf,
   delivery: Delivery,
   target: Target,
-  { guarded, urlLimit, budget }: HandlerOptions,
+  { guarded, urlLimit, budget, roots }: HandlerOptions,
 ): Awaitable<Answer> {
   const { request } = delivery;
   refuseLong(request, urlLimit);
   // Browsers send preflight requests without a token.
   if (guarded && isPreflight(request)) return PREFLIGHT;
-  const routes = routesOf(request);
-  if (!target.path.startsWith(API_ROOT)) throw pathProblem(fullPath(target), knownPaths(routes));
-  const { route, identifier } = findRoute(routes, target.path);
+  const root = rootOf(target.path, roots) ?? API_ROOT;
+  const routes = routesOf(request, root);
+  if (!target.path.startsWith(root)) throw pathProblem(fullPath(target), knownPaths(routes, root));
+  const { route, identifier } = findRoute(routes, target.path, root);
   if (request.method === 'OPTIONS') return route.options;
   const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;

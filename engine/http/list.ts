@@ -33,9 +33,44 @@ interface ResolvedList {
   readonly query: ListQuery;
   readonly format: ListFormat;
   readonly counting: CountPreference;
+  readonly frame: FrameList;
 }
 
-export function list(service: Service): ServeOperation {
+/** What says which part of a list is answered, and how its records are put together. */
+interface ListFrame {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly format: ListFormat;
+}
+
+interface FramedList {
+  readonly query: ListQuery;
+  readonly format: ListFormat;
+  /** undefined if it was not counted. */
+  readonly total: number | undefined;
+  /** undefined for a whole list. */
+  readonly page: Page | undefined;
+}
+
+export type FrameList = (service: Service, exchange: Exchange, found: FramedList) => ListFrame;
+
+interface Framing {
+  readonly frame: FrameList;
+  /** Whether lists are counted, as an estimate at least, if the type says that they are not. */
+  readonly needsTotal: boolean;
+}
+
+const ESTIMATED: CountMode = 'estimated';
+
+const linked: FrameList = ({ path }, { target }, { query, format, page }) => ({
+  headers: page ? { Link: pageLinks(target.base + path, target.query, query, page) } : {},
+  format,
+});
+
+export const list = (service: Service): ServeOperation => framedList(service, { frame: linked, needsTotal: false });
+
+export function framedList(service: Service, { frame, needsTotal }: Framing): ServeOperation {
+  const { type } = service;
+  const counted = needsTotal && type.count === 'none' ? { count: ESTIMATED } : type;
   return (exchange) => {
     const { request, target, mediaType } = exchange;
     const format = formatOf(mediaType);
@@ -45,7 +80,8 @@ export function list(service: Service): ServeOperation {
     return answer(service, exchange, {
       query,
       format,
-      counting: countPreference(request.headers.prefer, service.type),
+      counting: countPreference(request.headers.prefer, counted),
+      frame,
     });
   };
 }
@@ -57,18 +93,17 @@ export function formatOf(mediaType: string): ListFormat {
 }
 
 function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Awaitable<Answer> {
-  const { path, store } = service;
-  const { caller, target } = exchange;
+  const { store } = service;
   const {
     query,
-    format,
     counting: { count, applied },
+    frame,
   } = wanted;
-  return andThen(store.page(query, count, caller), (page) => {
+  return andThen(store.page(query, count, exchange.caller), (page) => {
     const { records: rows, total } = page;
-    const links = pageLinks(target.base + path, target.query, query, page);
-    const headers = { ...contentHeaders(format, total), Link: links, ...applied };
-    const end = pageEnd(taggedTotal(count, total), links);
+    const { headers: placed, format } = frame(service, exchange, { query, format: wanted.format, total, page });
+    const headers = { ...contentHeaders(format, total), ...placed, ...applied };
+    const end = pageEnd(taggedTotal(count, total), taggedPlace(placed));
     return rowsAnswer(service, exchange, { rows, format, table: () => recordTable(query.view), headers, end });
   });
 }
@@ -120,23 +155,31 @@ async function* inTurns(records: readonly string[], pace: Pace): AsyncGenerator<
 const taggedTotal = (count: CountMode, total: number | undefined): number | undefined =>
   count === 'estimated' ? undefined : total;
 
+const taggedPlace = (placed: ListFrame['headers']): string => Object.values(placed).join();
+
 const lengthOf = (records: readonly string[]): number => records.reduce((sum, { length }) => sum + length, 0);
 
 async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
   yield* pieces;
 }
 
-async function wholeAnswer(
-  { type, store }: Service,
-  { request, caller }: Exchange,
-  { query, format, counting: { count, applied } }: ResolvedList,
-): Promise<Answer> {
+async function wholeAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Promise<Answer> {
+  const { type, store } = service;
+  const { request, caller } = exchange;
+  const {
+    query,
+    counting: { count, applied },
+    frame,
+  } = wanted;
   caller.take(STREAM_BYTES);
   const { total, records } = await store.stream(query, count, caller);
+  const found = { query, format: wanted.format, total, page: undefined };
+  const { headers: placed, format } = frame(service, exchange, found);
   const body = await gather(format.pieces(drawing(records, caller), () => recordTable(query.view)));
-  const headers = { ...contentHeaders(format, total), ...applied };
+  const headers = { ...contentHeaders(format, total), ...placed, ...applied };
   if (typeof body !== 'string') return { status: 200, headers, body };
-  const tag = type.preconditions === 'off' ? undefined : pageTag(body, pageEnd(taggedTotal(count, total), ''));
+  const end = pageEnd(taggedTotal(count, total), taggedPlace(placed));
+  const tag = type.preconditions === 'off' ? undefined : pageTag(body, end);
   return readAnswer(request, body, tag, headers);
 }
 

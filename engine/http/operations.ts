@@ -14,13 +14,13 @@ import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { isMinimal, readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
-import { type BodyLimits, bodyParser, type ParsedRecord } from './body.ts';
+import type { ParsedRecord } from './body.ts';
 import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './conditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
 import type { Content, ReadContent } from './content.ts';
 import { onLines } from './lines.ts';
 import { bodyTypeOf, JSON_TYPE, NEW_RECORDS, PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
-import { recordsParser } from './record-lines.ts';
+import type { BodyParsers } from './record-lines.ts';
 import { type Exchange, fullPath, type ServeOperation } from './request.ts';
 
 /** All that the operations of one record type need, put together at boot. */
@@ -36,7 +36,7 @@ export interface Service {
   readonly readContent: ReadContent;
   /** Bodies are parsed and validated a few milliseconds of each turn. */
   readonly pace: Pace;
-  readonly limits: BodyLimits;
+  readonly parsers: BodyParsers;
   /** Separates the idempotency keys of clients with different rights. */
   readonly scope: string;
   /** How long the answer to a create is kept for its retries. */
@@ -47,14 +47,13 @@ export interface Service {
 
 /** POST of a new record, or of an array of them; under an Idempotency-Key once, however often it is sent. */
 export function create(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, pace, limits, author } = service;
-  const parse = recordsParser(type, limits);
+  const { type, store, queries, validators, readContent, pace, parsers, author } = service;
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, NEW_RECORDS);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    const body = await pace.begin(() => parse(content, bodyTypeOf(request)));
+    const body = await pace.begin(() => parsers.posted(content, exchange));
     const { records, isArray, raw } = body;
     if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
     const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
@@ -119,16 +118,15 @@ export function get({ type, store, queries }: Service): ServeOperation {
 
 /** PUT and PATCH of one record: keys that are left out stay as they are. */
 export function update(service: Service, method: string): ServeOperation {
-  const { type, store, queries, validators, readContent, pace, limits, author } = service;
+  const { type, store, queries, validators, readContent, pace, parsers, author } = service;
   const mergePatch = method === 'PATCH';
-  const parse = bodyParser(type, limits, 'record');
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
   return async (exchange) => {
     const { request, caller, target, identifier: text } = exchange;
     const content = await readContent(exchange, bodyTypes);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
-    const { records, raw } = await pace.begin(() => parse(content));
+    const { records, raw } = await pace.begin(() => parsers.record(content, exchange));
     const { precondition } = preconditionOf(request, type.preconditions);
     const items = records.map(({ body, pointer }) => ({ body, pointer, identifier, precondition }));
     const validate = validators.update(view.variant);
@@ -142,13 +140,12 @@ export function update(service: Service, method: string): ServeOperation {
 
 /** PATCH of an array of records, each with its identifier, and perhaps with the tag that it must have. */
 export function updateMany(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, pace, limits, author } = service;
-  const parse = bodyParser(type, limits, 'records');
+  const { type, store, queries, validators, readContent, pace, parsers, author } = service;
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORDS_PATCH);
     const { view, dryRun } = queries.write(target.query);
-    const { records, raw } = await pace.begin(() => parse(content));
+    const { records, raw } = await pace.begin(() => parsers.records(content, exchange));
     refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
@@ -167,7 +164,7 @@ export function remove({ type, store, queries, author, seen }: Service): ServeOp
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
     const precondition = preconditionOf(request, type.preconditions);
-    const { body, effects } = await store.delete({ identifier, view, author, caller, dryRun, ...precondition });
+    const { body, effects } = await store.delete({ type, identifier, view, author, caller, dryRun, ...precondition });
     return reported({ seen }, 200, writeAnswer(request, 200, body, {}), effects);
   };
 }

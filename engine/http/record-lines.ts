@@ -8,18 +8,38 @@ import { decode, kindOf } from './body-text.ts';
 import type { Content } from './content.ts';
 import { csvReader } from './csv-body.ts';
 import { accept, atLine, attempt, bodyOf, noRecords } from './lines.ts';
-import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
+import { bodyTypeOf, CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
+import type { Exchange } from './request.ts';
 
 type ReadLines = (text: string) => Body;
 
-/** How bodies of new records are parsed, by their media type. */
-export function recordsParser(type: RecordType, limits: BodyLimits): (content: Content, mediaType: string) => Body {
+/** How the bodies of requests for a type become records. */
+export interface BodyParsers {
+  /** Of PUT and PATCH of one record, and of PUT of a collection. */
+  readonly record: ParseBody;
+  /** Of PATCH of a collection. */
+  readonly records: ParseBody;
+  /** Of POST. */
+  readonly posted: ParseBody;
+}
+
+export type ParseBody = (content: Content, exchange: Pick<Exchange, 'request' | 'identifier'>) => Body;
+
+export const bodyParsers = (type: RecordType, limits: BodyLimits): BodyParsers => ({
+  record: bodyParser(type, limits, 'record'),
+  records: bodyParser(type, limits, 'records'),
+  posted: postedParser(type, limits),
+});
+
+/** By the media type of the body. */
+function postedParser(type: RecordType, limits: BodyLimits): ParseBody {
   const parseJson = bodyParser(type, limits, 'either');
   const readers = new Map<string, ReadLines>([
     [NDJSON_TYPE, ndjsonReader(type, limits)],
     [CSV_TYPE, csvReader(type, limits)],
   ]);
-  return (content, mediaType) => {
+  return (content, { request }) => {
+    const mediaType = bodyTypeOf(request);
     const read = readers.get(mediaType);
     if (read === undefined || 'parsed' in content) return parseJson(content);
     return read(content.length === 0 ? '' : decoded(content, mediaType));

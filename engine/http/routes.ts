@@ -41,7 +41,7 @@ interface TypeRoutes {
 
 export type Routes = ReadonlyMap<string, TypeRoutes>;
 
-interface Binding {
+export interface Binding {
   readonly operation: OperationName;
   /** Offered only together with this one. */
   readonly beside?: OperationName;
@@ -58,7 +58,7 @@ const LIST: readonly string[] = [...LIST_FORMATS.keys()];
 const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /** How operations are requested, in the order in which `Allow` names their methods. */
-const bindings: readonly Binding[] = [
+export const BINDINGS: readonly Binding[] = [
   { operation: 'list', path: 'collection', methods: READ_METHODS, mediaTypes: LIST, serve: list },
   {
     operation: 'create',
@@ -91,19 +91,32 @@ export function createRoutes(
   types: Iterable<RecordType>,
   serviceOf: (type: RecordType) => Service,
   withheldOf: (type: RecordType) => Operations | undefined = () => undefined,
+  bindings: readonly Binding[] = BINDINGS,
 ): Routes {
   const withheld = (type: RecordType): Operations => withheldOf(type) ?? NO_OPERATIONS;
   const served = [...types].filter((type) => type.operations.size + withheld(type).size > 0);
-  return new Map(served.map((type) => [type.path, routesOf(serviceOf(type), withheld(type))]));
+  return new Map(
+    served.map((type) => {
+      const binding: TypeBinding = { service: serviceOf(type), withheld: withheld(type), bindings };
+      return [type.path, routesOf(binding)];
+    }),
+  );
 }
 
-type Operations = ReadonlySet<OperationName>;
+export type Operations = ReadonlySet<OperationName>;
 const NO_OPERATIONS: Operations = new Set();
 
-const routesOf = (service: Service, withheld: Operations): TypeRoutes => ({
-  collection: routeOf(service, 'collection', withheld),
-  item: routeOf(service, 'item', withheld),
-  summary: service.type.operations.has('list') ? summaryRoute(service) : undefined,
+interface TypeBinding {
+  readonly service: Service;
+  readonly withheld: Operations;
+  readonly bindings: readonly Binding[];
+}
+
+const routesOf = (bound: TypeBinding): TypeRoutes => ({
+  collection: routeOf(bound, 'collection'),
+  item: routeOf(bound, 'item'),
+  summary:
+    bound.bindings === BINDINGS && bound.service.type.operations.has('list') ? summaryRoute(bound.service) : undefined,
 });
 
 /** Who may list the records may summarize them. */
@@ -114,7 +127,7 @@ function summaryRoute(service: Service): Route {
   return { offers, withheld: new Set(), allow, options: optionsAnswer(allow, undefined) };
 }
 
-function routeOf(service: Service, path: Binding['path'], withheldOperations: Operations): Route {
+function routeOf({ service, withheld: withheldOperations, bindings }: TypeBinding, path: Binding['path']): Route {
   const { type } = service;
   const here = bindings.filter((binding) => binding.path === path && isBound(type, binding));
   const needs = ({ operation, beside }: Binding): readonly OperationName[] => [operation, beside ?? operation];
@@ -154,16 +167,22 @@ interface RouteMatch {
   readonly identifier: string;
 }
 
-/** `path` begins with API_ROOT. It is split before it is decoded: an encoded slash does not separate anything. */
-export function findRoute(routes: Routes, path: string): RouteMatch {
-  const slash = path.indexOf('/', API_ROOT.length);
-  const found = routes.get(decode(path.slice(API_ROOT.length, slash < 0 ? undefined : slash)));
+/** The root that a path is below, or is but for its slash. Requests below /api are not slowed down by others. */
+export function rootOf(path: string, others: readonly string[]): string | undefined {
+  if (path.startsWith(API_ROOT)) return API_ROOT;
+  return [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
+}
+
+/** `path` begins with the root. It is split before it is decoded: an encoded slash does not separate anything. */
+export function findRoute(routes: Routes, path: string, root: string): RouteMatch {
+  const slash = path.indexOf('/', root.length);
+  const found = routes.get(decode(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (found !== undefined && slash < 0) return { route: found.collection, identifier: '' };
   const last = slash < 0 ? '' : path.slice(slash + 1);
-  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes);
+  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes, root);
   const identifier = decode(last);
   if (!identifier.startsWith('$')) return { route: found.item, identifier };
-  if (identifier !== SUMMARY || found.summary === undefined) throw unknownPath(path, routes);
+  if (identifier !== SUMMARY || found.summary === undefined) throw unknownPath(path, routes, root);
   return { route: found.summary, identifier: '' };
 }
 
@@ -179,21 +198,21 @@ function decode(text: string): string {
 /** Steps of a path that a message looks at. */
 const MAX_NAMED = 3;
 
-function unknownPath(path: string, routes: Routes): Problem {
-  const [type = '', ...rest] = path.slice(API_ROOT.length).split('/', MAX_NAMED).map(decode);
+function unknownPath(path: string, routes: Routes, root: string): Problem {
+  const [type = '', ...rest] = path.slice(root.length).split('/', MAX_NAMED).map(decode);
   const near = routes.has(type) ? type : nearest(type, routes.keys());
-  if (near === undefined) return pathProblem(path, knownPaths(routes));
+  if (near === undefined) return pathProblem(path, knownPaths(routes, root));
   const [step = ''] = rest;
   const last = step.startsWith('$') && routes.get(near)?.summary !== undefined ? SUMMARY : '{id}';
-  const suggestion = rest.every((one) => one === '') ? API_ROOT + near : `${API_ROOT}${near}/${last}`;
+  const suggestion = rest.every((one) => one === '') ? root + near : `${root}${near}/${last}`;
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 
 /** Paths that a message names. */
 const NAMED_PATHS = 20;
 
-export function knownPaths(routes: Routes): string {
-  const paths = [...routes.keys()].map((path) => API_ROOT + path);
+export function knownPaths(routes: Routes, root: string): string {
+  const paths = [...routes.keys()].map((path) => root + path);
   const more = paths.length > NAMED_PATHS ? ', …' : '';
   return `; records are at ${paths.slice(0, NAMED_PATHS).join(', ')}${more}`;
 }

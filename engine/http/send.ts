@@ -223,6 +223,7 @@ const NO_HEADERS: HeaderLines = Object.freeze([]);
 
 const EXPOSED = [
   'X-Total-Count',
+  'Content-Range',
   'Link',
   'ETag',
   'Location',
@@ -242,6 +243,7 @@ const ALLOWED_HEADERS = [
   'If-None-Match',
   'Idempotency-Key',
   'Prefer',
+  'Range',
   'X-Request-Id',
   'X-Position',
   // Of agents.

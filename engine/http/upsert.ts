@@ -9,19 +9,17 @@ import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { ON } from '../query/prepared-type.ts';
 import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
 import { isMinimal, tagHeader, type Whole, writeAnswer } from './answer.ts';
-import { type Body, bodyParser, type ParsedRecord } from './body.ts';
+import type { Body, ParsedRecord } from './body.ts';
 import { preconditionAt, preconditionOf, refuseAnyMatch, refuseConditions } from './conditions.ts';
-import type { Content } from './content.ts';
 import { onLines } from './lines.ts';
-import { type BodyTypes, bodyTypeOf, NEW_RECORDS, RECORD_BODY } from './negotiation.ts';
+import { type BodyTypes, NEW_RECORDS, RECORD_BODY } from './negotiation.ts';
 import { arrayOf, create, created, faultsIn, onceOf, only, reported, type Service, wrongTag } from './operations.ts';
-import { recordsParser } from './record-lines.ts';
+import type { ParseBody } from './record-lines.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 
 /** PUT of a collection: one record. */
 export function upsert(service: Service): ServeOperation {
-  const parse = bodyParser(service.type, service.limits, 'record');
-  return upserting(service, RECORD_BODY, (content) => parse(content));
+  return upserting(service, RECORD_BODY, service.parsers.record);
 }
 
 /** POST of a collection: new records, or with `on` records that may be there already. */
@@ -34,25 +32,21 @@ export function post(service: Service, withheld: ReadonlySet<Operation>): ServeO
 }
 
 function upsertMany(service: Service, withheld: ReadonlySet<Operation>): ServeOperation {
-  const serve = upserting(service, NEW_RECORDS, recordsParser(service.type, service.limits));
+  const serve = upserting(service, NEW_RECORDS, service.parsers.posted);
   return (exchange) => {
     if (!service.type.operations.has('update')) throw notUpdatable(service, withheld);
     return serve(exchange);
   };
 }
 
-function upserting(
-  service: Service,
-  bodyTypes: BodyTypes,
-  parse: (content: Content, mediaType: string) => Body,
-): ServeOperation {
+function upserting(service: Service, bodyTypes: BodyTypes, parse: ParseBody): ServeOperation {
   const { queries, readContent, pace } = service;
   return async (exchange) => {
     const { request, target } = exchange;
     const content = await readContent(exchange, bodyTypes);
     const once = onceOf(exchange, content, service);
     const query = queries.upsert(target.query);
-    const body = await pace.begin(() => parse(content, bodyTypeOf(request)));
+    const body = await pace.begin(() => parse(content, exchange));
     if (body.isArray) refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
     return pace.begin(() => onLines(body, () => write(service, exchange, { body, once, query })));
   };

@@ -8,11 +8,12 @@ import { defaultView } from './view.ts';
 import { nearest } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { didYouMeanHint, habitHint } from './hints.ts';
-import { type Complain, complainAbout, type Parameter, parseParameters, quote } from './parameters.ts';
+import { type Complain, complainAbout, type Parameter, type Parameters, parseParameters, quote } from './parameters.ts';
 import { splitAtCommas, wireArray, type WireItem } from './wire-arrays.ts';
 
 export interface PreparedType {
   readonly type: RecordType;
+  readonly parse: ParseSearch;
   readonly variants: ReadonlyMap<string, PreparedVariant>;
   readonly defaultVariant: PreparedVariant;
   readonly order: readonly OrderBy[];
@@ -43,8 +44,21 @@ export interface PreparedVariant extends PathNames {
 const MAX_KEPT = 64;
 const MAX_TEXT = 500;
 
-/** `lists`: how many queries of lists are remembered. */
-export function prepareType(type: RecordType, limits: QueryLimits, lists = MAX_KEPT): PreparedType {
+export interface PreparingOptions {
+  /** How many queries of lists are remembered. */
+  readonly lists?: number;
+  /** Default: the parameters of `/api`. */
+  readonly parse?: ParseSearch;
+}
+
+/** From the raw text after the `?` to parameters, with `steps` for conditions, order and limit. */
+export type ParseSearch = (search: string) => Parameters;
+
+export function prepareType(
+  type: RecordType,
+  limits: QueryLimits,
+  { lists = MAX_KEPT, parse = parseParameters }: PreparingOptions = {},
+): PreparedType {
   const prepared = (variant: Variant): PreparedVariant => prepareVariant(type, variant, limits);
   const variants = new Map([...type.variants].map(([name, variant]) => [name, prepared(variant)]));
   const defaultVariant = variants.get(type.defaultVariant.name) ?? prepared(type.defaultVariant);
@@ -66,7 +80,7 @@ export function prepareType(type: RecordType, limits: QueryLimits, lists = MAX_K
   const acceptedBySummaries = accepting(type, SUMMARY_PARAMETERS);
   const acceptedByDeletes = accepting(type, ['variant', DRY_RUN]);
   const acceptance = { accepted, acceptedBySummaries, acceptedByDeletes };
-  return { type, variants, defaultVariant, order, ...kept, ...acceptance, limits };
+  return { type, parse, variants, defaultVariant, order, ...kept, ...acceptance, limits };
 }
 
 export function prepareVariant(type: RecordType, variant: Variant, limits: QueryLimits): PreparedVariant {
@@ -119,9 +133,12 @@ function accepting(found: RecordType, parameters: readonly string[]): AcceptedPa
   return { plain: new Set(parameters), found, spellings: new Map(spellings) };
 }
 
-export function sortParameters(search: string, accepted: AcceptedParameters, faults: Fault[]): SortedParameters {
-  const { all, faults: undecodable } = parseParameters(search);
-  for (const fault of undecodable) faults.push(fault);
+export function sortParameters(
+  { all, faults: unreadable }: Parameters,
+  accepted: AcceptedParameters,
+  faults: Fault[],
+): SortedParameters {
+  for (const fault of unreadable) faults.push(fault);
   const sorted = {
     limit: [] as Parameter[],
     orderBy: [] as Parameter[],

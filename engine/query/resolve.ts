@@ -13,6 +13,7 @@ import {
   DRY_RUN,
   ON,
   type PreparedType,
+  type PreparingOptions,
   prepareType,
   resolveLimit,
   sortParameters,
@@ -45,12 +46,12 @@ const MAX_KEPT = 4096;
 /** Returns the parser for each type of the model. */
 export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => TypeQueries {
   const kept = Math.floor(MAX_KEPT / model.types.size);
-  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, kept)]));
+  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, { lists: kept })]));
   return (type) => all.get(type) ?? queriesOf(type, limits);
 }
 
-function queriesOf(type: RecordType, limits: QueryLimits, kept?: number): TypeQueries {
-  const prepared = prepareType(type, limits, kept);
+export function queriesOf(type: RecordType, limits: QueryLimits, options?: PreparingOptions): TypeQueries {
+  const prepared = prepareType(type, limits, options);
   return {
     list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
     summary: (search) => prepared.summaries.get(search) ?? keptSummary(prepared, search),
@@ -64,7 +65,7 @@ function queriesOf(type: RecordType, limits: QueryLimits, kept?: number): TypeQu
 
 function readList(prepared: PreparedType, search: string): ListQuery {
   const faults: Fault[] = [];
-  const sorted = sortParameters(search, prepared.accepted, faults);
+  const sorted = sortParameters(prepared.parse(search), prepared.accepted, faults);
   const names = resolveVariant(prepared, sorted.plain.get('variant'), faults);
   const view = resolveView(names, sorted.plain, faults);
   const filters = resolveFilters(sorted.filters, names, faults, prepared.limits);
@@ -86,7 +87,7 @@ function keptSummary(prepared: PreparedType, search: string): SummaryQuery {
 
 function readView(prepared: PreparedType, search: string): View {
   const faults: Fault[] = [];
-  const { plain } = sortParameters(search, ACCEPTED_BY_VIEWS, faults);
+  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_VIEWS, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const view = withoutFaults(resolveView(names, plain, faults), faults);
   prepared.views.set(search, view);
@@ -95,7 +96,7 @@ function readView(prepared: PreparedType, search: string): View {
 
 function readWrite(prepared: PreparedType, search: string): WriteQuery {
   const faults: Fault[] = [];
-  const { plain } = sortParameters(search, ACCEPTED_BY_WRITES, faults);
+  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_WRITES, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const view = resolveView(names, plain, faults);
   const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
@@ -106,7 +107,7 @@ function readWrite(prepared: PreparedType, search: string): WriteQuery {
 
 function readUpsert(prepared: PreparedType, search: string): UpsertQuery {
   const faults: Fault[] = [];
-  const { plain } = sortParameters(search, ACCEPTED_BY_UPSERTS, faults);
+  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_UPSERTS, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const view = resolveView(names, plain, faults);
   const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
@@ -138,7 +139,12 @@ const inOrder = (names: readonly string[]): string => names.toSorted().join(',')
 
 function readDelete(prepared: PreparedType, search: string): DeleteQuery {
   const faults: Fault[] = [];
-  const { plain, filters: given, limit, orderBy } = sortParameters(search, prepared.acceptedByDeletes, faults);
+  const {
+    plain,
+    filters: given,
+    limit,
+    orderBy,
+  } = sortParameters(prepared.parse(search), prepared.acceptedByDeletes, faults);
   for (const { key } of [...limit, ...orderBy].slice(0, 1))
     complainAbout(faults, key)('unknown-parameter', `${quote(key)} can only be used with GET: ${WHOLE_DELETE}`);
   const names = resolveVariant(prepared, plain.get('variant'), faults);

@@ -28,7 +28,7 @@ const COUNTED: readonly Measure[] = [{ name: COUNT, aggregate: COUNT, path: unde
 
 export function readSummary(prepared: PreparedType, search: string): SummaryQuery {
   const faults: Fault[] = [];
-  const { plain, ...sorted } = sortParameters(search, prepared.acceptedBySummaries, faults);
+  const { plain, ...sorted } = sortParameters(prepared.parse(search), prepared.acceptedBySummaries, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const keys = resolveKeys(plain.get('by'), names, faults);
   const measures = resolveMeasures(plain.get('measure'), names, faults);

@@ -101,5 +101,5 @@ function related(relation: Relation, included: Included | undefined, named: Name
 function keyOf({ type, variant, fields, openKeys, relations }: Omit<View, 'key'>): string {
   const own = fields.length === variant.fields.length ? '*' : fields.map(({ name }) => name).join();
   const inner = relations.map(({ relation, view }) => `${relation.name}=${view.key}`).join();
-  return `${type.name}:${variant.name}(${own}${openKeys ? '+' : ''};${inner})`;
+  return `${type.statementKey}:${variant.name}(${own}${openKeys ? '+' : ''};${inner})`;
 }

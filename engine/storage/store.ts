@@ -180,6 +180,7 @@ export interface Store {
   upsertOnce(request: UpsertRequest, once: Once, answer: (written: Upserted) => KeptAnswer): Promise<KeptAnswer>;
   /** Returns the record as it was. */
   delete(request: {
+    readonly type: RecordType;
     readonly view: View;
     readonly identifier: number;
     readonly precondition?: Precondition | undefined;

@@ -14,6 +14,7 @@ const TOLD = [
   'rateLimit',
   'requestTimeout',
   'corsOrigins',
+  'dialects',
 ] as const satisfies readonly (keyof Settings)[];
 
 /** What is undefined is unknown, and no case depends on it. */

@@ -24,8 +24,8 @@ export const LONG = 4096;
 
 /** What scripts of other origins may see of answers, and send, besides what the Fetch standard lets them. */
 const EXPOSED =
-  'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position';
-const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer';
+  'X-Total-Count, Content-Range, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position';
+const SENT = 'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range';
 
 export function options({ call }: CallSetting): Expectation {
   const { type, as } = call;

@@ -34,6 +34,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   title: 'Other',
   tokens: ['a b', 'c d'],
   tokensFile: 'tokens',
+  dialects: ['simple-rest'],
   corsOrigins: ['https://a.example', 'https://b.example'],
   rateLimit: 10,
   bodyLimit: 1000,

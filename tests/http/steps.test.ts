@@ -51,7 +51,7 @@ describe('CORS', () => {
     return { status: answer.status, vary: answer.headers['vary'], own: Object.fromEntries(own) };
   };
   const EXPOSED =
-    'X-Total-Count, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position';
+    'X-Total-Count, Content-Range, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position';
 
   test('is off by default', async () => {
     const { own, vary } = await ask([], 'GET /api/gadgets', { origin });
@@ -92,7 +92,7 @@ describe('CORS', () => {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, X-Request-Id, X-Position',
+        'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, X-Position',
       'access-control-max-age': '7200',
     });
   });

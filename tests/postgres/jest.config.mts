@@ -11,6 +11,7 @@ const both = [
   'commands/transfer.slow',
   'field-types/case-folding',
   'http/delete-found',
+  'http/dialects',
   'http/dry-run',
   'embed/records',
   'http/entity-tags',

@@ -91,7 +91,7 @@ const lengths = (table: string): unknown[] =>
   file.prepare(`select length(text) from ${table} order by id`).pluck().all();
 const remove = (identifier: number): ReturnType<Store['delete']> => {
   const view = queries(typeOf('Shelf')).view('fields=name');
-  return store.delete({ view, identifier, author: null, caller: PATIENT });
+  return store.delete({ view, type: view.type, identifier, author: null, caller: PATIENT });
 };
 
 const SHORTENED = /^update .* = lower\(hex\(randomblob/;

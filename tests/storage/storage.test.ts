@@ -502,7 +502,7 @@ describe.each(databaseKinds)('seeds in %s', (kind) => {
     const view = tags.view('');
     const items = [wholeBody({ word: 'mine' }, 1)];
     await first.update({ type: view.type, items, mergePatch: false, author: null, view });
-    await first.delete({ author: null, view, identifier: 2 });
+    await first.delete({ author: null, type: view.type, view, identifier: 2 });
     await first.close();
     const { store: second } = await openStorage(model, url());
     expect(await second.get(view, 1)).toBe('{"id":1,"word":"mine"}');

@@ -18,7 +18,20 @@ import {
 } from './check.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 
-export const checkNames: SchemaCheck = ({ types }) => types.flatMap(duplicateNames);
+export const checkNames: SchemaCheck = ({ types }) =>
+  types.flatMap((type) => [...duplicateNames(type), ...hiddenIds(type)]);
+
+/** What the dialects call the identifier of every type. */
+const ID = 'id';
+
+function hiddenIds(type: TypeDraft): readonly TypeFinding[] {
+  if (type.identifier.toLowerCase() === ID || type.operations?.size === 0) return [];
+  return (['fields', 'relations'] as const).flatMap((kind): readonly TypeFinding[] => {
+    if (!type[kind].has(ID)) return [];
+    const message = `/json-server and /simple-rest show the identifier ${quoted(type.identifier)} as "${ID}", and hide this; give it another name if their clients need it`;
+    return [[type, finding('hidden-id', [kind, ID], 'key', message)]];
+  });
+}
 
 function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
   const member = (name: string, owner: string, path: YamlPath, at: At): NameClaim => ({

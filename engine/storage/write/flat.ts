@@ -81,7 +81,7 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
     },
     createTree: async (request, tree) => {
       if (lengthOf(tree.values) > MOST_GIVEN) return undefined;
-      const row = await run(statements(tables.of(request.view.type)).trees(tree.shape, tree), tree.values, request);
+      const row = await run(statements(tables.of(request.type)).trees(tree.shape, tree), tree.values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
     update: async (request, stamp) => {
@@ -107,12 +107,12 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
       return row && { identifier, body: String(row[0]) };
     },
     delete: async (request) => {
-      const { view, identifier, precondition } = request;
-      if (view.relations.length > 0 || !isAlone(view.type) || tables.joinsOf(view.type).length > 0) return undefined;
+      const { type, view, identifier, precondition } = request;
+      if (view.relations.length > 0 || !isAlone(type) || tables.joinsOf(type).length > 0) return undefined;
       const expected = precondition && (await accepted(request, precondition));
       if (precondition && expected === undefined) return undefined;
       const removal = { view, compared: expected !== undefined };
-      const statement = statements(tables.of(view.type)).deletes(`${view.key}|${removal.compared}`, removal);
+      const statement = statements(tables.of(type)).deletes(`${view.key}|${removal.compared}`, removal);
       const row = await run(statement, [identifier, ...(expected === undefined ? [] : [expected])], request);
       return row && { identifier, body: String(row[0]) };
     },

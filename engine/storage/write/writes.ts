@@ -135,11 +135,11 @@ export function createWrites(
   }
 
   async function remove(writer: Writer, request: Addressed & Stamped): Promise<Written> {
-    const { view, identifier, dryRun, stamp } = request;
+    const { type, identifier, dryRun, stamp } = request;
     const session = createSession(writer, tables, dialect, DELETING, { writeRows, dryRun, stamp });
     const body = await current(session, request);
-    await requireFewRows(session, { type: view.type, identifier });
-    await deleteRecords(session, view.type, [identifier], '');
+    await requireFewRows(session, { type, identifier });
+    await deleteRecords(session, type, [identifier], '');
     return { identifier, body, ...toldOf(session.effects) };
   }
 
@@ -253,10 +253,10 @@ export function createWrites(
   /** The record that is to be deleted, once it is locked. Throws if there is none, or if it is not what the client expects. */
   async function current(
     session: WriteSession,
-    { view, identifier, precondition, caller }: Addressed,
+    { type, view, identifier, precondition, caller }: Addressed,
   ): Promise<string> {
     const item = { ...wholeBody({}, identifier), precondition };
-    const isLocked = await lockNamed(session, view.type, [item], shownTo(session, { items: [item], view }));
+    const isLocked = await lockNamed(session, type, [item], shownTo(session, { items: [item], view }));
     const body = (await reads.record(session.writer, view, identifier, caller)) ?? notFound(view, identifier);
     precondition?.(body);
     if (precondition && !isLocked) throw new Overtaken();

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../../problem.ts';
 import { type Call, collectionPath, endpoints, MISSING_ID } from '../call.ts';
 import type { Expectation, Step } from '../case.ts';
 import type { Deployment } from '../deployment.ts';
-import { fullest } from '../samples.ts';
+import { fullest, obtain } from '../samples.ts';
 import { post, puts, send } from '../scene.ts';
 import { breadth } from './views.ts';
 import { each, offers, type Rule, rule, single, table } from './rule.ts';
@@ -194,7 +194,39 @@ const rates = each(
   },
 );
 
-export const settingRules: readonly Rule[] = [...cors, ...access];
+/** What clients of other interfaces ask for, once for each. No record has the identifier 0. */
+const dialects = table(
+  'dialects',
+  each(
+    '/{}: a list, and a record',
+    (type) => offers('list', 'get')(type) && type.identifier.inRecord && type.identifier.name === 'id',
+    ({ deployment }) => deployment.dialects ?? [],
+    (scene, dialect) => {
+      const path = `/${dialect}/${encodeURIComponent(scene.type.path)}`;
+      const { query, headers } = NOTHING[dialect];
+      const expected = { 'x-total-count': '0', ...headers(scene.type.path) };
+      scene.steps.push(unchanged('GET', `${path}?${query}`, { status: 200, headers: expected, body: [] }));
+      const id = obtain(scene);
+      send(scene, { method: 'GET', id });
+      // The oracle knows the answer by its usual path.
+      for (const step of scene.steps.slice(-1)) {
+        const { request } = step;
+        scene.steps.push({ ...step, request: { ...request, path: request.path.replace('/api', `/${dialect}`) } });
+      }
+    },
+  ),
+);
+
+/** How each asks for no record. */
+const NOTHING = {
+  'json-server': { query: '_start=0&_end=10&id=0', headers: () => ({}) },
+  'simple-rest': {
+    query: `range=${encodeURIComponent('[0,9]')}&filter=${encodeURIComponent('{"id":0}')}`,
+    headers: (path: string) => ({ 'content-range': `${encodeURIComponent(path)} */0` }),
+  },
+} as const;
+
+export const settingRules: readonly Rule[] = [...cors, ...access, ...dialects];
 
 /** Rules that have nothing to do with types: they show at the first one that can show them. */
 export const serviceRules: readonly Rule[] = [

@@ -1,0 +1,122 @@
+/**
+ * Dialects: what clients of other interfaces send and expect, below roots of their own. Each is a table that translates
+ * query strings; the operations behind it are those of `/api`.
+ */
+import { orElse } from '../../awaitable.ts';
+import type { RecordType } from '../../model/model.ts';
+import { type Fault, Problem } from '../../problem.ts';
+import type { QueryLimits } from '../../query/list-query.ts';
+import type { ParseSearch } from '../../query/prepared-type.ts';
+import { queriesOf } from '../../query/resolve.ts';
+import type { HttpDialectName } from '../../settings.ts';
+import { framedList, type FrameList } from '../list.ts';
+import { JSON_TYPE, NEW_RECORDS, RECORD_BODY } from '../negotiation.ts';
+import { create, type Service } from '../operations.ts';
+import type { ServeOperation } from '../request.ts';
+import { type Binding, BINDINGS, createRoutes, type Operations, type Routes } from '../routes.ts';
+import { asId, idName, idParsers, idPlaces } from './as-id.ts';
+import { jsonServer } from './json-server.ts';
+import { simpleRest } from './simple-rest.ts';
+
+export interface HttpDialect {
+  /** Parses query strings for the type, which has the identifier as clients of the dialect know it. */
+  readonly parser: (type: RecordType) => ParseSearch;
+  readonly frame: FrameList;
+  /** The parameter that names relations to show. */
+  readonly embed: string;
+}
+
+const DIALECTS = { 'json-server': jsonServer, 'simple-rest': simpleRest } satisfies Record<
+  HttpDialectName,
+  HttpDialect
+>;
+
+/** The dialects that are served, by their root. */
+export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<string, HttpDialect> =>
+  new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
+
+/** What the routes of a dialect are made of: the services are those of `/api`. */
+interface DialectMount {
+  readonly types: Iterable<RecordType>;
+  readonly serviceOf: (type: RecordType) => Service;
+  readonly withheldOf: (type: RecordType) => Operations | undefined;
+  readonly limits: QueryLimits;
+}
+
+/** Routes by root, made with the first request to each. */
+export function dialectRoutes(
+  dialects: ReadonlyMap<string, HttpDialect>,
+  mount: DialectMount,
+): (root: string) => Routes {
+  const made = new Map<string, Routes>();
+  const { types, serviceOf, withheldOf, limits } = mount;
+  return (root) => {
+    const dialect = dialects.get(root);
+    if (!dialect) return new Map();
+    const spokenOf = (type: RecordType): Service => spoken(serviceOf(type), root, dialect, limits);
+    const routes = made.get(root) ?? createRoutes(types, spokenOf, withheldOf, bindingsOf(dialect));
+    made.set(root, routes);
+    return routes;
+  };
+}
+
+/** The same service with other names in its requests and answers. */
+function spoken(service: Service, root: string, { parser }: HttpDialect, limits: QueryLimits): Service {
+  const { type, readContent } = service;
+  const shown = asId(type);
+  return {
+    ...service,
+    path: root + encodeURIComponent(type.path),
+    queries: queriesOf(shown, limits, { parse: parser(shown) }),
+    parsers: idParsers(type, service.parsers),
+    readContent: (exchange, bodyTypes) => readContent(exchange, bodyTypes === NEW_RECORDS ? RECORD_BODY : bodyTypes),
+  };
+}
+
+/** Lists and creates on the collection, and everything on one record. */
+const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
+  BINDINGS.flatMap((binding) => {
+    const { operation, path, serve } = binding;
+    const renaming = (served: Binding['serve']): Binding => ({
+      ...binding,
+      mediaTypes: [JSON_TYPE],
+      serve: (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect),
+    });
+    if (path === 'item') return renaming(serve);
+    if (operation === 'list')
+      return renaming((service) => framedList(service, { frame: dialect.frame, needsTotal: true }));
+    return operation === 'create' ? renaming(create) : [];
+  });
+
+/** Problems name what the client has sent. */
+function inOwnWords(serve: ServeOperation, type: RecordType, dialect: HttpDialect): ServeOperation {
+  const placeOf = idPlaces(type);
+  const renamed = (fault: Fault): Fault => {
+    if ('parameter' in fault && fault.parameter === 'include')
+      return { ...fault, parameter: dialect.embed, message: fault.message.replace('include', dialect.embed) };
+    const place = 'pointer' in fault && fault.code !== 'unknown-key' ? placeOf(fault.pointer) : undefined;
+    if (place === undefined) return explained(fault);
+    return { ...fault, pointer: place, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${idName}"`) };
+  };
+  return (exchange) =>
+    orElse(
+      () => serve(exchange),
+      (error) => {
+        throw error instanceof Problem && error.errors.length > 0
+          ? translated(error, error.errors.map(renamed))
+          : error;
+      },
+    );
+}
+
+/** What the shared code advises is written as `/api` takes it. */
+const explained = (fault: Fault): Fault =>
+  fault.message.includes('_cnd[') ? { ...fault, message: `${fault.message} (as /api takes it)` } : fault;
+
+function translated(problem: Problem, errors: readonly Fault[]): Problem {
+  const [before] = problem.errors;
+  const [after] = errors;
+  const detail = before && after ? problem.message.replace(before.message, () => after.message) : problem.message;
+  const { code, headers, retryAfter, cause } = problem;
+  return new Problem(code, detail, { errors, headers, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+}

@@ -1,0 +1,149 @@
+/** What json-server takes and answers: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
+import type { Fault } from '../../problem.ts';
+import { complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
+import type { FrameList } from '../list.ts';
+import type { ListFormat } from '../formats.ts';
+import { conditionNames, conditionsOf, directionOf, limitedTo, orderedBy, shownRelations } from './conditions.ts';
+import type { HttpDialect } from './dialect.ts';
+
+const PLACES = { start: '_start', end: '_end', limit: '_limit', page: '_page', size: '_per_page' } as const;
+const PLACE_NAMES: readonly string[] = Object.values(PLACES);
+const EMBEDS = ['_embed', '_expand'];
+const ONCE: readonly string[] = [...PLACE_NAMES, '_sort', '_order'];
+const OTHERS = [...ONCE, ...EMBEDS];
+
+/** Records of a page whose size the client does not say. */
+const USUAL_SIZE = 10;
+
+/** The values of parameters, by their names. */
+type ParameterValues = ReadonlyMap<string, readonly string[]>;
+
+const valuesIn = (all: readonly Parameter[]): ParameterValues =>
+  new Map([...Map.groupBy(all, ({ key }) => key)].map(([key, same]) => [key, same.map(({ value }) => value)]));
+
+const parser: HttpDialect['parser'] = (type) => {
+  const names = conditionNames(type, OTHERS);
+  return (search) => {
+    const { all: given, faults: unreadable } = parseParameters(search);
+    const faults: Fault[] = [...unreadable];
+    const values = valuesIn(given);
+    for (const name of ONCE)
+      if ((values.get(name)?.length ?? 0) > 1) complainAbout(faults, name)('repeated', `"${name}" is given twice`);
+    const embedded = EMBEDS.flatMap((name) => values.get(name) ?? []);
+    const conditions = [...values].filter(([key]) => !OTHERS.includes(key));
+    const all = [
+      ...conditions.flatMap(([key, some]) => conditionsOf(names, key, some, faults)),
+      ...ordered(values, faults),
+      ...placed(values, faults),
+      ...(embedded.length > 0 ? [shownRelations(embedded)] : []),
+    ];
+    return { all, faults };
+  };
+};
+
+/** `_sort=position,name&_order=desc,asc`, or `_sort=-position,name`. */
+function ordered(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
+  const [sort] = values.get('_sort') ?? [];
+  const [order] = values.get('_order') ?? [];
+  const complain = complainAbout(faults, '_order');
+  if (sort === undefined) {
+    if (order !== undefined) complain('misplaced-direction', '"_order" needs "_sort", which names the fields');
+    return [];
+  }
+  const fields = sort.split(',');
+  const directions = order === undefined ? [] : order.split(',');
+  if (directions.length > fields.length) complain('misplaced-direction', '"_order" has more items than "_sort"');
+  return fields.flatMap((text, index) => {
+    const field = text.replace(/^[-+]/, '');
+    const direction = directions[index];
+    const isDescending = direction === undefined ? text.startsWith('-') : directionOf(direction, complain);
+    return orderedBy('_sort', field, isDescending ?? false);
+  });
+}
+
+type AskedPlaces = Readonly<Partial<Record<keyof typeof PLACES, number>>>;
+
+function placesIn(values: ParameterValues, faults: Fault[]): AskedPlaces {
+  const found = Object.entries(PLACES).flatMap(([place, name]) => {
+    const [text] = values.get(name) ?? [];
+    if (text === undefined) return [];
+    const least = place === 'page' || place === 'size' ? 1 : 0;
+    const number = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return [[place, number] as const];
+    complainAbout(faults, name)('invalid-value', `${quote(text)} is not an integer from ${least} on`);
+    return [];
+  });
+  return Object.fromEntries(found);
+}
+
+/** What a client asks for by pages rather than by places. */
+interface AskedPage {
+  readonly number: number;
+  readonly size: number;
+}
+
+function pageIn({ page, size, limit }: AskedPlaces): AskedPage | undefined {
+  if (page === undefined && size === undefined) return undefined;
+  return { number: page ?? 1, size: size ?? limit ?? USUAL_SIZE };
+}
+
+function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
+  const places = placesIn(values, faults);
+  const { start = 0, end, limit } = places;
+  const page = pageIn(places);
+  const slice = ['_start', '_end'].find((name) => values.has(name));
+  if (page && slice !== undefined)
+    complainAbout(faults, slice)('mixed-forms', `"${slice}" cannot be used together with pages`);
+  const key = PLACE_NAMES.findLast((name) => values.has(name) && name !== PLACES.page);
+  if (page) {
+    const offset = Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER);
+    return limitedTo(key ?? PLACES.page, offset, page.size);
+  }
+  if (key === undefined) return [];
+  return limitedTo(key, start, limit ?? (end === undefined ? undefined : Math.max(0, end - start)));
+}
+
+/** Version 0 says in `Link` which pages there are, version 1 in the body. */
+const frame: FrameList = ({ path }, { target }, { format, total, page: found }) => {
+  const values = valuesIn(parseParameters(target.query).all);
+  const places = placesIn(values, []);
+  const asked = pageIn(places);
+  if (!asked || !found) return { headers: {}, format };
+  const { number, size } = asked;
+  const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
+  const pages = {
+    first: 1,
+    prev: number > 1 ? number - 1 : undefined,
+    next: found.hasNext ? number + 1 : undefined,
+    last,
+  };
+  if (places.size !== undefined) {
+    const told = { ...pages, prev: pages.prev ?? null, next: pages.next ?? null, pages: last, items: total };
+    return { headers: {}, format: enveloped(JSON.stringify(told).slice(0, -1), format) };
+  }
+  const url = target.base + path;
+  const links = Object.entries(pages).flatMap(([relation, to]) =>
+    to === undefined ? [] : [`<${url}?${searchAt(target.query, to)}>; rel="${relation}"`],
+  );
+  return { headers: { Link: links.join(', ') }, format };
+};
+
+function searchAt(query: string, page: number): string {
+  const all = new URLSearchParams(query);
+  all.set('_page', String(page));
+  return all.toString();
+}
+
+/** `head`: the text of an object without its closing brace. */
+const enveloped = (head: string, { contentType, isTable, whole, pieces }: ListFormat): ListFormat => ({
+  contentType,
+  isTable,
+  whole: (rows, table) => `${head},"data":${whole(rows, table)}}`,
+  pieces: async function* (rows, table) {
+    yield `${head},"data":`;
+    yield* pieces(rows, table);
+    yield '}';
+  },
+});
+
+export const jsonServer: HttpDialect = { parser, frame, embed: '_embed' };

@@ -1,0 +1,375 @@
+/** What clients of json-server and of ra-data-simple-rest send, and what they are answered. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
+import { exchange, type Exchanged } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+let server: TestServer;
+const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
+  exchange(server.url, title, {
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+const query = (parameters: Readonly<Record<string, unknown>>): string =>
+  Object.entries(parameters)
+    .map(([name, value]) => `${name}=${encodeURIComponent(JSON.stringify(value))}`)
+    .join('&');
+
+interface Shown {
+  readonly id: number;
+}
+const idsIn = ({ text }: Exchanged): readonly number[] => (JSON.parse(text) as readonly Shown[]).map(({ id }) => id);
+
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/dialects' });
+  const author = (id: number, name: string, rank: number, more: object = {}): Promise<Exchanged> =>
+    send('POST /json-server/authors', { id, name, rank, ...more });
+  const made = [
+    await author(1, 'Ann', 10, { books: [{ title: 'A' }, { title: 'B', price: '4.90' }] }),
+    await author(2, 'Bob', 20, { alive: false, mentor: { author_id: 1 } }),
+    await author(3, 'Cid, the', 20, { rank_gte: 7 }),
+    await author(4, 'Dee', 40),
+  ];
+  expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+});
+afterAll(() => server.close());
+
+describe('lists', () => {
+  test.each<[query: string, ids: readonly number[]]>([
+    ['', [1, 2, 3, 4]],
+    ['?_start=1&_end=3', [2, 3]],
+    ['?_start=1&_limit=1', [2]],
+    ['?_limit=2', [1, 2]],
+    ['?_start=2', [3, 4]],
+    ['?_end=1', [1]],
+    ['?_start=3&_end=1', []],
+    ['?_page=2&_limit=3', [4]],
+    ['?_page=2', []],
+    ['?_sort=rank&_order=DESC', [4, 3, 2, 1]],
+    ['?_sort=rank,id&_order=desc,asc', [4, 2, 3, 1]],
+    ['?_sort=-rank,id', [4, 2, 3, 1]],
+    ['?_sort=id&_order=DESC&_start=0&_end=2', [4, 3]],
+    ['?_sort=-mentor.name,id', [2, 1, 3, 4]],
+    ['?id=1&id=3', [1, 3]],
+    ['?id=2', [2]],
+    ['?rank=20', [2, 3]],
+    ['?rank=10&rank=40', [1, 4]],
+    ['?rank_lte=20', [1, 2, 3]],
+    ['?rank_gte=7', [3]],
+    ['?rank:gte=20', [2, 3, 4]],
+    ['?rank_gt=10&rank_lt=40', [2, 3]],
+    ['?rank_ne=20', [1, 4]],
+    ['?rank:in=10,40', [1, 4]],
+    ['?alive=false', [2]],
+    ['?name_like=B', [2]],
+    ['?name_like=', [1, 2, 3, 4]],
+    ['?name:contains=e', [3, 4]],
+    ['?name:startsWith=d', [4]],
+    ['?name:endsWith=n', [1]],
+    ['?name=Cid,%20the&name=Ann', [1, 3]],
+    ['?q=d', [3, 4]],
+    ['?q=', [1, 2, 3, 4]],
+    ['?mentor=1', [2]],
+    ['?mentor.name=Ann', [2]],
+    ['?mentor.name_like=nn', [2]],
+    ['?books.title=A', [1]],
+    ['?_embed=mentor&id=2', [2]],
+  ])('GET /json-server/authors%s', async (search, ids) => {
+    const answer = await send(`GET /json-server/authors${search}`);
+    expect([answer.status, idsIn(answer)]).toEqual([200, ids]);
+    expect(Object.keys(JSON.parse(answer.text)[0] ?? { id: 1 })[0]).toBe('id');
+    expect(Number(answer.headers['x-total-count'])).toBeGreaterThanOrEqual(ids.length);
+  });
+
+  test.each<[parameters: Readonly<Record<string, unknown>>, ids: readonly number[], range: string]>([
+    [{}, [1, 2, 3, 4], '0-3/4'],
+    [{ range: [0, 1], sort: ['id', 'ASC'], filter: {} }, [1, 2], '0-1/4'],
+    [{ range: [2, 9] }, [3, 4], '2-3/4'],
+    [{ range: [8, 9] }, [], '*/4'],
+    [{ range: [0, -1] }, [], '*/4'],
+    [{ sort: ['rank', 'DESC'] }, [4, 3, 2, 1], '0-3/4'],
+    [{ sort: ['rank', 'DESC', 'id', 'ASC'] }, [4, 2, 3, 1], '0-3/4'],
+    [{ sort: ['mentor.name', 'desc'], range: [0, 0] }, [2], '0-0/4'],
+    [{ filter: { id: [1, 3] } }, [1, 3], '0-1/2'],
+    [{ filter: { id: ['1', '3'] } }, [1, 3], '0-1/2'],
+    [{ filter: { id: [] } }, [], '*/0'],
+    [{ filter: { rank: 20 } }, [2, 3], '0-1/2'],
+    [{ filter: { rank: 20, alive: true } }, [3], '0-0/1'],
+    [{ filter: { rank_lte: 20, 'rank:gt': 10 } }, [2, 3], '0-1/2'],
+    [{ filter: { rank_gte: 7 } }, [3], '0-0/1'],
+    [{ filter: { rank_gte: null } }, [1, 2, 4], '0-2/3'],
+    [{ filter: { name_q: 'b' } }, [2], '0-0/1'],
+    [{ filter: { q: 'd' } }, [3, 4], '0-1/2'],
+    [{ filter: { mentor: 1 } }, [2], '0-0/1'],
+    [{ filter: { mentor: null } }, [1, 3, 4], '0-2/3'],
+    [{ filter: { mentor: { name: 'Ann' } } }, [2], '0-0/1'],
+    [{ filter: { name: ['Cid, the', 'Ann'] } }, [1, 3], '0-1/2'],
+    [{ embed: ['mentor'], filter: { id: 2 } }, [2], '0-0/1'],
+  ])('GET /simple-rest/authors %j', async (parameters, ids, range) => {
+    const answer = await send(`GET /simple-rest/authors?${query(parameters)}`);
+    expect([answer.status, idsIn(answer), answer.headers['content-range']]).toEqual([200, ids, `authors ${range}`]);
+  });
+
+  const refused = test.each<[path: string, parameter: string, code: string, message: string]>([
+    ['json-server/authors?rnak=1', 'rnak', 'unknown-parameter', 'Unknown parameter "rnak"; did you mean "rank"?'],
+    ['json-server/authors?limit=5', 'limit', 'unknown-parameter', 'did you mean "_limit"?'],
+    [
+      'json-server/authors?rank_gtee=5',
+      'rank_gtee',
+      'unknown-parameter',
+      '"rank" has no comparison "gtee"; did you mean "gte"?',
+    ],
+    ['json-server/authors?_cnd[rank]=5', '_cnd[rank]', 'unknown-parameter', 'parameters like this are for /api'],
+    ['json-server/authors?author_id=1', 'author_id', 'unknown-parameter', 'Unknown parameter "author_id"'],
+    ['json-server/authors?rank=x', 'rank', 'invalid-value', '"x" is not a valid value of "rank"'],
+    ['json-server/authors?rank=1&rank_ne=2&rank_ne=3', 'rank_ne', 'repeated', 'given twice'],
+    ['json-server/authors?rank_like=1', 'rank_like', 'unknown-operator', '"like" is not an operator of "rank"'],
+    ['json-server/authors?_start=-1', '_start', 'invalid-value', 'not an integer from 0'],
+    ['json-server/authors?_page=0', '_page', 'invalid-value', 'not an integer from 1'],
+    ['json-server/authors?_end=5000', '_end', 'limit-too-large', 'The largest limit of this list is 1000'],
+    ['json-server/authors?_page=1&_end=3', '_end', 'mixed-forms', 'together with pages'],
+    ['json-server/authors?_page=1&_page=2', '_page', 'repeated', 'given twice'],
+    ['json-server/authors?_order=asc', '_order', 'misplaced-direction', 'needs "_sort"'],
+    ['json-server/authors?_sort=rank&_order=up', '_order', 'invalid-value', '"up" is not asc or desc'],
+    ['json-server/authors?_sort=rnak', '_sort', 'unknown-field', 'did you mean "rank"?'],
+    ['json-server/authors?_embed=bosk', '_embed', 'unknown-relation', 'did you mean "books"?'],
+    ['json-server/authors/1?_sort=rank', '_sort', 'unknown-parameter', 'can only be used with lists'],
+    ['json-server/authors/1?dryRun=true', 'dryRun', 'unknown-parameter', 'Unknown parameter'],
+    ['json-server/authors?%=1', '%', 'malformed', 'cannot be decoded'],
+    ['json-server/books?author.books=1', 'author.books', 'to-many', '(as /api takes it)'],
+    ['simple-rest/authors?rang=[0,9]', 'rang', 'unknown-parameter', 'did you mean "range"?'],
+    ['simple-rest/authors?rank=5', 'rank', 'unknown-parameter', 'did you mean "filter={"rank":…}"?'],
+    ['simple-rest/authors?range=0-9', 'range', 'invalid-value', '"range" is not JSON'],
+    ['simple-rest/authors?range=[9]', 'range', 'invalid-value', 'range=[0,24]'],
+    ['simple-rest/authors?range=[0,5000]', 'range', 'limit-too-large', 'largest limit'],
+    ['simple-rest/authors?range=[0,1]&range=[0,2]', 'range', 'repeated', 'given twice'],
+    ['simple-rest/authors?sort=["rank"]', 'sort', 'invalid-value', 'sort=["name","ASC"]'],
+    ['simple-rest/authors?sort=["rank","up"]', 'sort', 'invalid-value', '"up" is not asc or desc'],
+    ['simple-rest/authors?filter=[]', 'filter', 'invalid-value', 'takes a JSON object'],
+    ['simple-rest/authors?filter={"rnak":1}', 'rnak', 'unknown-parameter', 'did you mean "rank"?'],
+    ['simple-rest/authors?filter={"rank":[[1]]}', 'rank', 'invalid-value', 'an item that is not a value'],
+    ['simple-rest/authors?embed={"a":1}', 'embed', 'invalid-value', 'names of relations'],
+  ]);
+  refused('GET /%s is 400', async (path, parameter, code, message) => {
+    const answer = await send(`GET /${path.replaceAll('"', '%22')}`);
+    const { status, errors } = JSON.parse(answer.text);
+    expect([status, errors[0].parameter, errors[0].code]).toEqual([400, parameter, code]);
+    expect(errors[0].message).toContain(message);
+  });
+
+  test('all faults of a request are told together', async () => {
+    const { text } = await send('GET /json-server/authors?rnak=1&_page=0&_sort=x');
+    expect(JSON.parse(text).errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual([
+      'rnak',
+      '_page',
+      '_sort',
+    ]);
+  });
+
+  test('json-server 0 has its pages in Link, json-server 1 in the body', async () => {
+    const old = await send('GET /json-server/authors?_page=2&_limit=1&rank_lte=20');
+    const url = (page: number, name: string): string =>
+      `</json-server/authors?_page=${page}&_limit=1&rank_lte=20>; rel="${name}"`;
+    expect(old.headers['link']).toBe([url(1, 'first'), url(1, 'prev'), url(3, 'next'), url(3, 'last')].join(', '));
+    expect([idsIn(old), old.headers['x-total-count']]).toEqual([[2], '3']);
+    const { text } = await send('GET /json-server/authors?_page=2&_per_page=3');
+    const { data, ...pages } = JSON.parse(text);
+    expect(pages).toEqual({ first: 1, prev: 1, next: null, last: 2, pages: 2, items: 4 });
+    expect(data.map(({ id }: Shown) => id)).toEqual([4]);
+    expect(JSON.parse((await send('GET /json-server/authors?_per_page=3')).text).data).toHaveLength(3);
+  });
+
+  test('a list that is not counted has an estimate, unless the client asks for none', async () => {
+    await send('POST /simple-rest/notes', { text: 'a' });
+    const listed = await send('GET /simple-rest/notes?range=[0,4]');
+    expect([listed.headers['content-range'], listed.text]).toEqual(['notes 0-0/1', '[{"id":1,"text":"a"}]']);
+    const uncounted = await send('GET /simple-rest/notes?range=[0,4]', undefined, { prefer: 'count=none' });
+    expect(uncounted.headers['content-range']).toBe('notes 0-0/*');
+  });
+});
+
+describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {
+  const at = (path: string): string => `/${root}/${path}`;
+
+  test('the identifier is id, and that of related records is what it is', async () => {
+    const { text, headers } = await send(`GET ${at('authors/2')}`);
+    expect(Object.keys(JSON.parse(text))[0]).toBe('id');
+    expect(JSON.parse(text)).toMatchObject({ id: 2, name: 'Bob', mentor: { author_id: 1, name: 'Ann' } });
+    expect(text).toBe((await send('GET /api/authors/2')).text.replace('"author_id"', '"id"'));
+    const again = await send(`GET ${at('authors/2')}`, undefined, { 'if-none-match': headers['etag'] ?? '' });
+    expect(again.status).toBe(304);
+    expect((await send(`HEAD ${at('authors/2')}`)).status).toBe(200);
+  });
+
+  test('created, sent back as it was answered, changed and deleted', async () => {
+    const made = await send(`POST ${at('authors')}`, { name: root, data: { id: 1.0, author_id: [1] } });
+    const record = JSON.parse(made.text);
+    expect([made.status, made.headers['location']]).toEqual([201, `${at('authors')}/${record.id}`]);
+    const put = await send(`PUT ${at(`authors/${record.id}`)}`, record, { 'if-match': made.headers['etag'] ?? '' });
+    expect([put.status, put.text]).toEqual([200, made.text]);
+    const patched = await send(`PATCH ${at(`authors/${record.id}`)}`, { rank: 5 });
+    expect(JSON.parse(patched.text)).toEqual({ ...record, rank: 5 });
+    const late = await send(`PUT ${at(`authors/${record.id}`)}`, record, { 'if-match': made.headers['etag'] ?? '' });
+    expect(late.status).toBe(412);
+    const gone = await send(`DELETE ${at(`authors/${record.id}`)}`, undefined, { 'content-type': 'text/plain' });
+    expect([gone.status, JSON.parse(gone.text).id]).toEqual([200, record.id]);
+    expect((await send(`GET ${at(`authors/${record.id}`)}`)).status).toBe(404);
+  });
+
+  test('values keep their text, and a key is told once', async () => {
+    const raw = (body: string): Promise<Exchanged> =>
+      exchange(server.url, `POST ${at('authors')}`, { headers: { 'content-type': 'application/json' }, body });
+    const made = await raw('{"data": {"n": 1.0, "long": 12345678901234567890}, "id": null}');
+    expect(made.text).toContain('"data":{"n":1.0,"long":12345678901234567890}');
+    await send(`DELETE ${at(`authors/${JSON.parse(made.text).id}`)}`);
+    expect((await raw('{"id": 100, "id": 101}')).status).toBe(400);
+    expect((await raw('{"id": 100')).status).toBe(400);
+  });
+
+  test('a retry under an Idempotency-Key gets the same answer', async () => {
+    const key = { 'idempotency-key': `retry-${root}` };
+    const [first, second] = [
+      await send(`POST ${at('cards')}`, { rank: 1 }, key),
+      await send(`POST ${at('cards')}`, { rank: 1 }, key),
+    ];
+    expect([second.status, second.text, second.headers['location']]).toEqual([
+      201,
+      first.text,
+      first.headers['location'],
+    ]);
+  });
+
+  test('a field that is called id, and unknown keys, are hidden', async () => {
+    const made = await send('POST /api/cards', { id: 'field', rank: 3, more: 1 });
+    const { number } = JSON.parse(made.text);
+    const { text, headers } = await send(`GET ${at(`cards/${number}`)}`);
+    expect(JSON.parse(text)).toEqual({ id: number, rank: 3 });
+    const put = await send(
+      `PUT ${at(`cards/${number}`)}`,
+      { id: number, rank: 4 },
+      { 'if-match': headers['etag'] ?? '' },
+    );
+    expect([put.status, JSON.parse(put.text)]).toEqual([200, { id: number, rank: 4 }]);
+    expect(JSON.parse((await send(`GET /api/cards/${number}`)).text)).toEqual({
+      number,
+      id: 'field',
+      rank: 4,
+      more: 1,
+    });
+    expect((await send(`PUT ${at(`cards/${number}`)}`, { rank: 5 })).status).toBe(428);
+  });
+
+  test('records that do not show their identifier have it here', async () => {
+    const made = await send(`POST ${at('notes')}`, { text: 'x' });
+    const record = JSON.parse(made.text);
+    expect(Object.keys(record)).toEqual(['id', 'text']);
+    expect((await send(`PUT ${at(`notes/${record.id}`)}`, { ...record, text: 'y' })).status).toBe(200);
+    expect((await send(`GET /api/notes/${record.id}`)).text).toBe('{"text":"y"}');
+    const other = await send(`PUT ${at(`notes/${record.id}`)}`, { id: record.id + 1, text: 'z' });
+    expect([other.status, JSON.parse(other.text).errors[0].pointer]).toEqual([422, '/id']);
+    expect((await send(`POST ${at('notes')}`, { id: 99, text: 'z' })).status).toBe(422);
+    await send(`DELETE ${at(`notes/${record.id}`)}`);
+  });
+
+  test.each<[title: string, body: unknown, status: number, pointer: string, message: string]>([
+    ['PUT authors/1', { id: 2 }, 422, '/id', 'cannot be changed'],
+    ['POST authors', { id: 'x' }, 422, '/id', '"id" must be'],
+    ['POST authors', { id: 1 }, 409, '/id', '1'],
+    ['POST authors', { author_id: 9 }, 422, '/author_id', 'called "id" here'],
+    ['POST authors', { rnak: 9 }, 422, '/rnak', 'did you mean "rank"?'],
+    ['POST authors', { mentor: { id: 1 } }, 422, '/mentor/id', '"id"'],
+    ['POST authors', [{ name: 'x' }, { id: 'x' }], 422, '/1/id', '"id" must be'],
+  ])('%s %j is refused', async (title, body, status, pointer, message) => {
+    const [method, path = ''] = title.split(' ');
+    const answer = await send(`${method} ${at(path)}`, body);
+    const { errors, instance } = JSON.parse(answer.text);
+    expect([answer.status, errors[0].pointer, instance]).toEqual([status, pointer, at(path)]);
+    expect(errors[0].message).toContain(message);
+  });
+
+  test.each<[title: string, status: number, code: string, message: string]>([
+    ['GET author', 404, 'path-not-found', `did you mean "/${root}/authors"?`],
+    ['GET ', 404, 'path-not-found', `records are at /${root}/authors`],
+    ['GET authors/1/2', 404, 'path-not-found', `did you mean "/${root}/authors/{id}"?`],
+    ['GET authors/$summary', 404, 'path-not-found', `did you mean "/${root}/authors/{id}"?`],
+    ['GET authors/x', 400, 'invalid-identifier', '"x" is not an identifier'],
+    ['GET authors/999', 404, 'record-not-found', 'There is no Author 999'],
+    ['PUT authors', 405, 'method-not-allowed', 'GET, HEAD, POST, OPTIONS are'],
+    ['DELETE authors', 405, 'method-not-allowed', 'GET, HEAD, POST, OPTIONS are'],
+  ])('%s is %i', async (title, status, code, message) => {
+    const [method, path = ''] = title.split(' ');
+    const answer = await send(`${method} ${at(path)}`);
+    expect([answer.status, JSON.parse(answer.text).type]).toEqual([status, `urn:problem:${code}`]);
+    expect(JSON.parse(answer.text).detail).toContain(message);
+  });
+
+  test('CSV is for /api', async () => {
+    const posted = await send(`POST ${at('authors')}`, 'name', { 'content-type': 'text/csv' });
+    const listed = await send(`GET ${at('authors')}`, undefined, { accept: 'text/csv' });
+    expect([posted.status, listed.status]).toEqual([415, 406]);
+  });
+});
+
+describe('settings', () => {
+  const reader = createToken();
+  const writer = createToken();
+  const line = (name: string, read: string, write: string, token: string): string =>
+    tokenLine({ name, read: parseTypes(read), write: parseTypes(write) }, token);
+  const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+
+  test('rights of tokens, limits, origins and PUBLIC_URL hold as for /api', async () => {
+    const guarded = await startTestServer({
+      schemaDirectory: 'tests/fixtures/dialects',
+      settings: {
+        tokens: [line('reader', 'Book', 'Note', reader), line('writer', '*', '*', writer)].join(';'),
+        corsOrigins: ['https://admin.example'],
+        publicUrl: 'https://shop.example/records',
+        rateLimit: 100,
+        urlLimit: 300,
+        bodyLimit: 200,
+      },
+    });
+    const ask = (title: string, headers: Headers = {}, body?: string): Promise<Exchanged> =>
+      exchange(guarded.url, title, { headers, ...(body === undefined ? {} : { body }) });
+    const json = { 'content-type': 'application/json' };
+    const origin = { origin: 'https://admin.example' };
+    const made = await ask('POST /json-server/authors', { ...bearer(writer), ...json }, '{"name":"x"}');
+    expect([made.status, made.headers['location']]).toEqual([201, '/records/json-server/authors/1']);
+    const page = await ask('GET /json-server/authors?_page=1', { ...bearer(writer), ...origin });
+    expect(page.headers['link']).toContain('</records/json-server/authors?_page=1>; rel="first"');
+    expect(page.headers['access-control-allow-origin']).toBe('https://admin.example');
+    expect(page.headers['access-control-expose-headers']).toMatch(/X-Total-Count.*Content-Range/);
+    expect(page.headers['ratelimit']).toContain('r=');
+    const asked = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization,range' };
+    const preflight = await ask('OPTIONS /simple-rest/authors', { ...origin, ...asked });
+    expect([preflight.status, preflight.headers['access-control-allow-headers']]).toEqual([
+      204,
+      expect.stringMatching(/Authorization.*Range/),
+    ]);
+    const statuses = [
+      await ask('GET /json-server/authors'),
+      await ask('GET /json-server/authors', bearer('unknown')),
+      await ask('GET /simple-rest/authors', bearer(reader)),
+      await ask('GET /simple-rest/books', bearer(reader)),
+      await ask('POST /simple-rest/books', { ...bearer(reader), ...json }, '{"title":"x"}'),
+      await ask('POST /simple-rest/notes', { ...bearer(reader), ...json }, '{"text":"x"}'),
+      await ask(`GET /json-server/books?title=${'x'.repeat(300)}`, bearer(writer)),
+      await ask('POST /simple-rest/notes', { ...bearer(writer), ...json }, `{"text":"${'x'.repeat(300)}"}`),
+    ];
+    expect(statuses.map(({ status }) => status)).toEqual([401, 401, 404, 200, 403, 201, 414, 413]);
+    await guarded.close();
+  });
+
+  test('DIALECTS=simple-rest leaves /json-server to nobody', async () => {
+    const one = await startTestServer({
+      schemaDirectory: 'tests/fixtures/dialects',
+      settings: { dialects: ['simple-rest'] },
+    });
+    const statusOf = async (path: string): Promise<number> => (await fetch(one.url + path)).status;
+    expect([await statusOf('/simple-rest/books'), await statusOf('/json-server/books')]).toEqual([200, 404]);
+    await one.close();
+  });
+});
