@@ -34,14 +34,16 @@ export const defaultTable = (type: string): string => plural(type, '_');
 export const snakeCase = (name: string): string => words(name).join('_');
 
 /** Other scripts have no capitals, or no plural that is made in the English way. */
-const LATIN = /^[\p{Script=Latin}\p{N}_\s]+$/u;
+/** Names are no longer, and longer values of an enum are texts of their own. */
+const LATIN_NAME = /^[\p{Script=Latin}\p{N}_]{1,60}$/u;
+const LATIN_END = /\p{Script=Latin}$/u;
 const ACRONYM = /^\p{Lu}[\p{Lu}\p{N}]*$/u;
 /** Always written in capitals, although names have them in small letters. */
 const INITIALS: ReadonlySet<string> = new Set(['api', 'html', 'id', 'ip', 'json', 'uri', 'url', 'uuid']);
 
-/** The title that a name makes: `defaultVATRate` -> `Default VAT rate`. Names in other scripts stay as they are. */
+/** The title that a name makes, or a value of an enum: `defaultVATRate` -> `Default VAT rate`. Names in other scripts stay as they are. */
 export function titleFrom(name: string): string {
-  if (!LATIN.test(name)) return name;
+  if (!LATIN_NAME.test(name)) return name;
   const title = wordsAsWritten(name).map((word) => {
     const lower = word.toLowerCase();
     return INITIALS.has(lower) ? word.toUpperCase() : ACRONYM.test(word) ? word : lower;
@@ -50,7 +52,7 @@ export function titleFrom(name: string): string {
 }
 
 /** Of several records, for the title of one: `Tax class` -> `Tax classes`. */
-export const pluralOf = (title: string): string => (LATIN.test(title) ? pluralize(title) : title);
+export const pluralOf = (title: string): string => (LATIN_END.test(title) ? pluralize(title) : title);
 
 /** The parts joined by `_`; a name that is too long is cut and ends in its hash. */
 export function generatedName(...parts: readonly string[]): string {

@@ -17,7 +17,7 @@ const sorted = (names: Iterable<string>): readonly string[] => [...names].toSort
 
 /** The members of an interface of descriptor.ts, and those of the mappings that it holds. */
 function members(name: string): { readonly own: readonly string[]; readonly inner: readonly string[] } {
-  const text = new RegExp(`^export interface ${name} {\\n([\\s\\S]*?)^}`, 'm').exec(source)?.[1] ?? '';
+  const text = new RegExp(`^(?:export )?interface ${name} {\\n([\\s\\S]*?)^}`, 'm').exec(source)?.[1] ?? '';
   const found = (pattern: RegExp) => [...text.matchAll(pattern)].map((match) => match[1] ?? '');
   return { own: found(/^ {2}readonly (\w+)\??:/gm), inner: found(/[{;] readonly (\w+)\??:/g) };
 }
@@ -45,7 +45,7 @@ describe('words of the grammar', () => {
 
   test('names what its mappings hold', () => {
     const code = [...manual.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '').join(' ');
-    const words = members('Descriptor').inner;
+    const words = [...members('Descriptor').inner, ...members('IdentifierDescriptor').own];
     expect(words).toEqual(expect.arrayContaining(['inRecord', 'maxLimit', 'omit']));
     expect(words.filter((word) => !new RegExp(`\\b${word}\\b`).test(code))).toEqual([]);
   });

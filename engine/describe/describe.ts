@@ -1,7 +1,15 @@
 /** A resolved type as a descriptor with every default written out. */
 import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
-import type { Check, Field, Index, OrderTerm, RecordType, Relation } from '../model/model.ts';
+import {
+  type Check,
+  type Field,
+  type Index,
+  labelAmong,
+  type OrderTerm,
+  type RecordType,
+  type Relation,
+} from '../model/model.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { defaultPath, defaultTable } from '../names.ts';
 
@@ -16,15 +24,17 @@ const byName = <T extends { readonly name: string }>(
 ): JsonObject => Object.fromEntries([...items].map((item) => [item.name, describeOne(item)]));
 
 export function describeType(type: RecordType): JsonObject {
-  const { name, description, inRecord } = type.identifier;
+  const { name, title, description, inRecord } = type.identifier;
   return withoutUndefined({
     type: type.name,
+    title: { ...type.title },
     renamedFrom: type.renamedFrom,
     description: type.description,
     path: type.path,
     table: type.table,
     operations: [...type.operations],
-    identifier: { name, description, inRecord },
+    identifier: { name, title, description, inRecord },
+    label: labelAmong(type, type.defaultVariant.fields)?.name,
     order: orderOf(type),
     fields: byName(type.fields.values(), describeField),
     relations: byName(type.relations.values(), describeRelation),
@@ -52,6 +62,7 @@ function describeField(field: Field): JsonObject {
   );
   return withoutUndefined({
     type: field.type.name,
+    title: field.title,
     renamedFrom: field.renamedFrom,
     description: field.description,
     required: field.generated === undefined ? field.required : undefined,
@@ -63,10 +74,18 @@ function describeField(field: Field): JsonObject {
     unique: isComparable ? field.unique : undefined,
     index: isComparable ? field.index : undefined,
     caseless: field.type.isText ? field.caseless : undefined,
+    multiline: field.type.isText ? field.multiline : undefined,
     ...Object.fromEntries(defaults),
     ...field.constraints,
+    titles: titlesOf(field),
     examples: field.examples,
   });
+}
+
+/** Only of values that people call something else. */
+function titlesOf({ valueTitles }: Field): JsonObject | undefined {
+  const others = [...valueTitles].filter(([value, title]) => value !== title);
+  return others.length > 0 ? Object.fromEntries(others) : undefined;
 }
 
 const defaultOf = ({ isNowByDefault, default: value, nullable, required }: Field): JsonValue | undefined =>
@@ -78,6 +97,7 @@ function describeRelation(relation: Relation): JsonObject {
   return withoutUndefined({
     kind,
     type: relation.target.name,
+    title: relation.title,
     renamedFrom: relation.renamedFrom,
     description: relation.description,
     inverse: inverse?.name,

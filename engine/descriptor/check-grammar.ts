@@ -8,7 +8,8 @@ import { anyOf, type Finding, finding, quoted } from './report.ts';
 import { grammar } from './grammar.ts';
 import type { YamlPath } from './source.ts';
 import { hint, textFaults } from './texts.ts';
-import { fieldWords, relationWords } from './grammar-parts.ts';
+import { fieldWords } from './grammar-parts.ts';
+import { relationWords } from './grammar-relations.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
 /** A file with more errors than this is not a descriptor. */

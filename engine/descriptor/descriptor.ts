@@ -17,6 +17,7 @@ export type Preconditions = 'off' | 'optional' | 'required';
 /** Besides these, the constraint keywords of its field type. */
 export interface FieldDescriptor {
   readonly type: string;
+  readonly title?: string;
   readonly description?: string;
   readonly default?: JsonValue;
   readonly required?: boolean;
@@ -27,6 +28,9 @@ export interface FieldDescriptor {
   readonly unique?: boolean;
   readonly index?: boolean;
   readonly caseless?: boolean;
+  readonly multiline?: boolean;
+  /** By the value of `enum`, as text. */
+  readonly titles?: Readonly<Record<string, string>>;
   readonly renamedFrom?: string;
   readonly examples?: readonly JsonValue[];
   readonly [keyword: string]: JsonValue | undefined;
@@ -35,6 +39,7 @@ export interface FieldDescriptor {
 export interface RelationDescriptor {
   readonly kind: RelationKind;
   readonly type: string;
+  readonly title?: string;
   readonly description?: string;
   readonly inverse?: string;
   readonly renamedFrom?: string;
@@ -49,6 +54,12 @@ export interface RelationDescriptor {
   readonly shown?: boolean;
 }
 
+/** What people call one record of a type, and several of them. */
+export interface TypeTitle {
+  readonly one: string;
+  readonly many: string;
+}
+
 /** By field: the value that it equals, or by operator what it is compared with. */
 export type ConditionsDescriptor = JsonObject;
 
@@ -61,14 +72,24 @@ export interface CheckDescriptor {
   readonly at?: string;
 }
 
+interface IdentifierDescriptor {
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inRecord?: boolean;
+}
+
 export interface Descriptor {
   readonly type: string;
+  readonly title?: string | TypeTitle;
   readonly renamedFrom?: string;
   readonly description?: string;
   readonly path?: string;
   readonly table?: string;
   readonly operations?: readonly Operation[];
-  readonly identifier?: { readonly name?: string; readonly description?: string; readonly inRecord?: boolean };
+  readonly identifier?: IdentifierDescriptor;
+  /** The field whose values name a record. */
+  readonly label?: string;
   /** Each item a field, optionally followed by `asc` or `desc`: `position desc`. */
   readonly order?: readonly string[];
   readonly fields?: Readonly<Record<string, FieldDescriptor>>;
@@ -91,6 +112,7 @@ export const NOW = 'now';
 /** The keys of a field that are not constraints. No field type can have a keyword with one of these names. */
 export const FIELD_WORDS = [
   'type',
+  'title',
   'description',
   'default',
   'required',
@@ -101,6 +123,8 @@ export const FIELD_WORDS = [
   'unique',
   'index',
   'caseless',
+  'multiline',
+  'titles',
   'renamedFrom',
   'examples',
 ] as const;

@@ -2,7 +2,8 @@
 import type { JsonObject } from '../json.ts';
 import { COUNT_MODES, OPERATIONS } from './descriptor.ts';
 import { checksGrammar, conditionDefinitions } from './conditions.ts';
-import { fieldDefinitions, itemDefinitions, relationDefinitions, strict } from './grammar-parts.ts';
+import { fieldDefinitions, itemDefinitions, pluralWord, strict, titleWord } from './grammar-parts.ts';
+import { relationDefinitions } from './grammar-relations.ts';
 import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
 
 const nameSchema = (format: string): JsonObject => ({
@@ -50,6 +51,14 @@ const properties: JsonObject = {
     description:
       'The name of the record type, in the singular, such as OrderItem. Relations of other types refer to it.',
   },
+  title: {
+    ...titleWord(
+      'What people call a record: "Tax class", or { one: Tax class, many: Tax classes } where the plural is not made by the rules of English. Default: made from the type: OrderItem becomes "Order item".',
+    ),
+    type: ['string', 'object'],
+    if: { type: 'object' },
+    then: strict({ one: titleWord('One record.'), many: pluralWord('Several records.') }, ['one', 'many']),
+  },
   renamedFrom: {
     type: 'string',
     description: 'The former name of the type. Databases that have it under that name keep its records.',
@@ -81,6 +90,7 @@ const properties: JsonObject = {
       default: 'id',
       description: 'Its key in JSON and its column. Default: id.',
     },
+    title: titleWord('What people call it. Default: made from its name: markup_id becomes "Markup ID".'),
     description: { type: 'string', description: 'What it means. Shown in the API documentation.' },
     inRecord: {
       type: 'boolean',
@@ -95,6 +105,11 @@ const properties: JsonObject = {
     uniqueItems: true,
     description:
       'The default order of lists, and of sets inside records: fields, each optionally followed by asc or desc. The identifier breaks ties.',
+  },
+  label: {
+    type: 'string',
+    description:
+      'The field whose values name a record, where people see or choose one. Default: the first string that is unique, otherwise the first string; never a sensitive one.',
   },
   fields: byName('The fields of the record, by name, in the order in which records show them.', {
     $ref: '#/definitions/field',

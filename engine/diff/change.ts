@@ -1,5 +1,7 @@
 /** The kinds of changes that `records diff` reports. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Model, RecordType } from '../model/model.ts';
+import { match, type Renamed } from '../model/renames.ts';
 
 /** Every kind of change. `breaking`: an existing client may stop working. The manual lists them; a test compares both. */
 export const changeKinds = {
@@ -11,6 +13,9 @@ export const changeKinds = {
   'identifier-renamed': { breaking: true },
   'identifier-hidden': { breaking: true },
   'identifier-shown': { breaking: false },
+  'title-changed': { breaking: false },
+  'label-changed': { breaking: false },
+  'multiline-changed': { breaking: false },
   'order-changed': { breaking: true },
   'limit-lowered': { breaking: true },
   'limit-raised': { breaking: false },
@@ -101,3 +106,31 @@ export const isCreated = (type: RecordType, model: Model): boolean =>
 
 export const isWritten = (type: RecordType, model: Model): boolean =>
   type.operations.has('update') || isCreated(type, model);
+
+/** Of something that has kept its name. */
+export function compareTitles(
+  was: readonly string[],
+  is: readonly string[],
+  name: string | undefined,
+  report: Report,
+): void {
+  if (!isDeepStrictEqual(was, is))
+    report('title-changed', name, `was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`);
+}
+
+/** Items matched by name or former name. */
+interface Pairs<T> {
+  readonly kept: readonly { readonly before: T; readonly after: T }[];
+  readonly added: readonly T[];
+  readonly removed: readonly T[];
+}
+
+export function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Pairs<T> {
+  const { kept, added, dropped } = match(after.values(), before.keys());
+  const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
+  return {
+    kept: kept.flatMap(({ wanted, former }) => were([former]).map((was) => ({ before: was, after: wanted }))),
+    added,
+    removed: were(dropped),
+  };
+}

@@ -1,17 +1,27 @@
 /** Compares two models: what the change means for HTTP clients. */
 import { isDeepStrictEqual } from 'node:util';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import type { Check, Field, Index, Model, RecordType, Relation, Variant } from '../model/model.ts';
+import {
+  type Check,
+  type Field,
+  type Index,
+  labelAmong,
+  type Model,
+  type RecordType,
+  type Variant,
+} from '../model/model.ts';
 import {
   type Change,
   type ChangeKind,
   changeKinds,
+  compareTitles,
   isCreated,
   isWritten,
+  pairUp,
   type Report,
   type TypePair,
 } from './change.ts';
-import { match, type Renamed } from '../model/renames.ts';
+import { compareRelations } from './relations.ts';
 import { COUNT_MODES, NOW, OPERATIONS } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 
@@ -85,6 +95,11 @@ function compareType(pair: TypePair, report: Report): void {
   const { before, after } = pair;
   comparePlace(before, after, report);
   compareIdentifier(before, after, report);
+  if (before.name === after.name)
+    compareTitles([before.title.one, before.title.many], [after.title.one, after.title.many], undefined, report);
+  if (before.identifier.name === after.identifier.name)
+    compareTitles([before.identifier.title], [after.identifier.title], after.identifier.name, report);
+  compareLabels(before, after, report);
   if (!isDeepStrictEqual(orderOf(before), orderOf(after)))
     report('order-changed', undefined, `was ${orderOf(before)}, is ${orderOf(after)}`);
   if (after.maxLimit !== before.maxLimit && before.operations.has('list'))
@@ -198,6 +213,18 @@ function compareVariant(was: Variant, is: Variant, before: RecordType, after: Re
     if (!had.has(name) && before.fields.has(name)) report('variant-has-field', was.name, `now has ${name}`);
 }
 
+/** What the descriptors leave to the rules says nothing of its own. */
+function compareLabels(before: RecordType, after: RecordType, report: Report): void {
+  if (!before.label && !after.label) return;
+  const [was, is] = [before, after].map((type) => labelAmong(type, type.defaultVariant.fields));
+  if (was?.name !== is?.name && was?.name !== is?.renamedFrom)
+    report(
+      'label-changed',
+      undefined,
+      `records were named by ${was?.name ?? 'none'}, are named by ${is?.name ?? 'none'}`,
+    );
+}
+
 // Fields.
 
 function compareFields(pair: TypePair, report: Report): void {
@@ -213,6 +240,9 @@ function compareFields(pair: TypePair, report: Report): void {
 function compareField(before: Field, after: Field, report: Report): void {
   const { name } = after;
   if (before.name !== name) report('field-renamed', name, `was "${before.name}"`);
+  else compareTitles(titlesOf(before, after), titlesOf(after, before), name, report);
+  if (before.multiline !== after.multiline)
+    report('multiline-changed', name, `values ${after.multiline ? 'have' : 'no longer have'} several lines`);
   if (before.type !== after.type) report('field-type-changed', name, `was ${before.type.name}, is ${after.type.name}`);
   else compareShape(before, after, report);
   if (!before.caseless && after.caseless)
@@ -230,6 +260,12 @@ function compareField(before: Field, after: Field, report: Report): void {
   if (!isDeepStrictEqual(was, is)) report('default-changed', name, `was ${shown(was)}, is ${shown(is)}`);
 }
 
+/** The title, and those of the values that both have. */
+const titlesOf = ({ title, valueTitles }: Field, other: Field): readonly string[] => [
+  title,
+  ...[...valueTitles].flatMap(([value, one]) => (other.valueTitles.has(value) ? [`${value}: ${one}`] : [])).toSorted(),
+];
+
 function compareGenerated({ generated: was }: Field, { generated: is, name }: Field, report: Report): void {
   if (was === is) return;
   if (is === undefined) report('field-not-generated', name, `was ${was}, and is what requests say`);
@@ -244,88 +280,4 @@ function compareShape(before: Field, after: Field, report: Report): void {
   const { name, type } = after;
   if (!widens(type, before, after)) report('field-narrowed', name, `must now be ${type.expected(after)}`);
   else if (!widens(type, after, before)) report('field-widened', name, `may now be ${type.expected(after)}`);
-}
-
-// Relations.
-
-function compareRelations({ before, after }: TypePair, report: Report, sameType: SameType): void {
-  const { kept, added, removed } = pairUp(before.relations, after.relations);
-  for (const one of kept) compareRelation(one.before, one.after, report, sameType);
-  for (const { name, required } of added) {
-    if (required) report('required-relation-added', name, 'create needs this new relation');
-    else report('relation-added', name, 'new');
-  }
-  for (const { name } of removed) report('relation-removed', name, 'no longer returned or accepted');
-}
-
-/** Whether two names, before and after the change, refer to the same type. */
-type SameType = (before: string, after: string) => boolean;
-
-function compareRelation(before: Relation, after: Relation, report: Report, sameType: SameType): void {
-  const { name } = after;
-  if (before.name !== name) report('relation-renamed', name, `was "${before.name}"`);
-  if (before.toMany !== after.toMany)
-    report('relation-kind-changed', name, after.toMany ? 'was one record, is a set' : 'was a set, is one record');
-  if (!sameType(before.target.name, after.target.name))
-    report('relation-type-changed', name, `was ${before.target.name}, is ${after.target.name}`);
-  if (!before.required && after.required) report('relation-required', name, 'every record now needs it');
-  if (before.required && !after.required) report('relation-optional', name, 'responses may now contain null');
-  compareNested(before, after, report);
-  compareShown(before, after, report);
-  compareDeletion(before, after, report);
-  if (!isAcyclic(before) && isAcyclic(after)) report('cycles-refused', name, 'no record can be above itself now');
-  if (isAcyclic(before) && !isAcyclic(after)) report('cycles-accepted', name, 'a record can be above itself now');
-}
-
-const isAcyclic = ({ link }: Relation): boolean => link.at !== 'join' && link.reference.acyclic;
-
-function compareNested(before: Relation, after: Relation, report: Report): void {
-  if (before.nested === after.nested) return;
-  if (after.nested === 'link')
-    report('relation-link-only', after.name, 'bodies can now only link related records here');
-  else report('relation-writable', after.name, 'bodies can now create and change related records here');
-}
-
-/** Leaves out fields that the related type itself lost or gained: they are reported there. */
-function compareShown(before: Relation, after: Relation, report: Report): void {
-  const [was, is] = [new Set(before.fields.map(({ name }) => name)), new Set(after.fields.map(({ name }) => name))];
-  const less = [...was].filter((name) => !is.has(name) && after.target.fields.has(name));
-  const more = [...is].filter((name) => !was.has(name) && before.target.fields.has(name));
-  if (less.length > 0) report('relation-shows-less', after.name, `no longer shows ${less.join(', ')}`);
-  if (more.length > 0) report('relation-shows-more', after.name, `now shows ${more.join(', ')}`);
-  if (before.shown === after.shown) return;
-  if (after.shown) report('relation-shown', after.name, 'responses now contain it by default');
-  else report('relation-not-shown', after.name, 'responses contain it only if include or fields names it');
-}
-
-function compareDeletion(before: Relation, after: Relation, report: Report): void {
-  if (before.owned !== after.owned)
-    report(
-      'ownership-changed',
-      after.name,
-      after.owned ? 'records left out are now deleted' : 'records left out are no longer deleted',
-    );
-  const [was, is] = [deletionOf(before), deletionOf(after)];
-  if (was !== undefined && is !== undefined && was !== is && before.owned === after.owned)
-    report('deletion-changed', after.name, `when the related record is deleted: was ${was}, is ${is}`);
-}
-
-const deletionOf = ({ link }: Relation): string | undefined =>
-  link.at === 'source' ? link.reference.onDelete : undefined;
-
-/** Items matched by name or former name. */
-interface Pairs<T> {
-  readonly kept: readonly { readonly before: T; readonly after: T }[];
-  readonly added: readonly T[];
-  readonly removed: readonly T[];
-}
-
-function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Pairs<T> {
-  const { kept, added, dropped } = match(after.values(), before.keys());
-  const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
-  return {
-    kept: kept.flatMap(({ wanted, former }) => were([former]).map((was) => ({ before: was, after: wanted }))),
-    added,
-    removed: were(dropped),
-  };
 }

@@ -1,6 +1,14 @@
 /** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
 import type { GroupKind } from '../descriptor/conditions.ts';
-import type { CountMode, Nested, OnDelete, Operation, Preconditions, RelationKind } from '../descriptor/descriptor.ts';
+import type {
+  CountMode,
+  Nested,
+  OnDelete,
+  Operation,
+  Preconditions,
+  RelationKind,
+  TypeTitle,
+} from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -28,6 +36,10 @@ export interface Field extends Shape {
   readonly index: boolean;
   /** Whether filters and orders compare its values by their folded texts. */
   readonly caseless: boolean;
+  /** Whether values have several lines. */
+  readonly multiline: boolean;
+  /** What people call the values of `enum`, by their text. */
+  readonly valueTitles: ReadonlyMap<string, string>;
   /** The column of the folded texts: unique indexes, checks and other instances may need it, whatever this model compares by. */
   readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
@@ -151,12 +163,6 @@ export interface Variant {
   readonly fields: readonly Field[];
 }
 
-/** What people call a record of a type, and several of them. */
-interface TypeTitle {
-  readonly one: string;
-  readonly many: string;
-}
-
 export interface RecordType {
   readonly name: string;
   readonly title: TypeTitle;
@@ -170,6 +176,8 @@ export interface RecordType {
   readonly table: string;
   readonly operations: ReadonlySet<Operation>;
   readonly identifier: Identifier;
+  /** The field whose values name a record, if the descriptor says it. */
+  readonly label: Field | undefined;
   readonly fields: ReadonlyMap<string, Field>;
   /** Fields of other descriptors for the same table that the service fills in, and that no request sees. */
   readonly hidden: readonly Field[];
@@ -196,11 +204,18 @@ export interface RecordType {
   readonly seedRaw: RawValues;
 }
 
-/** The field whose values name a record, among those that are shown: the first unique text, else the first text. */
-export function labelAmong(shown: readonly Field[]): Field | undefined {
-  const texts = shown.filter(({ type, sensitive, generated }) => type.isText && !sensitive && generated === undefined);
+/**
+ * The field whose values name a record, among those that are shown: that of the descriptor, else the first unique text,
+ * else the first text.
+ */
+export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {
+  if (label && shown.includes(label)) return label;
+  const texts = shown.filter(isLabel);
   return texts.find(({ unique }) => unique) ?? texts[0];
 }
+
+const isLabel = ({ type, sensitive, generated, multiline }: Field): boolean =>
+  type.isText === true && !sensitive && generated === undefined && !multiline;
 
 /** The unique values of a type: those of the descriptor, and the owners of hasOne relations. */
 export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {

@@ -51,7 +51,7 @@ function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Li
   const owned = descriptor.owned ?? false;
   const relation: Draft<Relation> = {
     name,
-    title: titleFrom(name),
+    title: descriptor.title ?? titleFrom(name),
     kind: descriptor.kind,
     description: descriptor.description ?? '',
     renamedFrom: descriptor.renamedFrom,

@@ -9,7 +9,8 @@ import {
   shapeOf,
   tableOf,
 } from '../descriptor/defaults.ts';
-import type { Descriptor, FieldDescriptor } from '../descriptor/descriptor.ts';
+import type { Descriptor, FieldDescriptor, TypeTitle } from '../descriptor/descriptor.ts';
+import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject } from '../json.ts';
 import { generatedName, pluralOf, titleFrom } from '../names.ts';
@@ -46,10 +47,9 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   );
   const name = identifierName(descriptor);
   const variants = resolveVariants(descriptor, fields);
-  const title = titleFrom(descriptor.type);
   return {
     name: descriptor.type,
-    title: { one: title, many: pluralOf(title) },
+    title: resolveTitle(descriptor),
     statementKey: descriptor.type,
     recordName: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
@@ -59,11 +59,15 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     operations: operationsOf(descriptor),
     identifier: {
       name,
-      title: titleFrom(name),
+      title: descriptor.identifier?.title ?? titleFrom(name),
       description: descriptor.identifier?.description ?? 'Unique identifier of the record',
       inRecord: descriptor.identifier?.inRecord ?? true,
       column: name,
     },
+    label:
+      descriptor.label === undefined
+        ? undefined
+        : (must(fields.get(descriptor.label), descriptor.label) as Draft<Field>),
     fields,
     hidden: [],
     relations: new Map(),
@@ -83,10 +87,14 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   };
 }
 
+function resolveTitle({ type, title = titleFrom(type) }: Descriptor): TypeTitle {
+  return typeof title === 'string' ? { one: title, many: pluralOf(title) } : title;
+}
+
 function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
   return {
     name,
-    title: titleFrom(name),
+    title: descriptor.title ?? titleFrom(name),
     type: must(fieldTypes.get(descriptor.type), descriptor.type),
     description: descriptor.description ?? '',
     ...shapeOf(descriptor),
@@ -101,6 +109,12 @@ function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues)
     unique: descriptor.unique ?? false,
     index: descriptor.index ?? false,
     caseless: descriptor.caseless ?? false,
+    multiline: descriptor.multiline ?? false,
+    valueTitles: new Map(
+      (listed(shapeOf(descriptor)) ?? [])
+        .map(String)
+        .map((value) => [value, descriptor.titles?.[value] ?? titleFrom(value)]),
+    ),
     folded: descriptor.caseless ? foldedColumn(name) : undefined,
     renamedFrom: descriptor.renamedFrom,
     column: name,

@@ -21,7 +21,10 @@ export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
   const shown = relations.map((relation) => [relation.name, readRelationSchema(relation, names)] as const);
   const related = relations.map((relation) => [names.related(relation), shownSchema(relation)] as const);
   return {
-    [names.record(type)]: recordSchema(type, [...type.fields.values()], Object.fromEntries(shown), type.description),
+    [names.record(type)]: {
+      title: type.title.one,
+      ...recordSchema(type, [...type.fields.values()], Object.fromEntries(shown), type.description),
+    },
     ...Object.fromEntries(related),
   };
 }
@@ -44,10 +47,10 @@ function recordSchema(type: RecordType, fields: readonly Field[], relations: Jso
 }
 
 function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject {
-  const { name, description, target, toMany, required, shown } = relation;
+  const { name, title, description, target, toMany, required, shown } = relation;
   const related = ref('schemas', names.related(relation));
   const asked = shown ? '' : `\n\nShown only if \`include\` or \`fields\` names it: \`include=${name}\`.`;
-  const text = { description: (description === '' ? target.name : description) + asked };
+  const text = { title, description: (description === '' ? target.name : description) + asked };
   if (toMany) return { type: 'array', items: related, ...text };
   return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
 }
@@ -124,6 +127,7 @@ const writingOf = (names: SchemaNames): BodyWriting => ({
   field: fieldValueSchema,
   related: (relation) => ref('schemas', names.nestedInput(relation)),
   about: (relation) => ({
+    title: relation.title,
     description: `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.'),
   }),
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
@@ -150,17 +154,26 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** A value of the field, in requests and responses. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { readOnly, generated, sensitive, caseless, examples } = field;
+  const { title, readOnly, generated, sensitive, caseless, multiline, examples } = field;
   return {
+    title,
     ...valueSchema(field, describedValue),
+    ...valueTitles(field),
     description: fieldDescription(field, type),
     ...(readOnly || generated !== undefined ? { readOnly: true } : {}),
     ...(generated === undefined ? {} : { 'x-generated': generated }),
     ...(caseless ? { 'x-caseless': true } : {}),
+    ...(multiline ? { 'x-multiline': true } : {}),
     ...(sensitive ? { 'x-sensitive': true } : {}),
     ...(examples.length === 0 ? {} : { examples }),
   };
 }
+
+/** In the order of the values, as generators of clients know it; null, which may follow them, has none. */
+const valueTitles = (field: Field): JsonObject =>
+  [...field.valueTitles].some(([value, title]) => value !== title)
+    ? { 'x-enum-descriptions': [...field.valueTitles.values()] }
+    : {};
 
 /** Up to 2^53. */
 const LONG = { format: 'int64' };
@@ -195,6 +208,7 @@ function fieldDescription(field: Field, type: RecordType): string {
 
 /** The identifier of an existing record. */
 const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
+  title: identifier.title,
   type: 'integer',
   ...LONG,
   minimum: 1,

@@ -56,12 +56,12 @@ function typeEntry(type: RecordType, permitted: Permitted, listed: readonly Chai
   const [fieldWords, relationWords] = [fields, relations].map((words) => (isObject(words) ? words : {}));
   return {
     ...described,
-    title: { ...type.title },
-    label: labelOf(type.defaultVariant.fields),
-    labels: Object.fromEntries([...type.variants.values()].map(({ name, fields: shown }) => [name, labelOf(shown)])),
+    label: labelOf(type, type.defaultVariant.fields),
+    labels: Object.fromEntries(
+      [...type.variants.values()].map(({ name, fields: shown }) => [name, labelOf(type, shown)]),
+    ),
     identifier: {
       ...withoutTables(identifier),
-      title: type.identifier.title,
       operators: [...integer.operators],
       isOrderIndexed: servedByIndex({ view: { type }, order: orderBy(type, undefined) }),
     },
@@ -79,11 +79,10 @@ function typeEntry(type: RecordType, permitted: Permitted, listed: readonly Chai
   };
 }
 
-const labelOf = (shown: readonly Field[]): string | null => labelAmong(shown)?.name ?? null;
+const labelOf = (type: RecordType, shown: readonly Field[]): string | null => labelAmong(type, shown)?.name ?? null;
 
 const fieldEntry = (type: RecordType, field: Field, described: JsonValue | undefined): JsonObject => ({
   ...withoutTables(described),
-  title: field.title,
   operators: [...field.type.operators],
   isOrderIndexed: field.type.operators.length > 0 && servedByIndex({ view: { type }, order: orderBy(type, field) }),
 });
@@ -93,12 +92,11 @@ function relationEntry(
   { readOnly, barred }: Permitted,
   described: JsonValue | undefined,
 ): JsonObject {
-  const { title, nested, target, toMany, fields } = relation;
+  const { nested, target, toMany, fields } = relation;
   const isReadOnly = readOnly.has(relation);
   return {
     ...withoutTables(described),
-    title,
-    label: labelOf(fields),
+    label: labelOf(target, fields),
     operators: toMany ? [] : [...integer.operators],
     readOnly: isReadOnly,
     // An update of a record that is there needs no more than "nested: write".

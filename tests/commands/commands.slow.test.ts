@@ -91,6 +91,24 @@ describe('diff', () => {
     ['identifier-shown', { b: book(A, 'identifier: { inRecord: false }') }, { b: book(A) }],
     ['breaking order-changed', { b: book(A, 'order: [a]') }, { b: book(A, 'order: [a desc]') }],
     ['', { b: book(A) }, { b: book(A, 'order: [id]') }],
+    ['title-changed', { b: book(A) }, { b: book(A, 'title: Volume') }],
+    ['', { b: book(A) }, { b: book(A, 'title: { one: Book, many: Books }') }],
+    ['title-changed', { b: book(A) }, { b: book(A, 'identifier: { title: Number }') }],
+    ['title-changed', { b: book(A) }, { b: book(A.replace(' }', ', title: Letter }')) }],
+    ['', { b: book(A) }, { b: book(A.replace(' }', ', title: A }')) }],
+    [
+      'title-changed',
+      { b: book('a: { type: string, enum: [x, y] }') },
+      { b: book('a: { type: string, enum: [x, y], titles: { y: Yes } }') },
+    ],
+    ['field-widened', { b: book('a: { type: string, enum: [x] }') }, { b: book('a: { type: string, enum: [x, y] }') }],
+    ['label-changed', { b: book(`${A}, b: { type: string }`) }, { b: book(`${A}, b: { type: string }`, 'label: b') }],
+    ['', { b: book(A) }, { b: book(A, 'label: a') }],
+    [
+      'multiline-changed',
+      { b: book(`${A}, b: { type: string }`) },
+      { b: book(`${A}, b: { type: string, multiline: true }`) },
+    ],
     ['breaking limit-lowered', { b: book(A) }, { b: book(A, 'list: { maxLimit: 10 }') }],
     ['limit-raised', { b: book(A) }, { b: book(A, 'list: { maxLimit: 2000 }') }],
     ['breaking count-less-exact', { b: book(A) }, { b: book(A, 'list: { count: estimated }') }],
@@ -382,15 +400,17 @@ describe('describe', () => {
     expect(JSON.parse(out)).toEqual([
       {
         type: 'TaxClass',
+        title: { one: 'Tax class', many: 'Tax classes' },
         description: '',
         path: 'tax-classes',
         table: 'tax_classes',
         operations: ['list', 'get', 'create', 'update', 'delete'],
-        identifier: { name: 'id', description: 'Unique identifier of the record', inRecord: true },
+        identifier: { name: 'id', title: 'ID', description: 'Unique identifier of the record', inRecord: true },
         order: ['id'],
         fields: {
           rate: {
             type: 'decimal',
+            title: 'Rate',
             description: '',
             required: false,
             nullable: true,

@@ -1,4 +1,5 @@
 /** From any schema to any other: what can be applied ends in exactly the tables of the new one, with every record; alike on each database. */
+import { rmSync } from 'node:fs';
 import type { Descriptor } from '../../engine/descriptor/descriptor.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { resolveModel } from '../../engine/model/resolve.ts';
@@ -8,13 +9,21 @@ import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
 import { type DatabaseKind, databaseKinds } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';
-import { randomSchema, yamlOf } from '../support/random-schema.ts';
+import { randomSchema, readModel, writeSchema, yamlOf } from '../support/random-schema.ts';
 import { createRenamer } from '../support/renamed.ts';
 import fc from '../support/fast-check.ts';
 
 type Schema = readonly Descriptor[];
 
 const filesOf = (schema: Schema) => Object.fromEntries(schema.map((one) => [`${one.type}.yaml`, yamlOf(one)]));
+
+/** Some defaults that are drawn break a check that is drawn. */
+const validSchema = randomSchema.filter((schema) => {
+  const directory = writeSchema(schema);
+  const model = readModel(directory);
+  rmSync(directory, { recursive: true });
+  return model !== undefined;
+});
 
 /** Files of the other schema that are not in this one are taken away. */
 const replaced = (schema: Schema, before: Schema) => ({
@@ -138,7 +147,7 @@ const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 8 : 40
 test('random schemas over random records, there and back', async () => {
   let applied = 0;
   await fc.assert(
-    fc.asyncProperty(randomSchema, randomSchema, async (first, second) => {
+    fc.asyncProperty(validSchema, validSchema, async (first, second) => {
       const outcomes: (readonly Outcome[])[] = [];
       for (const kind of databaseKinds) outcomes.push(await thereAndBack(kind, first, second));
       const [one = [], ...others] = outcomes;

@@ -40,8 +40,8 @@ describe('of the shipped descriptors', () => {
       foundThrough: [],
     });
     expect(types['TaxClass']?.title).toEqual({ one: 'Tax class', many: 'Tax classes' });
-    // Sensitive values name nothing.
-    expect(types['NewsletterSubscriber']).toMatchObject({ label: null });
+    expect(types['NewsletterSubscriber']).toMatchObject({ label: 'email' });
+    expect(types['ShippingMarkup']).toMatchObject({ label: null });
   });
 
   test('fields have titles, operators, limits, and say whether an index serves their order', () => {

@@ -78,6 +78,7 @@ export function renamedSchema(schema: readonly Descriptor[], choices: readonly n
       ...former(types, type),
       identifier: choose() % 3 === 0 ? { name: `key${choose()}` } : { ...identifier },
       order: order.map((term) => term.replace(/^\w+/, (name) => nameOf(own, name))),
+      ...(descriptor.label === undefined ? {} : { label: nameOf(own, descriptor.label) }),
       unique: unique.map((names) => names.map((name) => nameOf(own, name))),
       checks: checks.map(({ must, when, ...check }) => ({
         ...check,

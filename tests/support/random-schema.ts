@@ -17,10 +17,10 @@ import fc from './fast-check.ts';
 const NAMES = ['Red', 'Green', 'Blue'] as const;
 
 const FIELDS: readonly FieldDescriptor[] = [
-  { type: 'string' },
-  { type: 'string', maxLength: 12, unique: true },
+  { type: 'string', multiline: true },
+  { type: 'string', title: 'Überschrift "<1>"', maxLength: 12, unique: true },
   { type: 'string', required: true, minLength: 1 },
-  { type: 'string', enum: ['a', 'B', 'é', ''], default: 'a' },
+  { type: 'string', enum: ['a', 'B', 'é', ''], titles: { B: 'Bé', '': 'None' }, default: 'a' },
   { type: 'string', maxLength: 12, unique: true, caseless: true },
   { type: 'string', enum: ['étui', 'Straße', 'STRASSE', 'E\u0301tui', ''], default: 'Straße', caseless: true },
   { type: 'integer' },
@@ -186,6 +186,8 @@ function assemble(types: readonly TypeChoice[], relations: readonly RelationChoi
     return {
       type: names[place] ?? '',
       order,
+      ...(type.orderDown ? { title: { one: 'Colour', many: 'Colours' } } : {}),
+      ...(type.orderDown && first !== undefined ? { label: first } : {}),
       unique: together,
       checks: [...new Map(checks.map((check) => [JSON.stringify(check), check])).values()],
       open: type.open,

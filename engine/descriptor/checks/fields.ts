@@ -1,6 +1,6 @@
 /** Fields, seeds and variants: constraints, defaults and examples that contradict each other. */
 import type { DiagnosticCode } from '../../diagnostic.ts';
-import { type FieldType, ITEMS, type Shape } from '../../field-types/field-type.ts';
+import { type FieldType, ITEMS, listed, type Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { isNowByDefault, isNullable, shapeOf } from '../defaults.ts';
@@ -9,11 +9,15 @@ import { type Finding, finding, quoted } from '../report.ts';
 import { hint } from '../texts.ts';
 import type { YamlPath } from '../source.ts';
 import { repeated, type TypeCheck, unknownField } from './check.ts';
-import { didYouMean } from '../../names.ts';
+import { didYouMean, shortened } from '../../names.ts';
+
+/** Characters of a list of values in a message. */
+const MAX_LISTED = 200;
 
 export const checkFields: TypeCheck = (type, schema) =>
   [...type.fields].flatMap(([name, field]) => [
     ...checkPresence(type, name, field),
+    ...checkTitles(name, field),
     ...checkValues(schema, ['fields', name], field),
   ]);
 
@@ -45,6 +49,23 @@ function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraf
   return faults.flatMap(([faulty, code, key, message]) =>
     faulty ? [finding(code, ['fields', name, key], 'value', `${quoted(name)} ${message}`)] : [],
   );
+}
+
+/** Titles are those of listed values. */
+function checkTitles(name: string, field: FieldDraft): readonly Finding[] {
+  if (field.titles === undefined) return [];
+  const path = ['fields', name, 'titles'];
+  const values = listed(shapeOf(field))?.map(String);
+  if (!values)
+    return [
+      finding('misplaced-key', path, 'key', `"titles" are those of the values of "enum", which ${quoted(name)} lacks`),
+    ];
+  return Object.keys(field.titles)
+    .filter((value) => !values.includes(value))
+    .map((value) => {
+      const known = didYouMean(value, values) || `; it has ${shortened(values.join(', '), MAX_LISTED)}`;
+      return finding('unknown-value', [...path, value], 'key', `"enum" has no value ${quoted(value)}${known}`);
+    });
 }
 
 function checkValues(schema: Schema, path: readonly string[], field: FieldDraft): readonly Finding[] {
@@ -94,9 +115,8 @@ function checkSamples(
 
 /** Values of `enum` that another constraint does not accept. */
 function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: readonly string[]): readonly Finding[] {
-  const { enum: listed, ...constraints } = shape.constraints;
-  if (!Array.isArray(listed)) return [];
-  const values: readonly JsonValue[] = listed;
+  const { enum: _, ...constraints } = shape.constraints;
+  const values = listed(shape) ?? [];
   const others = { ...shape, constraints };
   return values.flatMap((value, index) =>
     schema.accepts(fieldType.schema(others), value)

@@ -229,10 +229,11 @@ function faults(
   return [finding('duplicate-rename', path, 'value', `${quoted(former)} was already renamed to ${quoted(rival.name)}`)];
 }
 
-// The fields in order, unique and indexes.
+// The fields in order, label, unique and indexes.
 
 export const checkMembers: TypeCheck = (type) => [
   ...checkOrder(type),
+  ...checkLabel(type),
   ...checkGroups(type, 'unique', type.draft.unique ?? []),
   ...checkGroups(type, 'indexes', type.draft.indexes ?? []),
 ];
@@ -250,6 +251,12 @@ function checkOrder(type: TypeDraft): readonly Finding[] {
       finding('repeated-item', ['order', index], 'value', `${quoted(order[index])} is already in the order`),
     ),
   ];
+}
+
+function checkLabel(type: TypeDraft): readonly Finding[] {
+  const { label: name } = type.draft;
+  if (name === undefined) return [];
+  return [...unknownField(type, name, [...type.fields.keys()], ['label']), ...notComparable(type, name, ['label'])];
 }
 
 function checkGroups(type: TypeDraft, key: string, groups: readonly (readonly string[])[]): readonly Finding[] {

@@ -157,6 +157,7 @@ function keepType(keeping: Keeping, former: string, before: AppliedType): void {
     operations: new Set(),
     open,
     identifier: { name: identifierNameOf(before), title: '', description: '', inRecord: true, column: identifier },
+    label: undefined,
     fields: new Map(),
     hidden: [],
     relations: new Map(),
@@ -238,6 +239,8 @@ export function unnamedField(name: string, { type, constraints, column, nullable
     unique: false,
     index: false,
     caseless: false,
+    multiline: false,
+    valueTitles: new Map(),
     folded: before.folded,
     renamedFrom: undefined,
   };

@@ -1,0 +1,115 @@
+/** What people call types, fields and values: from the descriptor, else from the names. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { labelAmong, type Model } from '../../engine/model/model.ts';
+import { pluralOf, titleFrom } from '../../engine/names.ts';
+import { createDocument } from '../../engine/openapi/document.ts';
+import { readBlocks } from '../support/examples.ts';
+import { exchange } from '../support/exchange.ts';
+import { loadModel } from '../support/model.ts';
+import { startTestServer } from '../support/server.ts';
+
+test.each([
+  ['name', 'Name', 'Names'],
+  ['shortName', 'Short name', 'Short names'],
+  ['providerOneVATRate', 'Provider one VAT rate', 'Provider one VAT rates'],
+  ['TaxClass', 'Tax class', 'Tax classes'],
+  ['tax_class', 'Tax class', 'Tax classes'],
+  ['markup_id', 'Markup ID', 'Markup IDs'],
+  ['id', 'ID', 'IDs'],
+  ['iconURL', 'Icon URL', 'Icon URLs'],
+  ['html_text', 'HTML text', 'HTML texts'],
+  ['line2', 'Line2', 'Line2'],
+  ['_', '_', '_'],
+  ['straßenName', 'Straßen name', 'Straßen names'],
+  ['имяПоля', 'имяПоля', 'имяПоля'],
+  ['商品_名', '商品_名', '商品_名'],
+  ['', '', ''],
+])('%j is called %j, and several %j', (name, title, many) => {
+  expect([titleFrom(name), pluralOf(title)]).toEqual([title, many]);
+});
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+function modelOf(...descriptors: readonly string[]): Model {
+  const folder = mkdtempSync(join(tmpdir(), 'titles-'));
+  folders.push(folder);
+  for (const [index, text] of descriptors.entries()) writeFileSync(join(folder, `${index}.yaml`), text);
+  return loadModel(folder);
+}
+
+const labelOf = (fields: string, rest = ''): string | undefined => {
+  const type = modelOf(`type: One\n${rest}fields: { ${fields} }`).types.get('One');
+  return type && labelAmong(type, type.defaultVariant.fields)?.name;
+};
+
+test.each([
+  ['a: { type: string }, b: { type: string, unique: true }', '', 'b'],
+  ['n: { type: integer, unique: true }, a: { type: string }, b: { type: string }', '', 'a'],
+  ['a: { type: string, sensitive: true, unique: true }, b: { type: string }', '', 'b'],
+  ['a: { type: string, sensitive: true, unique: true }', '', undefined],
+  ['a: { type: string, sensitive: true, unique: true }', 'label: a\n', 'a'],
+  ['a: { type: string, generated: createdBy }, b: { type: string, multiline: true }', '', undefined],
+  ['a: { type: string }, n: { type: integer }', 'label: n\n', 'n'],
+  ['a: { type: string }, b: { type: string }', 'label: b\nvariants: { default: v, omit: { v: [b] } }\n', 'a'],
+  ['n: { type: integer }', '', undefined],
+])('{ %s } %j: the label is %j', (fields, rest, expected) => {
+  expect(labelOf(fields, rest)).toBe(expected);
+});
+
+test('the example of the manual, in the model and in both profiles of OpenAPI', () => {
+  const [example = ''] = readBlocks(readFileSync('schema/README.md', 'utf8'))
+    .filter(({ language, text }) => language === 'yaml' && text.startsWith('type: Courier\n'))
+    .map(({ text }) => text);
+  const model = modelOf(example);
+  const type = model.types.get('Courier');
+  expect(type).toMatchObject({
+    title: { one: 'Courier service', many: 'Courier services' },
+    label: { name: 'shortName' },
+  });
+  const about = { title: 'T', version: '1' };
+  for (const profile of ['full', 'simple'] as const) {
+    const { components } = createDocument(model, about, profile) as unknown as {
+      components: { schemas: Record<string, { title?: string; properties: object }> };
+    };
+    expect(components.schemas['Courier']).toMatchObject({
+      title: 'Courier service',
+      properties: {
+        id: { title: 'ID' },
+        shortName: { title: 'Short name' },
+        vatID: { title: 'VAT number' },
+        pace: { title: 'Pace', enum: ['same_day', 'wk'], 'x-enum-descriptions': ['Same day', 'Within a week'] },
+        terms: { title: 'Terms', 'x-multiline': true },
+      },
+    });
+  }
+});
+
+test('titles, labels and several lines are nothing that the tables know', async () => {
+  const folderOf = (text: string): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'titles-'));
+    folders.push(folder);
+    writeFileSync(join(folder, 'one.yaml'), text);
+    return folder;
+  };
+  const before = 'type: One\nfields: { a: { type: string, enum: [x] }, b: { type: string } }';
+  const after = `type: One
+title: { one: Eins, many: Einse }
+label: b
+identifier: { title: Nummer }
+fields: { a: { type: string, enum: [x], title: A, titles: { x: Ix } }, b: { type: string, multiline: true } }`;
+  const first = await startTestServer({ schemaDirectory: folderOf(before) });
+  const second = await startTestServer({
+    schemaDirectory: folderOf(after),
+    database: { ...first.database, remove: async () => undefined },
+    settings: { migrate: false, logLevel: 'silent' },
+  });
+  const { text } = await exchange(second.url, 'GET /health/ready');
+  expect(text).toContain('The database has model 1, this instance serves model 1');
+  await second.close();
+  await first.close();
+});
