@@ -11,6 +11,7 @@ import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import * as api from '../engine/index.ts';
 import { ASSETS } from '../engine/pages/assets.ts';
+import { buildStudio } from './studio.ts';
 
 interface Manifest {
   readonly name: string;
@@ -141,7 +142,8 @@ async function complete(dist: string): Promise<void> {
   declare(dist);
   const bundled = await bundleLibraries(engine, readManifest('package.json'));
   writeModule(engine);
-  writeLicences(dist, new Set([...bundled, ...copyAssets(engine)]));
+  const { libraries } = await buildStudio(join(dist, 'studio'));
+  writeLicences(dist, new Set([...bundled, ...copyAssets(engine), ...libraries]));
 }
 
 /** Without an argument, `dist` is made anew; otherwise what the compiler has made there is completed. */

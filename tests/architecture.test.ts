@@ -186,6 +186,37 @@ describe('engine/', () => {
   });
 });
 
+describe('studio/', () => {
+  const sources = readdirSync('studio', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes('node_modules'))
+    .map((file) => join('studio', file));
+
+  it('names no record type of the shipped schema, and no field or relation of one that is no common word', () => {
+    const words = new Set(shippedNames());
+    const known = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/[\p{L}_][\p{L}\p{N}_-]*/gu)]
+        .map(([word]) => word)
+        .filter((word) => words.has(word))
+        .map((word) => `${file}: ${word}`),
+    );
+    expect(known).toEqual([]);
+  });
+
+  it('has folders one deep, and files of at most 350 lines', () => {
+    expect(sources.length).toBeGreaterThan(20);
+    expect(sources.filter((file) => file.split(sep).length > 3 || linesOf(file) > 350)).toEqual([]);
+  });
+
+  it('says nothing but what its texts say', () => {
+    const said = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/(?:aria-label|label|title|helperText|placeholder)="([^"]+)"/g)].map(
+        ([, text]) => `${file}: ${text}`,
+      ),
+    );
+    expect(said).toEqual([]);
+  });
+});
+
 function isFolder(file: string): boolean {
   return !stageOf(file).endsWith('.ts');
 }

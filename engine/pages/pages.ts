@@ -23,6 +23,7 @@ import { modelDocument, type RequestLimits } from './model-document.ts';
 import { llmsText } from './llms.ts';
 import { readOnly } from './routes.ts';
 import { type ServiceInfo, startPage } from './start.ts';
+import { serveStudio, studioBuild } from './studio.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
@@ -38,7 +39,7 @@ const GUIDE = 'CLIENTS.md';
 /** Where examples of the guide send their requests. */
 const LOCAL = 'http://127.0.0.1:3000';
 
-interface PagesOptions extends Omit<ServiceInfo, 'hasGuide'> {
+interface PagesOptions extends Omit<ServiceInfo, 'hasGuide' | 'hasStudio'> {
   readonly schemaDirectory: string;
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
@@ -72,7 +73,8 @@ export function createPages(
   const { title, schemaDirectory, guarded, publicUrl } = options;
   const guide = join(schemaDirectory, GUIDE);
   // It speaks of every type, and not every client may know of all of them.
-  const about = { ...options, hasGuide: !guarded && existsSync(guide) };
+  const built = options.studio ? studioBuild() : undefined;
+  const about = { ...options, hasGuide: !guarded && existsSync(guide), hasStudio: built !== undefined };
   const documentIn = (profile: Profile): ((model: Model) => JsonObject) =>
     memoized((model: Model) => secured(createDocument(model, about, profile), guarded));
   const documentOf: Readonly<Record<Profile, (model: Model) => JsonObject>> = {
@@ -144,6 +146,10 @@ export function createPages(
   fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
   fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
   if (options.studio) serve('/studio/model.json', 'application/json', modelTextFor);
+  if (built !== undefined) {
+    serveStudio(pages, title, built, ...first);
+    pages.all('/studio/', removeSlash);
+  }
   if (guarded) fixed('/docs/token.js', SCRIPT, () => TOKEN_SCRIPT);
   fixed('/docs/swagger-ui.css', CSS, () => readFile(assetFile('swagger-ui.css'), 'utf8'));
   fixed('/docs/swagger-ui-bundle.js', SCRIPT, () => readFile(assetFile('swagger-ui-bundle.js'), 'utf8'));

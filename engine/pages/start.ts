@@ -11,6 +11,8 @@ export interface ServiceInfo {
   readonly publicUrl: string;
   /** Whether there is a guide for the authors of clients. */
   readonly hasGuide: boolean;
+  /** Whether there is a studio, in which people browse and edit records. */
+  readonly hasStudio: boolean;
   /** Whether requests need a token, and pages differ by it. */
   readonly guarded: boolean;
 }
@@ -20,7 +22,7 @@ const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 /** `diagram` is the picture of the model as an SVG element; undefined if there is none. */
 export function startPage(
   { types: all }: Model,
-  { title, version, hasGuide, guarded, publicUrl }: ServiceInfo,
+  { title, version, hasGuide, hasStudio, guarded, publicUrl }: ServiceInfo,
   diagram: string | undefined,
 ): string {
   const types = [...all.values()];
@@ -36,7 +38,8 @@ export function startPage(
       <p class="quiet" id="count">${countOf(served, isLocked)} to read and write over HTTP, in JSON.</p>
       <nav aria-label="Documentation">
         <ul>
-          <li><a class="main" href="docs">Interactive reference</a></li>
+          ${hasStudio ? html`<li><a class="main" href="studio">Browse and edit records</a></li>` : NO_HTML}
+          <li><a${hasStudio ? NO_HTML : html` class="main"`} href="docs">Interactive reference</a></li>
           ${hasGuide ? html`<li><a href="docs/clients">Guide for client authors</a></li>` : NO_HTML}
           <li><a href="openapi.json"${byToken}>OpenAPI as JSON</a></li>
           <li><a href="openapi.yaml"${byToken}>as YAML</a></li>

@@ -24,7 +24,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('it has the program, its types and its documents, and neither sources nor tests', () => {
-  const outside = packed.filter((file) => !file.startsWith('dist/engine/'));
+  const outside = packed.filter((file) => !/^dist\/(?:engine|studio)\//.test(file));
   expect(outside.toSorted()).toEqual(
     [
       'CHANGELOG.md',
@@ -41,7 +41,9 @@ test('it has the program, its types and its documents, and neither sources nor t
     ].toSorted(),
   );
   const kinds = new Set(packed.map((file) => /(?:\.d)?\.\w+$/.exec(file)?.[0] ?? ''));
-  expect(kinds).toEqual(new Set(['', '.cjs', '.css', '.d.mts', '.d.ts', '.js', '.json', '.md', '.mjs', '.txt']));
+  expect(kinds).toEqual(
+    new Set(['', '.br', '.cjs', '.css', '.d.mts', '.d.ts', '.gz', '.js', '.json', '.md', '.mjs', '.txt']),
+  );
 });
 
 test('what package.json names is in it', () => {
@@ -61,6 +63,8 @@ test('what is copied into it has its licence', () => {
     'lodash',
     '@modelcontextprotocol/server',
     'zod',
+    'react-dom',
+    '@mui/material',
   ])
     expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
 });

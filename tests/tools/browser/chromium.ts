@@ -20,7 +20,7 @@ export const READERS = [
 ] as const;
 
 /** On a busy machine, a browser needs more than the half minute that is usual. */
-const PATIENCE_MS = 600_000;
+const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 600_000);
 
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({

@@ -55,7 +55,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
     expect(await page.locator('.diagram svg .node').count()).toBe(2);
     await keep(page, `${name}-start`);
     await fits();
-    await page.click('nav .main');
+    await page.click('nav a[href=docs]');
     await page.waitForSelector('.opblock-tag');
     expect(
       await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.getAttribute('data-tag'))),

@@ -1,0 +1,95 @@
+/** The studio, in which people browse and edit records: its page, and the files that `deploy/studio.ts` builds. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IRouter, RequestHandler } from 'express';
+import { acceptedCoding } from '../http/negotiation.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
+import { Problem } from '../problem.ts';
+import { html, layout } from './layout.ts';
+import { readOnly } from './routes.ts';
+
+/** In a clone and in the published package. */
+const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');
+
+interface Built {
+  readonly entry: string;
+  readonly preload: readonly string[];
+}
+
+export function studioBuild(): Built | undefined {
+  const manifest = join(FOLDER, 'studio.json');
+  return existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')) as Built) : undefined;
+}
+
+/** `first` runs before each answer. */
+export function serveStudio(router: IRouter, title: string, built: Built, ...first: readonly RequestHandler[]): void {
+  readOnly(router, '/studio', ...first, sendPage(title, built));
+  for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.js')))
+    readOnly(router, `/studio/${name}`, ...first, sendScript(name));
+}
+
+/**
+ * Style elements need the nonce of the response that they are in; the libraries of the studio make them while it runs.
+ * Scripts cannot write HTML into the page.
+ */
+const policyWith = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+
+/** What is seen until the studio has started. */
+const STYLE = 'body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }';
+
+const sendPage =
+  (title: string, { entry, preload }: Built): RequestHandler =>
+  (_request, response) => {
+    const nonce = randomBytes(16).toString('base64');
+    const page = layout({
+      title,
+      head: html`<style nonce="${nonce}">
+          ${STYLE}
+        </style>
+        ${preload.map((name) => html`<link rel="modulepreload" href="studio/${name}" />`)}
+        <script type="module" src="studio/${entry}"></script>`,
+      body: html`<div id="studio" data-title="${title}"></div>
+        <noscript
+          >The studio needs JavaScript. <a href="docs">The reference</a> lists the requests behind it.</noscript
+        >`,
+    });
+    // The nonce is good for one response.
+    response.set({ 'Content-Security-Policy': policyWith(nonce), 'Cache-Control': 'no-store' });
+    response.type('html').send(page);
+  };
+
+const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
+
+/** A service that runs on while the studio is built again has lost the files that it has not read yet. */
+function missing(): never {
+  throw new Problem('path-not-found', 'The studio was built again since the service started; restart the service');
+}
+
+/** Files are read once, in the coding that clients ask for. Their names change with what is in them. */
+function sendScript(name: string): RequestHandler {
+  const read = new Map<string, Promise<Buffer>>();
+  return async (request, response) => {
+    const coding = acceptedCoding(request.get('accept-encoding'));
+    const file = join(FOLDER, name + (coding === undefined ? '' : EXTENSIONS[coding]));
+    const bytes = read.get(file) ?? readFile(file);
+    read.set(file, bytes);
+    if (coding !== undefined) response.set('Content-Encoding', coding);
+    response.set('Cache-Control', 'public, max-age=31536000, immutable').vary('Accept-Encoding');
+    response.setHeader('Content-Type', 'text/javascript; charset=utf-8');
+    response.send(await bytes.catch(missing));
+  };
+}

@@ -1,0 +1,27 @@
+/** Copies the request behind a screen. */
+import IconButton from '@mui/material/IconButton';
+import Tooltip from '@mui/material/Tooltip';
+import { useNotify } from 'ra-core';
+import { useModel } from '../data/model.ts';
+import { asCurl, type Sent } from '../data/request.ts';
+import { useText } from '../texts/texts.ts';
+import { CodeIcon } from './icons.tsx';
+
+export function CurlButton({ sent }: { readonly sent: Sent }) {
+  const say = useText();
+  const notify = useNotify();
+  const { token } = useModel();
+  const copy = (): void => {
+    navigator.clipboard.writeText(asCurl(sent, token !== null)).then(
+      () => notify(say('curl.copied'), { type: 'info' }),
+      () => notify(say('curl.failed'), { type: 'error' }),
+    );
+  };
+  return (
+    <Tooltip title={say('curl.show')}>
+      <IconButton aria-label={say('curl.show')} onClick={copy}>
+        <CodeIcon />
+      </IconButton>
+    </Tooltip>
+  );
+}

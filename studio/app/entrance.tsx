@@ -1,0 +1,97 @@
+/** Before the first page: reads what there is, and asks for a token if the service wants one. */
+import Alert from '@mui/material/Alert';
+import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
+import CircularProgress from '@mui/material/CircularProgress';
+import Paper from '@mui/material/Paper';
+import TextField from '@mui/material/TextField';
+import Typography from '@mui/material/Typography';
+import { type FormEvent, useCallback, useEffect, useState } from 'react';
+import { readModel, type StudioModel } from '../data/model.ts';
+import { problemOf } from '../data/problem.ts';
+import { fetchModel } from '../data/request.ts';
+import { forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
+import { useText } from '../texts/texts.ts';
+import { ProblemAlert } from './problem-alert.tsx';
+
+interface EntranceProps {
+  readonly title: string;
+  readonly onModel: (model: StudioModel) => void;
+}
+
+type State =
+  | { readonly at: 'looking' }
+  | { readonly at: 'asking'; readonly refused?: string }
+  | { readonly at: 'failed'; readonly error: unknown };
+
+export function Entrance({ title, onModel }: EntranceProps) {
+  const say = useText();
+  const [state, setState] = useState<State>({ at: 'looking' });
+  const look = useCallback(
+    async (token: string | undefined): Promise<void> => {
+      setState({ at: 'looking' });
+      try {
+        const model = readModel(await fetchModel(token));
+        if (token !== undefined) keepToken(token);
+        onModel(model);
+      } catch (error) {
+        const { status, message } = problemOf(error);
+        if (status !== 401 && status !== 403) return setState({ at: 'failed', error });
+        if (token !== undefined && token === keptToken()) forgetToken();
+        setState({ at: 'asking', ...(token === undefined ? {} : { refused: message }) });
+      }
+    },
+    [onModel],
+  );
+  useEffect(() => void look(keptToken()), [look]);
+
+  const take = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const entered = new FormData(event.currentTarget).get('token');
+    const token = typeof entered === 'string' ? entered.trim() : '';
+    if (isToken(token)) void look(token);
+    else setState({ at: 'asking', refused: say('token.characters') });
+  };
+
+  if (state.at === 'looking')
+    return (
+      <Box
+        role="status"
+        aria-label={say('app.loading')}
+        sx={{ display: 'grid', placeItems: 'center', height: '100vh' }}
+      >
+        <CircularProgress aria-hidden />
+      </Box>
+    );
+  return (
+    <Box component="main" sx={{ display: 'grid', placeItems: 'center', minHeight: '100vh', p: 2 }}>
+      <Paper variant="outlined" sx={{ p: 4, width: '100%', maxWidth: 440 }}>
+        <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+          {title}
+        </Typography>
+        {state.at === 'failed' ? (
+          <ProblemAlert error={state.error} onRetry={() => void look(keptToken())} />
+        ) : (
+          <Box component="form" onSubmit={take} sx={{ display: 'grid', gap: 2 }}>
+            <Typography variant="h1">{say('token.title')}</Typography>
+            {state.refused === undefined ? undefined : (
+              <Alert severity="error">{say('token.refused', { message: state.refused })}</Alert>
+            )}
+            <TextField
+              name="token"
+              type="password"
+              label={say('token.label')}
+              helperText={say('token.help')}
+              autoComplete="off"
+              autoFocus
+              required
+            />
+            <Button type="submit" variant="contained">
+              {say('token.use')}
+            </Button>
+          </Box>
+        )}
+      </Paper>
+    </Box>
+  );
+}

@@ -1,0 +1,102 @@
+/** What stands around every page: the bar at the top, and the record types at the side. */
+import AppBar from '@mui/material/AppBar';
+import Box from '@mui/material/Box';
+import Drawer from '@mui/material/Drawer';
+import IconButton from '@mui/material/IconButton';
+import Link from '@mui/material/Link';
+import Toolbar from '@mui/material/Toolbar';
+import useMediaQuery from '@mui/material/useMediaQuery';
+import type { Theme } from '@mui/material/styles';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Link as RouterLink, useLocation } from 'react-router-dom';
+import { useText } from '../texts/texts.ts';
+import { MenuIcon } from './icons.tsx';
+import { SettingsMenu } from './settings-menu.tsx';
+import { TypesMenu } from './types-menu.tsx';
+
+const MENU_WIDTH = 248;
+
+interface FrameProps {
+  readonly title: string;
+  readonly onLeave: () => void;
+  readonly children: ReactNode;
+}
+
+export function Frame({ title, onLeave, children }: FrameProps) {
+  const say = useText();
+  const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('md'), { noSsr: true });
+  const [isOpen, setOpen] = useState(false);
+  const { pathname } = useLocation();
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => setOpen(false), [pathname]);
+  const skip = (event: React.MouseEvent): void => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  return (
+    <Box sx={{ display: 'flex', minHeight: '100vh' }}>
+      <Link
+        href="#main"
+        onClick={skip}
+        sx={{
+          position: 'fixed',
+          insetBlockStart: -100,
+          insetInlineStart: 8,
+          zIndex: 'tooltip',
+          bgcolor: 'background.paper',
+          p: 1,
+          '&:focus': { insetBlockStart: 8 },
+        }}
+      >
+        {say('app.skip')}
+      </Link>
+      <AppBar
+        position="fixed"
+        color="inherit"
+        elevation={0}
+        sx={{ borderBottom: 1, borderColor: 'divider', zIndex: (theme) => theme.zIndex.drawer + 1 }}
+      >
+        <Toolbar variant="dense" sx={{ gap: 1, minHeight: 56 }}>
+          {isWide ? undefined : (
+            <IconButton edge="start" aria-label={say('app.open_menu')} onClick={() => setOpen(true)}>
+              <MenuIcon />
+            </IconButton>
+          )}
+          <Link
+            component={RouterLink}
+            to="/"
+            underline="none"
+            noWrap
+            sx={{ color: 'text.primary', fontWeight: 650, fontSize: '1.05rem', flexGrow: 1, minWidth: 0 }}
+          >
+            {title}
+          </Link>
+          <SettingsMenu onLeave={onLeave} />
+        </Toolbar>
+      </AppBar>
+      <Drawer
+        variant={isWide ? 'permanent' : 'temporary'}
+        open={isWide || isOpen}
+        onClose={() => setOpen(false)}
+        slotProps={{ paper: { component: 'nav', 'aria-label': say('app.menu') } }}
+        sx={{
+          width: isWide ? MENU_WIDTH : undefined,
+          flexShrink: 0,
+          '& .MuiDrawer-paper': { width: MENU_WIDTH, borderInlineEndColor: 'divider' },
+        }}
+      >
+        <Toolbar variant="dense" sx={{ minHeight: 56 }} />
+        <TypesMenu />
+      </Drawer>
+      <Box
+        component="main"
+        id="main"
+        ref={main}
+        tabIndex={-1}
+        sx={{ flexGrow: 1, minWidth: 0, px: { xs: 2, sm: 3 }, py: 3, mt: 7, outline: 'none' }}
+      >
+        {children}
+      </Box>
+    </Box>
+  );
+}

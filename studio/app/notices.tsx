@@ -1,0 +1,29 @@
+/** Short messages at the edge of the screen: what was done. */
+import Alert from '@mui/material/Alert';
+import Snackbar from '@mui/material/Snackbar';
+import { type NotificationPayload, useNotificationContext } from 'ra-core';
+import { useEffect, useState } from 'react';
+
+const SHOWN_MS = 6000;
+
+export function Notices() {
+  const { notifications, takeNotification } = useNotificationContext();
+  const [notice, setNotice] = useState<NotificationPayload>();
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    if (notifications.length === 0 || isOpen) return;
+    const next = takeNotification();
+    if (next === undefined) return;
+    setNotice(next);
+    setOpen(true);
+  }, [notifications, isOpen, takeNotification]);
+  if (notice === undefined) return undefined;
+  const close = (): void => setOpen(false);
+  return (
+    <Snackbar open={isOpen} autoHideDuration={SHOWN_MS} onClose={(_event, reason) => reason !== 'clickaway' && close()}>
+      <Alert severity={notice.type === 'error' ? 'error' : 'success'} variant="filled" onClose={close}>
+        {notice.message}
+      </Alert>
+    </Snackbar>
+  );
+}

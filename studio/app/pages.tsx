@@ -1,0 +1,59 @@
+/** The addresses of the studio. Lists, records and forms are loaded when they are first needed. */
+import Typography from '@mui/material/Typography';
+import { ResourceContextProvider } from 'ra-core';
+import { lazy, Suspense } from 'react';
+import { Navigate, Route, Routes, useParams } from 'react-router-dom';
+import { can, listedTypes, type TypeInfo, useModel } from '../data/model.ts';
+import { useText } from '../texts/texts.ts';
+import { Frame } from './frame.tsx';
+import { Home } from './home.tsx';
+import { Waiting } from './waiting.tsx';
+
+const ListPage = lazy(() => import('../lists/list-page.tsx'));
+const RecordPage = lazy(() => import('../records/record-page.tsx'));
+
+/** Whoever adds a page adds a route: below a type, and never where an identifier could stand. */
+export function Pages({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
+  return (
+    <Frame title={title} onLeave={onLeave}>
+      <Suspense fallback={<Waiting />}>
+        <Routes>
+          <Route path="/" element={<Home />} />
+          <Route path="/:path" element={<OfType shows={(type) => can(type, 'list') && <ListPage type={type} />} />} />
+          <Route
+            path="/:path/:id"
+            element={<OfType shows={(type, id) => can(type, 'get') && <RecordPage type={type} id={id} />} />}
+          />
+          <Route path="*" element={<Nothing />} />
+        </Routes>
+      </Suspense>
+    </Frame>
+  );
+}
+
+interface OfTypeProps {
+  readonly shows: (type: TypeInfo, id: string) => React.ReactElement | false;
+}
+
+/** What stands at an address below a type; nothing if there is no such type, or it has no such page. */
+function OfType({ shows }: OfTypeProps) {
+  const { path = '', id = '' } = useParams();
+  const model = useModel();
+  const type = [...model.types.values()].find((one) => one.path === path);
+  const shown = type !== undefined && shows(type, id);
+  if (type === undefined || shown === false) return <Nothing />;
+  // Nothing of one type or record is kept for the next.
+  return (
+    <ResourceContextProvider value={type.path} key={`${path}/${id}`}>
+      {shown}
+    </ResourceContextProvider>
+  );
+}
+
+function Nothing() {
+  const say = useText();
+  const model = useModel();
+  const [only, ...others] = listedTypes(model);
+  if (only !== undefined && others.length === 0) return <Navigate to={`/${only.path}`} replace />;
+  return <Typography variant="h1">{say('app.not_found')}</Typography>;
+}

@@ -1,0 +1,35 @@
+/** A problem in words, wherever one can occur. */
+import Alert from '@mui/material/Alert';
+import Button from '@mui/material/Button';
+import { problemOf } from '../data/problem.ts';
+import { type Say, useText } from '../texts/texts.ts';
+
+export function problemText(say: Say, error: unknown): string {
+  const { status, code, message, retryAfter = 1 } = problemOf(error);
+  if (status === 0) return say('problem.unreachable');
+  if (status === 401) return say('problem.unauthorized');
+  if (status === 403) return say('problem.forbidden', { message });
+  if (status === 429 || status === 503) return say('problem.busy', { smart_count: retryAfter });
+  if (code === 'outcome-unknown') return say('problem.unknown_outcome');
+  if (code === 'record-not-found') return say('problem.gone');
+  return message === '' || status >= 500 ? say('problem.failed', { code }) : say('problem.other', { message });
+}
+
+interface ProblemAlertProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+}
+
+export function ProblemAlert({ error, onRetry }: ProblemAlertProps) {
+  const say = useText();
+  const retry = onRetry && (
+    <Button color="inherit" size="small" onClick={onRetry}>
+      {say('problem.retry')}
+    </Button>
+  );
+  return (
+    <Alert severity="error" action={retry}>
+      {problemText(say, error)}
+    </Alert>
+  );
+}

@@ -1,0 +1,84 @@
+/** What each person sets: appearance, language, token. */
+import Divider from '@mui/material/Divider';
+import IconButton from '@mui/material/IconButton';
+import ListSubheader from '@mui/material/ListSubheader';
+import Menu from '@mui/material/Menu';
+import MenuItem from '@mui/material/MenuItem';
+import { useLocaleState, useStore } from 'ra-core';
+import { useState } from 'react';
+import { useModel } from '../data/model.ts';
+import { forgetToken } from '../data/token.ts';
+import { LANGUAGES, useText } from '../texts/texts.ts';
+import { SettingsIcon } from './icons.tsx';
+import type { Appearance } from './studio.tsx';
+
+const APPEARANCES = ['system', 'light', 'dark'] as const satisfies readonly Appearance[];
+
+export function SettingsMenu({ onLeave }: { readonly onLeave: () => void }) {
+  const say = useText();
+  const { token } = useModel();
+  const [locale, setLocale] = useLocaleState();
+  const [appearance, setAppearance] = useStore<Appearance>('appearance', 'system');
+  const [anchor, setAnchor] = useState<HTMLElement>();
+  const choose = (change: () => void) => (): void => {
+    change();
+    setAnchor(undefined);
+  };
+  const leave = choose(() => {
+    forgetToken();
+    onLeave();
+  });
+  return (
+    <>
+      <IconButton
+        edge="end"
+        aria-label={say('app.settings')}
+        aria-haspopup="menu"
+        onClick={(event) => setAnchor(event.currentTarget)}
+      >
+        <SettingsIcon />
+      </IconButton>
+      <Menu anchorEl={anchor ?? null} open={anchor !== undefined} onClose={() => setAnchor(undefined)}>
+        <ListSubheader role="presentation">{say('app.theme')}</ListSubheader>
+        {APPEARANCES.map((one) => (
+          <MenuItem
+            key={one}
+            role="menuitemradio"
+            aria-checked={one === appearance}
+            selected={one === appearance}
+            onClick={choose(() => setAppearance(one))}
+          >
+            {say(one === 'system' ? 'app.system' : one === 'light' ? 'app.light' : 'app.dark')}
+          </MenuItem>
+        ))}
+        <Divider role="presentation" />
+        <ListSubheader role="presentation">{say('language.choose')}</ListSubheader>
+        {Object.entries(LANGUAGES).map(([name, language]) => (
+          <MenuItem
+            key={name}
+            role="menuitemradio"
+            aria-checked={name === locale}
+            selected={name === locale}
+            lang={name}
+            onClick={choose(() => setLocale(name))}
+          >
+            {language.name}
+          </MenuItem>
+        ))}
+        <Divider role="presentation" />
+        <MenuItem component="a" href=".">
+          {say('app.start')}
+        </MenuItem>
+        <MenuItem component="a" href="docs">
+          {say('app.reference')}
+        </MenuItem>
+        {token !== null && <Divider role="presentation" />}
+        {token !== null && (
+          <MenuItem onClick={leave}>
+            {say('token.forget')} ({token.name})
+          </MenuItem>
+        )}
+      </Menu>
+    </>
+  );
+}

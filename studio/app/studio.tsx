@@ -1,0 +1,90 @@
+/** The studio as a whole: languages, colours, the model that the token sees, and the pages. */
+import createCache from '@emotion/cache';
+import { CacheProvider } from '@emotion/react';
+import Alert from '@mui/material/Alert';
+import CssBaseline from '@mui/material/CssBaseline';
+import { ThemeProvider } from '@mui/material/styles';
+import useMediaQuery from '@mui/material/useMediaQuery';
+import { QueryClient } from '@tanstack/react-query';
+import { CoreAdminContext, localStorageStore, useLocaleState, useStore } from 'ra-core';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { isSupported } from '../data/json.ts';
+import { type StudioModel, ModelProvider } from '../data/model.ts';
+import { createProvider } from '../data/provider.ts';
+import { createTexts, LANGUAGES, preferredLanguage, useText } from '../texts/texts.ts';
+import { Entrance } from './entrance.tsx';
+import { Notices } from './notices.tsx';
+import { Pages } from './pages.tsx';
+import { themeFor } from './theme.ts';
+
+interface StudioProps {
+  readonly title: string;
+  /** What style elements of this page need. */
+  readonly nonce: string;
+}
+
+export type Appearance = 'system' | 'light' | 'dark';
+
+const store = localStorageStore(undefined, 'studio');
+const texts = createTexts();
+
+export function Studio({ title, nonce }: StudioProps) {
+  const cache = useMemo(() => createCache({ key: 'studio', nonce }), [nonce]);
+  const [model, setModel] = useState<StudioModel>();
+  const provider = useMemo(() => (model === undefined ? undefined : createProvider(model)), [model]);
+  const queries = useMemo(() => (model === undefined ? undefined : createQueries()), [model]);
+  return (
+    <CacheProvider value={cache}>
+      <CoreAdminContext
+        i18nProvider={texts}
+        store={store}
+        {...(provider === undefined ? {} : { dataProvider: provider })}
+        {...(queries === undefined ? {} : { queryClient: queries })}
+      >
+        <Look>
+          <Notices />
+          {!isSupported() ? (
+            <TooOld />
+          ) : model === undefined ? (
+            <Entrance title={title} onModel={setModel} />
+          ) : (
+            <ModelProvider value={model}>
+              <Pages title={title} onLeave={() => setModel(undefined)} />
+            </ModelProvider>
+          )}
+        </Look>
+      </CoreAdminContext>
+    </CacheProvider>
+  );
+}
+
+/** What another token has read is forgotten with it. Values that are not plain data are kept as they are. */
+const createQueries = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, structuralSharing: false } },
+  });
+
+function Look({ children }: { readonly children: ReactNode }) {
+  const [locale] = useLocaleState();
+  const [appearance] = useStore<Appearance>('appearance', 'system');
+  const isSystemDark = useMediaQuery('(prefers-color-scheme: dark)', { noSsr: true });
+  const mode = appearance === 'system' ? (isSystemDark ? 'dark' : 'light') : appearance;
+  const language = locale in LANGUAGES ? locale : preferredLanguage();
+  const direction = LANGUAGES[language]?.direction ?? 'ltr';
+  const theme = useMemo(() => themeFor(mode, direction), [mode, direction]);
+  useEffect(() => {
+    document.documentElement.lang = language;
+    document.documentElement.dir = direction;
+  }, [language, direction]);
+  return (
+    <ThemeProvider theme={theme}>
+      <CssBaseline enableColorScheme />
+      {children}
+    </ThemeProvider>
+  );
+}
+
+function TooOld() {
+  const say = useText();
+  return <Alert severity="error">{say('app.old_browser')}</Alert>;
+}

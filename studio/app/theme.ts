@@ -1,0 +1,35 @@
+/** Colours and measures: those of the start page, light and dark. */
+import { createTheme, type Theme } from '@mui/material/styles';
+
+const LIGHT = {
+  primary: { main: '#0b6e5f' },
+  background: { default: '#f7f8f7', paper: '#ffffff' },
+  text: { primary: '#1d2329', secondary: '#566069' },
+  divider: '#e2e4e1',
+};
+const DARK = {
+  primary: { main: '#6cc8b6' },
+  background: { default: '#14181b', paper: '#1b2024' },
+  text: { primary: '#e4e7e9', secondary: '#a3adb5' },
+  divider: '#2f363b',
+};
+
+export const themeFor = (mode: 'light' | 'dark', direction: 'ltr' | 'rtl'): Theme =>
+  createTheme({
+    direction,
+    palette: { mode, ...(mode === 'light' ? LIGHT : DARK) },
+    shape: { borderRadius: 8 },
+    typography: {
+      fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+      h1: { fontSize: '1.5rem', fontWeight: 650, letterSpacing: '-0.015em', lineHeight: 1.3 },
+      h2: { fontSize: '1.05rem', fontWeight: 650 },
+      button: { textTransform: 'none', fontWeight: 600 },
+    },
+    components: {
+      MuiButton: { defaultProps: { disableElevation: true } },
+      MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' } } },
+      MuiTextField: { defaultProps: { size: 'small', fullWidth: true } },
+      MuiTableCell: { styleOverrides: { head: { fontWeight: 600, whiteSpace: 'nowrap' } } },
+      MuiCssBaseline: { styleOverrides: { body: { overflowWrap: 'break-word' } } },
+    },
+  });

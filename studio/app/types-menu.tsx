@@ -1,0 +1,65 @@
+/** The record types that have a list; among many, one is found by typing. */
+import List from '@mui/material/List';
+import ListItem from '@mui/material/ListItem';
+import ListItemButton from '@mui/material/ListItemButton';
+import ListItemText from '@mui/material/ListItemText';
+import TextField from '@mui/material/TextField';
+import Box from '@mui/material/Box';
+import Typography from '@mui/material/Typography';
+import { useMemo, useState } from 'react';
+import { Link, useLocation } from 'react-router-dom';
+import { listedTypes, useModel } from '../data/model.ts';
+import { useText } from '../texts/texts.ts';
+
+/** As many are seen at once. */
+const MANY = 12;
+
+export function TypesMenu() {
+  const say = useText();
+  const model = useModel();
+  const types = useMemo(() => listedTypes(model), [model]);
+  const { pathname } = useLocation();
+  const [wanted, setWanted] = useState('');
+  const text = wanted.trim().toLowerCase();
+  const found = types.filter(({ type, title }) => `${title.many} ${type}`.toLowerCase().includes(text));
+  return (
+    <>
+      {types.length > MANY && (
+        <Box sx={{ px: 1.5, pt: 1.5 }}>
+          <TextField
+            type="search"
+            label={say('app.find_type')}
+            value={wanted}
+            onChange={({ target }) => setWanted(target.value)}
+          />
+        </Box>
+      )}
+      <List dense sx={{ px: 1 }}>
+        {found.map(({ type, path, title }) => {
+          const isHere = pathname.split('/')[1] === path;
+          return (
+            <ListItem key={type} disablePadding>
+              <ListItemButton
+                component={Link}
+                to={`/${path}`}
+                selected={isHere}
+                aria-current={isHere ? 'page' : undefined}
+                sx={{ borderRadius: 1.5, minHeight: 40 }}
+              >
+                <ListItemText
+                  primary={title.many}
+                  slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }}
+                />
+              </ListItemButton>
+            </ListItem>
+          );
+        })}
+      </List>
+      {found.length === 0 && (
+        <Typography variant="body2" sx={{ px: 2, color: 'text.secondary' }}>
+          {say(types.length === 0 ? 'app.nothing' : 'app.no_type')}
+        </Typography>
+      )}
+    </>
+  );
+}

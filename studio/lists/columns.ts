@@ -1,0 +1,66 @@
+/** Which columns a list has: those that a person has chosen, otherwise the first ones of the type. */
+import { useStore } from 'ra-core';
+import { can, type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
+import { isNumeric } from '../fields/show.tsx';
+
+export type ColumnInfo = { readonly name: string; readonly title: string; readonly description: string } & (
+  | { readonly kind: 'identifier' }
+  | { readonly kind: 'field'; readonly field: FieldInfo }
+  | { readonly kind: 'relation'; readonly relation: RelationInfo }
+);
+
+const MAX_FIRST = 7;
+/** Long values make lists hard to read; they can be chosen. */
+const isFirst = ({ type, multiline }: FieldInfo): boolean => type !== 'any' && type !== 'array' && multiline !== true;
+
+/** Everything that can be a column, in the order of the descriptor. */
+export function columnsOf(type: TypeInfo): readonly ColumnInfo[] {
+  const { identifier, fields, relations } = type;
+  return [
+    { kind: 'identifier', name: identifier.name, title: identifier.title, description: identifier.description ?? '' },
+    ...fields.map((field): ColumnInfo => ({ kind: 'field', field, ...about(field) })),
+    ...relations
+      .filter((relation) => !isToMany(relation))
+      .map((relation): ColumnInfo => ({ kind: 'relation', relation, ...about(relation) })),
+  ];
+}
+
+const about = ({ name, title, description = '' }: FieldInfo | RelationInfo) => ({ name, title, description });
+
+function firstColumns(type: TypeInfo): readonly string[] {
+  const columns = columnsOf(type);
+  const label = columns.filter(({ name }) => name === type.label);
+  const relations = columns.filter(({ kind }) => kind === 'relation').slice(0, 2);
+  const fields = columns.filter((column) => column.kind === 'field' && isFirst(column.field));
+  const first = [...columns.slice(0, 1), ...label, ...fields].slice(0, MAX_FIRST - relations.length);
+  return [...new Set([...first, ...relations].map(({ name }) => name))];
+}
+
+interface ChosenColumns {
+  readonly shown: readonly ColumnInfo[];
+  readonly all: readonly ColumnInfo[];
+  choose(names: readonly string[] | undefined): void;
+}
+
+/** Kept in this browser, for each type. */
+export function useColumns(type: TypeInfo, variant: string | undefined): ChosenColumns {
+  const [chosen, choose] = useStore<readonly string[] | undefined>(`${type.path}.columns`);
+  const hidden = new Set(type.variants?.omit[variant ?? type.variants.default]);
+  const all = columnsOf(type).filter(({ name }) => !hidden.has(name));
+  const names = new Set(chosen ?? firstColumns(type));
+  const shown = all.filter(({ name }) => names.has(name));
+  return { all, shown: shown.length === 0 ? all.slice(0, 1) : shown, choose };
+}
+
+/** The label of the type stands right behind the identifier. */
+export const isRight = (column: ColumnInfo): boolean => column.kind === 'field' && isNumeric(column.field);
+
+export const isSortable = (column: ColumnInfo): boolean =>
+  column.kind === 'identifier' || (column.kind === 'field' && column.field.operators.length > 0);
+
+/** Whether an index serves a list in this order; sets of operations that nobody may list are not asked for. */
+export function isFast(type: TypeInfo, sort: string): boolean {
+  if (!can(type, 'list') || sort === '') return type.isOrderIndexed;
+  if (sort === type.identifier.name) return type.identifier.isOrderIndexed;
+  return type.fields.find(({ name }) => name === sort)?.isOrderIndexed ?? true;
+}

@@ -1,0 +1,100 @@
+/** The list of a type: found, sorted and paged; its address holds all of it. */
+import Box from '@mui/material/Box';
+import IconButton from '@mui/material/IconButton';
+import LinearProgress from '@mui/material/LinearProgress';
+import MenuItem from '@mui/material/MenuItem';
+import TextField from '@mui/material/TextField';
+import Tooltip from '@mui/material/Tooltip';
+import Typography from '@mui/material/Typography';
+import { ListContextProvider, useListController } from 'ra-core';
+import { useSearchParams } from 'react-router-dom';
+import { ProblemAlert } from '../app/problem-alert.tsx';
+import { RefreshIcon } from '../app/icons.tsx';
+import type { TypeInfo } from '../data/model.ts';
+import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
+import { useText } from '../texts/texts.ts';
+import { CurlButton } from '../app/curl-button.tsx';
+import { ColumnsButton } from './columns-button.tsx';
+import { useColumns } from './columns.ts';
+import { Filters } from './filters.tsx';
+import { Pager } from './pager.tsx';
+import { RecordTable } from './record-table.tsx';
+
+const PER_PAGE = 25;
+/** Of its own, since it changes what records look like, not which ones there are. */
+const VARIANT = 'variant';
+
+export default function ListPage({ type }: { readonly type: TypeInfo }) {
+  const say = useText();
+  const [search, setSearch] = useSearchParams();
+  const variant = search.get(VARIANT) ?? undefined;
+  const columns = useColumns(type, variant);
+  const meta: ListMeta = { columns: columns.shown.map(({ name }) => name), variant };
+  const list = useListController<StudioRecord>({
+    resource: type.path,
+    perPage: PER_PAGE,
+    sort: { field: '', order: 'ASC' },
+    storeKey: false,
+    disableAuthentication: true,
+    queryOptions: { meta: { ...meta }, onError: () => undefined },
+  });
+  const { sort, page, perPage, filterValues, error, isFetching, refetch } = list;
+  const target = listTarget(type, {
+    sort,
+    filter: filterValues,
+    pagination: { page, perPage },
+    meta,
+  });
+  const showVariant = (name: string): void => {
+    const next = new URLSearchParams(search);
+    if (name === type.variants?.default) next.delete(VARIANT);
+    else next.set(VARIANT, name);
+    setSearch(next);
+  };
+  return (
+    <ListContextProvider value={list}>
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1 }}>
+        <Typography variant="h1" sx={{ flexGrow: 1 }}>
+          {type.title.many}
+        </Typography>
+        {type.variants === undefined ? undefined : (
+          <TextField
+            select
+            label={say('list.variant')}
+            value={variant ?? type.variants.default}
+            onChange={({ target: { value } }) => showVariant(value)}
+            sx={{ width: 110 }}
+          >
+            {Object.keys(type.variants.omit).map((name) => (
+              <MenuItem key={name} value={name}>
+                {name}
+              </MenuItem>
+            ))}
+          </TextField>
+        )}
+        <Tooltip title={say('list.refresh')}>
+          <IconButton aria-label={say('list.refresh')} onClick={() => void refetch()}>
+            <RefreshIcon />
+          </IconButton>
+        </Tooltip>
+        <ColumnsButton columns={columns} />
+        <CurlButton sent={{ method: 'GET', target }} />
+      </Box>
+      {type.description === undefined ? undefined : (
+        <Typography variant="body2" sx={{ color: 'text.secondary', mb: 2, maxWidth: '44rem' }}>
+          {type.description}
+        </Typography>
+      )}
+      <Filters type={type} />
+      <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
+        {isFetching && <LinearProgress aria-hidden />}
+      </Box>
+      {error ? (
+        <ProblemAlert error={error} onRetry={() => void refetch()} />
+      ) : (
+        <RecordTable type={type} columns={columns.shown} />
+      )}
+      <Pager type={type} />
+    </ListContextProvider>
+  );
+}

@@ -1,0 +1,151 @@
+/** The records of a page of a list. */
+import Alert from '@mui/material/Alert';
+import Box from '@mui/material/Box';
+import Link from '@mui/material/Link';
+import Paper from '@mui/material/Paper';
+import Skeleton from '@mui/material/Skeleton';
+import Table from '@mui/material/Table';
+import TableBody from '@mui/material/TableBody';
+import TableCell from '@mui/material/TableCell';
+import TableContainer from '@mui/material/TableContainer';
+import TableHead from '@mui/material/TableHead';
+import TableRow from '@mui/material/TableRow';
+import TableSortLabel from '@mui/material/TableSortLabel';
+import { useListContext } from 'ra-core';
+import type { ReactNode } from 'react';
+import { Link as RouterLink, useNavigate } from 'react-router-dom';
+import { textOf, type ValueObject } from '../data/json.ts';
+import { can, nameOf, type TypeInfo } from '../data/model.ts';
+import type { StudioRecord } from '../data/provider.ts';
+import { Related } from '../fields/related.tsx';
+import { Shown } from '../fields/show.tsx';
+import { useText } from '../texts/texts.ts';
+import { type ColumnInfo, isFast, isRight, isSortable } from './columns.ts';
+
+interface RecordTableProps {
+  readonly type: TypeInfo;
+  readonly columns: readonly ColumnInfo[];
+}
+
+const EXPECTED_ROWS = 8;
+/** A list of as many pages as this is long enough to be slow without an index. */
+const LONG = 10_000;
+
+export function RecordTable({ type, columns }: RecordTableProps) {
+  const say = useText();
+  const { data, isPending, sort, setSort, filterValues, total = 0 } = useListContext<StudioRecord>();
+  const navigate = useNavigate();
+  const isOpened = can(type, 'get');
+  if (data?.length === 0)
+    return <Alert severity="info">{say(filterValues['where'] ? 'list.none_found' : 'list.empty')}</Alert>;
+  const sorted = columns.find(({ name }) => name === sort.field);
+  return (
+    <>
+      {total > LONG && !isFast(type, sort.field) && (
+        <Alert severity="warning" sx={{ mb: 1 }}>
+          {say('list.slow', { field: sorted?.name ?? type.order.join(', ') })}
+        </Alert>
+      )}
+      <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={type.title.many}>
+        <Table size="small">
+          <TableHead>
+            <TableRow>
+              {columns.map((column) => {
+                const isHere = column.name === sort.field;
+                const direction = sort.order === 'DESC' ? 'desc' : 'asc';
+                return (
+                  <TableCell
+                    key={column.name}
+                    align={isRight(column) ? 'right' : 'left'}
+                    sortDirection={isHere ? direction : false}
+                    title={column.description}
+                  >
+                    {isSortable(column) ? (
+                      <TableSortLabel
+                        active={isHere}
+                        direction={isHere ? direction : 'asc'}
+                        onClick={() =>
+                          setSort({ field: column.name, order: isHere && sort.order === 'ASC' ? 'DESC' : 'ASC' })
+                        }
+                      >
+                        {column.title}
+                      </TableSortLabel>
+                    ) : (
+                      column.title
+                    )}
+                  </TableCell>
+                );
+              })}
+            </TableRow>
+          </TableHead>
+          <TableBody>
+            {isPending
+              ? Array.from({ length: EXPECTED_ROWS }, (_, row) => (
+                  <TableRow key={row}>
+                    {columns.map(({ name }) => (
+                      <TableCell key={name}>
+                        <Skeleton />
+                      </TableCell>
+                    ))}
+                  </TableRow>
+                ))
+              : data?.map(({ id, values }) => (
+                  <TableRow
+                    key={id}
+                    hover
+                    sx={isOpened ? { cursor: 'pointer' } : undefined}
+                    onClick={(event) => {
+                      if (isOpened && !isOfLink(event.target)) void navigate(recordPath(type, id));
+                    }}
+                  >
+                    {columns.map((column, index) => (
+                      <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'} sx={CELL}>
+                        {index === 0 && isOpened ? (
+                          <OpenLink type={type} id={id} values={values}>
+                            {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
+                          </OpenLink>
+                        ) : (
+                          cell(column, values)
+                        )}
+                      </TableCell>
+                    ))}
+                  </TableRow>
+                ))}
+          </TableBody>
+        </Table>
+      </TableContainer>
+    </>
+  );
+}
+
+const CELL = { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } as const;
+
+export const recordPath = ({ path }: TypeInfo, id: string): string => `/${path}/${encodeURIComponent(id)}`;
+
+const isOfLink = (target: EventTarget): boolean => target instanceof Element && target.closest('a, button') !== null;
+
+export function cell(column: ColumnInfo, values: ValueObject): ReactNode {
+  if (column.kind === 'relation') return <Related relation={column.relation} value={values[column.name]} />;
+  if (column.kind === 'field') return <Shown field={column.field} value={values[column.name]} isShort />;
+  return <Box component="bdi">{textOf(values[column.name])}</Box>;
+}
+
+interface OpenLinkProps {
+  readonly type: TypeInfo;
+  readonly id: string;
+  readonly values: ValueObject;
+  readonly children: ReactNode;
+}
+
+function OpenLink({ type, id, values, children }: OpenLinkProps) {
+  const say = useText();
+  return (
+    <Link
+      component={RouterLink}
+      to={recordPath(type, id)}
+      aria-label={say('list.open', { name: nameOf(type, values) })}
+    >
+      {children}
+    </Link>
+  );
+}

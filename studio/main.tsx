@@ -1,0 +1,9 @@
+/** Starts the studio in the page that the service sends. */
+import { createRoot } from 'react-dom/client';
+import { Studio } from './app/studio.tsx';
+
+const root = document.getElementById('studio');
+if (root !== null)
+  createRoot(root).render(
+    <Studio title={root.dataset['title'] ?? ''} nonce={document.querySelector('style')?.nonce ?? ''} />,
+  );

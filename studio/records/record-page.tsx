@@ -1,0 +1,126 @@
+/** A record as a whole: its values, what it leads to, and the sets that belong to it. */
+import Box from '@mui/material/Box';
+import Link from '@mui/material/Link';
+import Paper from '@mui/material/Paper';
+import Typography from '@mui/material/Typography';
+import { useGetOne } from 'ra-core';
+import type { ReactNode } from 'react';
+import { Link as RouterLink } from 'react-router-dom';
+import { CurlButton } from '../app/curl-button.tsx';
+import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Waiting } from '../app/waiting.tsx';
+import { textOf, type ValueObject } from '../data/json.ts';
+import { can, isToMany, nameOf, type TypeInfo, useModel } from '../data/model.ts';
+import { hasOwnList, recordQuery, type StudioRecord } from '../data/provider.ts';
+import { Shown } from '../fields/show.tsx';
+import { Related } from '../fields/related.tsx';
+import { useText } from '../texts/texts.ts';
+import { DeleteButton } from './delete-button.tsx';
+import { RelatedList, RelatedSet } from './related-records.tsx';
+
+interface RecordPageProps {
+  readonly type: TypeInfo;
+  readonly id: string;
+}
+
+export default function RecordPage({ type, id }: RecordPageProps) {
+  const say = useText();
+  const model = useModel();
+  const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id }, { retry: false });
+  if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Waiting />;
+  const { values } = data;
+  const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type)}`;
+  return (
+    <>
+      {can(type, 'list') && (
+        <Link component={RouterLink} to={`/${type.path}`} variant="body2">
+          {say('record.back', { types: type.title.many })}
+        </Link>
+      )}
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, my: 1.5 }}>
+        <Box sx={{ flexGrow: 1, minWidth: 0 }}>
+          <Typography variant="h1">
+            <bdi>{nameOf(type, values)}</bdi>
+          </Typography>
+          <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+            {type.title.one} {id}
+          </Typography>
+        </Box>
+        <CurlButton sent={{ method: 'GET', target }} />
+        {can(type, 'delete') && <DeleteButton type={type} record={data} />}
+      </Box>
+      <Paper variant="outlined" sx={{ p: 3 }}>
+        <Values type={type} values={values} />
+      </Paper>
+      {type.relations.filter(isToMany).map((relation) => (
+        <Box component="section" key={relation.name} sx={{ mt: 3 }} aria-label={relation.title}>
+          <Typography variant="h2">{relation.title}</Typography>
+          <Typography variant="body2" sx={{ color: 'text.secondary', mb: 1 }}>
+            {relation.description}
+          </Typography>
+          {hasOwnList(model, relation) ? (
+            <RelatedList relation={relation} id={id} />
+          ) : (
+            <RelatedSet relation={relation} value={values[relation.name]} />
+          )}
+        </Box>
+      ))}
+    </>
+  );
+}
+
+export function Values({ type, values }: { readonly type: TypeInfo; readonly values: ValueObject }) {
+  const say = useText();
+  const known = new Set(
+    [type.identifier.name, ...type.fields, ...type.relations].map((one) => (typeof one === 'string' ? one : one.name)),
+  );
+  const others = Object.entries(values).filter(([name]) => !known.has(name));
+  return (
+    <Box
+      component="dl"
+      sx={{ display: 'grid', gridTemplateColumns: { sm: 'minmax(9rem, 16rem) 1fr' }, gap: '0.35rem 1.5rem', m: 0 }}
+    >
+      <Line title={type.identifier.title}>{textOf(values[type.identifier.name])}</Line>
+      {type.fields
+        .filter(({ name }) => name in values)
+        .map((field) => (
+          <Line key={field.name} title={field.title} help={field.description}>
+            <Shown field={field} value={values[field.name]} />
+          </Line>
+        ))}
+      {type.relations
+        .filter((relation) => !isToMany(relation) && relation.name in values)
+        .map((relation) => (
+          <Line key={relation.name} title={relation.title} help={relation.description}>
+            <Related relation={relation} value={values[relation.name]} />
+          </Line>
+        ))}
+      {others.map(([name, value]) => (
+        <Line key={name} title={name} help={say('record.other_keys')}>
+          <Shown field={OTHER} value={value} />
+        </Line>
+      ))}
+    </Box>
+  );
+}
+
+/** A key of an open type that no field names. */
+const OTHER = { name: '', title: '', type: 'any', examples: [], operators: [], isOrderIndexed: false } as const;
+
+interface LineProps {
+  readonly title: string;
+  readonly help?: string | undefined;
+  readonly children: ReactNode;
+}
+
+const Line = ({ title, help, children }: LineProps) => (
+  <>
+    <Typography component="dt" variant="body2" title={help} sx={{ color: 'text.secondary', mt: { xs: 1, sm: 0 } }}>
+      <bdi>{title}</bdi>
+    </Typography>
+    <Typography component="dd" variant="body2" sx={{ m: 0, minWidth: 0 }}>
+      {children}
+    </Typography>
+  </>
+);

@@ -1,0 +1,122 @@
+/** The sets of a record, as tables: those that came with it, and those that have a list of their own. */
+import Alert from '@mui/material/Alert';
+import Button from '@mui/material/Button';
+import Paper from '@mui/material/Paper';
+import Table from '@mui/material/Table';
+import TableBody from '@mui/material/TableBody';
+import TableCell from '@mui/material/TableCell';
+import TableContainer from '@mui/material/TableContainer';
+import TableHead from '@mui/material/TableHead';
+import TableRow from '@mui/material/TableRow';
+import Typography from '@mui/material/Typography';
+import { useGetList } from 'ra-core';
+import { Link as RouterLink } from 'react-router-dom';
+import { ProblemAlert } from '../app/problem-alert.tsx';
+import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
+import { textOfWhere } from '../data/list-request.ts';
+import { identifierOf, type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import type { ListMeta, StudioRecord } from '../data/provider.ts';
+import { Related } from '../fields/related.tsx';
+import { type ColumnInfo, columnsOf, isRight } from '../lists/columns.ts';
+import { cell } from '../lists/record-table.tsx';
+import { useText } from '../texts/texts.ts';
+
+interface RelatedTableProps {
+  readonly type: TypeInfo;
+  readonly relation: RelationInfo;
+  readonly rows: readonly ValueObject[];
+}
+
+const MAX_COLUMNS = 8;
+
+function RelatedTable({ type, relation, rows }: RelatedTableProps) {
+  const say = useText();
+  if (rows.length === 0)
+    return (
+      <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+        {say('record.no_related')}
+      </Typography>
+    );
+  const columns = columnsOf(type)
+    .filter(({ kind, name }) => kind !== 'identifier' && rows.some((row) => name in row))
+    .slice(0, MAX_COLUMNS);
+  return (
+    <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={relation.title}>
+      <Table size="small">
+        <TableHead>
+          <TableRow>
+            <TableCell>{type.title.one}</TableCell>
+            {columns.map((column) => (
+              <TableCell key={column.name} align={align(column)}>
+                {column.title}
+              </TableCell>
+            ))}
+          </TableRow>
+        </TableHead>
+        <TableBody>
+          {rows.map((values) => (
+            <TableRow key={identifierOf(type, values)}>
+              <TableCell>
+                <Related relation={relation} value={values} />
+              </TableCell>
+              {columns.map((column) => (
+                <TableCell key={column.name} align={align(column)}>
+                  {cell(column, values)}
+                </TableCell>
+              ))}
+            </TableRow>
+          ))}
+        </TableBody>
+      </Table>
+    </TableContainer>
+  );
+}
+
+const align = (column: ColumnInfo): 'left' | 'right' => (isRight(column) ? 'right' : 'left');
+
+interface RelatedSetProps {
+  readonly relation: RelationInfo;
+  readonly value: Value | undefined;
+}
+
+export function RelatedSet({ relation, value }: RelatedSetProps) {
+  const model = useModel();
+  const rows = isValueList(value) ? value.filter(isValueObject) : [];
+  return <RelatedTable type={typeNamed(model, relation.type)} relation={relation} rows={rows} />;
+}
+
+interface RelatedListProps {
+  readonly relation: RelationInfo;
+  readonly id: string;
+}
+
+const SHOWN = 10;
+
+/** The first ones, and a way to the others. */
+export function RelatedList({ relation, id }: RelatedListProps) {
+  const say = useText();
+  const type = typeNamed(useModel(), relation.type);
+  const columns = columnsOf(type).slice(0, MAX_COLUMNS);
+  const where = textOfWhere([[`_cnd[${relation.inverse ?? ''}][eq]`, id]]);
+  const meta: ListMeta = { columns: columns.map(({ name }) => name) };
+  const { data, total, error, refetch } = useGetList<StudioRecord>(
+    type.path,
+    { pagination: { page: 1, perPage: SHOWN }, sort: { field: '', order: 'ASC' }, filter: { where }, meta },
+    { retry: false },
+  );
+  if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return undefined;
+  const search = new URLSearchParams({ filter: JSON.stringify({ where }) });
+  return (
+    <>
+      <RelatedTable type={type} relation={relation} rows={data.map(({ values }) => values)} />
+      {(total ?? 0) > SHOWN && (
+        <Alert severity="info" icon={false} sx={{ mt: 1 }}>
+          <Button component={RouterLink} to={`/${type.path}?${search.toString()}`} size="small">
+            {say('record.all_related')} ({total})
+          </Button>
+        </Alert>
+      )}
+    </>
+  );
+}

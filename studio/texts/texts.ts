@@ -1,0 +1,37 @@
+/** The languages of the studio, and the texts in the one that is chosen. A language is a file and a line here. */
+import { useCallback } from 'react';
+import { type I18nProvider, type TranslationMessages, useTranslate } from 'ra-core';
+import polyglotI18nProvider from 'ra-i18n-polyglot';
+import { de } from './de.ts';
+import { en, type TextKey, type Texts } from './en.ts';
+
+interface Language {
+  readonly name: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly texts: Texts;
+}
+
+export const LANGUAGES: Readonly<Record<string, Language>> = {
+  en: { name: 'English', direction: 'ltr', texts: en },
+  de: { name: 'Deutsch', direction: 'ltr', texts: de },
+};
+
+/** The first of the reader's languages that there is. */
+export const preferredLanguage = (): string =>
+  navigator.languages.map((tag) => tag.split('-')[0] ?? '').find((tag) => tag in LANGUAGES) ?? 'en';
+
+export const createTexts = (): I18nProvider =>
+  polyglotI18nProvider(
+    // The messages of the library are never shown.
+    (locale) => ({ ...(LANGUAGES[locale]?.texts ?? en) }) as unknown as TranslationMessages,
+    preferredLanguage(),
+    Object.entries(LANGUAGES).map(([locale, { name }]) => ({ locale, name })),
+    { allowMissing: true },
+  );
+
+export type Say = (key: TextKey, values?: Readonly<Record<string, string | number>>) => string;
+
+export function useText(): Say {
+  const translate = useTranslate();
+  return useCallback((key, values) => translate(key, values), [translate]);
+}

@@ -1,0 +1,181 @@
+/** The studio in a browser: lists and records as they are found and read, whatever their texts, light and dark, wide and narrow. */
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { buildStudio } from '../../../deploy/studio.ts';
+import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { READERS, startBrowser, visit } from './chromium.ts';
+
+const SCRIPT = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
+const AXE = createRequire(`${process.cwd()}/tests/tools/package.json`).resolve('axe-core/axe.min.js');
+const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  await buildStudio();
+  server = await startTestServer({ settings: { title: 'Records of <the> shop' } });
+  browser = await startBrowser();
+  const zones = ['Mainland', 'Islands', SCRIPT];
+  for (let index = 0; index < 60; index++)
+    await create('shipping-markups', {
+      min_total: `${index}.10`,
+      markup_flat: '12345678901.10',
+      zone: index < zones.length ? { zone_name: zones[index] } : { zone_id: (index % zones.length) + 1 },
+    });
+  await create('tmp-vars', { name: SCRIPT, value: SCRIPT });
+  await create('tmp-vars', { name: 'empty' });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function create(path: string, body: object): Promise<void> {
+  const response = await fetch(`${server.url}/api/${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(201);
+}
+
+/** Where SCREENSHOTS names a folder, what was seen is kept there. */
+async function keep(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder) await page.screenshot({ path: `${folder}/studio-${name}.png` });
+}
+
+const cells = (page: Page, column: number): Promise<readonly string[]> =>
+  page.locator(`tbody tr td:nth-child(${column})`).allInnerTexts();
+
+async function rows(page: Page, count: number): Promise<void> {
+  await page.locator(`table:not(:has(.MuiSkeleton-root)) tbody tr:nth-child(${count}):last-child`).waitFor();
+}
+
+const firstIs = (page: Page, id: number): Promise<void> =>
+  page.locator('tbody tr:first-child td:first-child', { hasText: new RegExp(`^${id}$`) }).waitFor();
+
+/** Violations of WCAG 2.2 at levels A and AA, as "rule: element". */
+async function violations(page: Page): Promise<readonly string[]> {
+  const { readFile } = await import('node:fs/promises');
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  return page.evaluate(
+    `axe.run(document, { runOnly: { type: 'tag', values: ${JSON.stringify(LEVELS)} } }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
+  );
+}
+
+describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
+  test.each([
+    ['/', 'main h1'],
+    ['/shipping-markups', 'tbody tr'],
+    ['/shipping-markups/3', 'main dl'],
+  ])('%s has nothing to complain about', async (address, shown) => {
+    const { page, complaints, origins, close } = await visit(browser, {
+      colorScheme,
+      locale: 'en-US',
+      viewport: { width, height: 800 },
+    });
+    await page.goto(`${server.url}/studio#${address}`, { waitUntil: 'networkidle' });
+    await page.waitForSelector(shown);
+    await keep(page, `${colorScheme}-${width}${address.replaceAll('/', '-')}`);
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([server.url]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(
+      0,
+    );
+    expect(await violations(page)).toEqual([]);
+    await close();
+  });
+});
+
+test('a list is paged, sorted and filtered through relations, and its address holds all of it', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  await page.goto(`${server.url}/studio`);
+  await page.click('nav >> text=Shipping markups');
+  await rows(page, 25);
+  await page.getByText('60 records').waitFor();
+  await page.click('[aria-label="Next page"]');
+  await page.getByText('26–50').waitFor();
+  await rows(page, 25);
+  expect((await cells(page, 1))[0]).toBe('26');
+  await page.click('th >> text=Markup ID');
+  await firstIs(page, 1);
+  await page.click('th >> text=Markup ID');
+  await firstIs(page, 60);
+  await page.click('text=Add a filter');
+  await page.getByRole('combobox', { name: 'Field' }).fill('Zone › Zone name');
+  await page.getByRole('option', { name: 'Zone › Zone name', exact: true }).click();
+  await page.getByLabel('Value').fill('Isl*');
+  await page.keyboard.press('Enter');
+  await page.getByText('20 records').waitFor();
+  await rows(page, 20);
+  const seen = await cells(page, 1);
+  await page.reload();
+  await rows(page, 20);
+  expect(await cells(page, 1)).toEqual(seen);
+  await page.goBack();
+  await page.getByText('60 records').waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('pages are reached by cursor: a record that comes meanwhile moves none to another page', async () => {
+  const { page, close } = await visit(browser, { locale: 'en-US' });
+  await page.goto(`${server.url}/studio#/shipping-markups?sort=markup_id&order=DESC`);
+  await rows(page, 25);
+  const last = Number((await cells(page, 1)).at(-1));
+  await create('shipping-markups', { min_total: '1.00' });
+  await page.click('[aria-label="Next page"]');
+  await firstIs(page, last - 1);
+  await close();
+});
+
+test('a record shows its values as they are stored, and leads to its relations', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  await page.goto(`${server.url}/studio#/shipping-markups/2`);
+  await page.waitForSelector('main dl');
+  const text = await page.locator('main dl').innerText();
+  expect(text).toContain('12345678901.10');
+  expect(text).toContain('Islands');
+  await page.goto(`${server.url}/studio#/tmp-vars/2`);
+  await page.getByText('empty text').waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('texts that are scripts are texts', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  for (const address of ['/tmp-vars', '/tmp-vars/1', '/shipping-markups/3']) {
+    await page.goto(`${server.url}/studio#${address}`);
+    await page.getByText('<script>', { exact: false }).first().waitFor();
+  }
+  expect(await page.evaluate('window.ran')).toBe(undefined);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('with a token, only what it may see; it is kept for the tab, and forgotten on request', async () => {
+  const token = createToken();
+  const tokens = tokenLine({ name: 'few', read: parseTypes('TaxClass,TmpVar'), write: new Set() }, token);
+  const guarded = await startTestServer({ settings: { tokens } });
+  const { page, close } = await visit(browser, { locale: 'de-DE' });
+  await page.goto(`${guarded.url}/studio`);
+  await page.fill('input[name=token]', createToken());
+  await page.keyboard.press('Enter');
+  await page.getByText('nimmt dieses Token nicht an').waitFor();
+  await page.fill('input[name=token]', token);
+  await page.keyboard.press('Enter');
+  await page.getByRole('navigation').getByText('Tax classes').waitFor();
+  expect(await page.getByRole('navigation').getByRole('link').count()).toBe(2);
+  await page.reload();
+  await page.getByRole('navigation').getByText('Tax classes').waitFor();
+  expect(page.url()).not.toContain(token);
+  await page.click('[aria-label="Einstellungen"]');
+  await page.getByRole('menuitem', { name: /Token vergessen/ }).click();
+  await page.waitForSelector('input[name=token]');
+  expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(token);
+  await close();
+  await guarded.close();
+});
