@@ -11,6 +11,7 @@ import { comparison, SUBJECT } from './report/comparison.ts';
 import { comparisonChart } from './report/comparison-chart.ts';
 import { latency } from './latency/latency.ts';
 import type { Report } from './report/report.ts';
+import { requests } from './requests/requests.ts';
 import { scale } from './scale/scale.ts';
 import { shipped } from './shipped/shipped.ts';
 import { startTimes } from './start/start.ts';
@@ -33,6 +34,7 @@ const commands: Readonly<Record<CommandName, Command>> = {
   gate,
   latency,
   postgres: onPostgres,
+  requests,
   scale,
   shipped,
   start: startTimes,

@@ -11,6 +11,7 @@ import {
   optionMeanings,
   usages,
 } from './usage.ts';
+import { requestsWork } from './requests/work.ts';
 import { work } from './work.ts';
 
 /** What the command does not take is empty. */
@@ -41,7 +42,7 @@ export function readOptions(args: readonly string[]): Options {
   const values: Readonly<Partial<Record<OptionName, string>>> = { ...defaults, ...valued };
   return {
     command,
-    work: known('work', values.work, work),
+    work: known('work', values.work, command === 'requests' ? requestsWork : work),
     contenders: [engine.name, ...reachable(known('with', values.with, contenders.slice(1)))],
     connections: counts('connections', values.connections),
     rounds: values.rounds === undefined ? 0 : count('rounds', values.rounds),

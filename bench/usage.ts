@@ -1,12 +1,13 @@
 /** The commands and their options: what each means, and what is taken where one is not given. */
 import { contenders, enginePostgres, handWritten, inWorkers, onPostgres } from './contenders.ts';
 import { limits } from './gate/limits.ts';
+import { requestsWork } from './requests/work.ts';
 import { work } from './work.ts';
 
 const names = (all: readonly { readonly name: string }[]): string => all.map(({ name }) => name).join(',');
 
 export const optionMeanings = {
-  work: { value: 'NAMES', meaning: `only this work: ${names(work)}` },
+  work: { value: 'NAMES', meaning: `only this work: ${names(work)}; of requests: ${names(requestsWork)}` },
   with: { value: 'NAMES', meaning: `only these beside the engine: ${names(contenders.slice(1))}` },
   connections: { value: 'NUMBERS', meaning: 'how many at once' },
   rounds: { value: 'NUMBER', meaning: 'of each contender and work' },
@@ -67,6 +68,10 @@ export const usages = {
   shipped: {
     meaning: 'the shipped record types as they are, beside Fastify by hand',
     defaults: { connections: '16', rounds: '9', seconds: '1', rows: '10000', chart: '' },
+  },
+  requests: {
+    meaning: 'groups, sets, totals, and many records at once, beside Fastify by hand',
+    defaults: { work: names(requestsWork), connections: '16', rounds: '5', seconds: '1', rows: '10000', chart: '' },
   },
   gate: {
     meaning: 'fails where this engine costs much more than it should, beside a server written by hand',

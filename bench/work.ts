@@ -17,7 +17,19 @@ import {
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  readonly body?: JsonObject;
+  /** A text is sent as it is, anything else as JSON. */
+  readonly body?: JsonValue;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The body and the headers of a request as they are sent. */
+export function sent({ body, headers = {} }: Request): {
+  readonly body?: string;
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  if (body === undefined) return { headers };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { body: text, headers: { 'content-type': 'application/json', ...headers } };
 }
 
 /** What the data is like when the work begins. */
@@ -41,6 +53,8 @@ export interface Work {
   page?(server: Running): Promise<string>;
   request(dialect: Dialect, n: number, world: World): Request;
   readonly status: readonly number[];
+  /** Whether contenders answer it in forms of their own. */
+  readonly statusOnly?: true;
   /** What a contender with `headers` answers besides. */
   readonly header?: readonly [name: string, value: RegExp];
   /** What the body must hold, read by the dialect; a record that is made may hold more. */

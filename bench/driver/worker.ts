@@ -2,26 +2,25 @@
 import autocannon from 'autocannon';
 import { dialects } from '../dialects.ts';
 import { percentile } from '../statistics.ts';
+import { requestsWork } from '../requests/work.ts';
 import { rowsWork } from '../scale/rows-work.ts';
 import { typesWork } from '../scale/types-work.ts';
 import { shippedWork } from '../shipped/work.ts';
-import { type Request, work } from '../work.ts';
+import { type Request, sent, work } from '../work.ts';
 import { assist } from './assistant.ts';
 import type { Job, Outcome } from './job.ts';
 
 type Prepared = autocannon.Prepared;
 
-const JSON_BODY = { 'content-type': 'application/json' };
 const SAMPLE_MS = 20;
 /** Seconds that an answer may take: on a busy machine a process may wait long for its turn. */
 const TIMEOUT = 120;
 
-const prepared = ({ method, path, body }: Request): Prepared =>
-  body ? { method, path, body: JSON.stringify(body), headers: JSON_BODY } : { method, path };
+const prepared = (request: Request): Prepared => ({ method: request.method, path: request.path, ...sent(request) });
 
 /** The requests of each connection. */
 function shares({ dialect, work: name, world, connections, first, amount }: Job): Prepared[][] {
-  const wanted = [...work, ...rowsWork, ...shippedWork, ...typesWork].find((one) => one.name === name);
+  const wanted = [...work, ...requestsWork, ...rowsWork, ...shippedWork, ...typesWork].find((one) => one.name === name);
   if (!wanted) throw new Error(`there is no work "${name}"`);
   const share = (connection: number): Prepared[] =>
     Array.from({ length: Math.ceil((amount - connection) / connections) }, (_, index) =>

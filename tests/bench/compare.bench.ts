@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Verdict } from '../../bench/gate/verdict.ts';
 import type { Measured } from '../../bench/measure.ts';
+import { requestsWork } from '../../bench/requests/work.ts';
 import { type Bench, compileBench } from '../support/bench.ts';
 
 describe('a small run', () => {
@@ -35,6 +36,16 @@ describe('a small run', () => {
       expect(p99).toBeGreaterThanOrEqual(p50);
     }
     expect(readFileSync(chart, 'utf8')).toMatch(/^<svg .*<\/svg>\n$/s);
+  }, 240_000);
+
+  it('compares requests for many records at once, all of which answer the same', async () => {
+    const size = ['--rounds', '1', '--seconds', '0.02', '--rows', '1000', '--connections', '2'];
+    const { results } = JSON.parse(await bench.run(['requests', ...size, '--json'])) as {
+      results: readonly Measured[];
+    };
+    expect(results.map(({ work: name, contender }) => `${name}, ${contender}`)).toEqual(
+      requestsWork.flatMap(({ name }) => [`${name}, engine`, `${name}, fastify`]),
+    );
   }, 240_000);
 
   it('refuses a contender whose answers are wrong', async () => {
