@@ -31,7 +31,7 @@ function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, p
     if (relation) return misfitsOf(relation, value, at);
     if (isIdentifierKey(type, key)) return value === null || isIdentifier(value) ? [] : [pointer(at)];
     if (!field || !fields.includes(field)) return type.open && !field && key !== '@etag' ? [] : [pointer(at)];
-    return field.readOnly ? [] : refusedAt(field, value).map((within) => pointer([...at, ...within]));
+    return refusedAt(field, value).map((within) => pointer([...at, ...within]));
   });
 }
 

@@ -15,6 +15,11 @@ relations:
   leaves: { kind: hasMany, type: Leaf, inverse: stem, owned: true }
   stem: { kind: belongsTo, type: Leaf, inverse: leaves }
   next: { kind: belongsTo, type: Leaf, nested: write }
+fields:
+  grade: { type: integer }
+  least: { type: integer, readOnly: true, default: 1 }
+checks:
+  - must: { grade: { gte: { field: least } } }
 `;
 const model = loadModel(SCHEMA);
 let server: TestServer;
@@ -86,6 +91,10 @@ const refusals: Readonly<
     ['POST', undefined, { id: 3, stem: { id: 2 } }],
     ['PATCH', 1, { leaves: [], next: { id: 3 } }],
   ],
+  'a read-only value that does not fit its field is refused before the record is looked for': [
+    ['PUT', 7, { least: '1' }],
+  ],
+  'a read-only value that does not fit its field is not compared': [['POST', undefined, { grade: 0, least: '1' }]],
 };
 
 it.each(Object.entries(refusals))('%s', async (_, requests) => {

@@ -44,9 +44,9 @@ export const withoutQuery = (value: string): string =>
   value.replaceAll(/\?[^>]*/g, (query) => query.replaceAll(/\b(after|before)=[^&]*/g, '$1=…').replaceAll(/\d+/g, '…'));
 
 const OWN_IDENTIFIER = /(?<=The identifier of this record is )\d+/g;
-/** `Zone 5, 6`, `/api/zones/5`, but not `/api/zones/5.5`, which is not an identifier. */
+/** `Zone 5, 6`, `/api/zones/5`, but neither `/api/zones/5.5`, which is not an identifier, nor `Line 5:` of a table. */
 const NAMED =
-  /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/(?=\d+(?:["/?\s>\\]|$)))(\d+(?:, \d+)*)/gu;
+  /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/(?=\d+(?:["/?\s>\\]|$)))(\d+(?:, \d+)*)(?![\d:])/gu;
 
 function wordsRenamer(
   { types }: Model,
