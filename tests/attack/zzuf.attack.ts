@@ -24,11 +24,31 @@ async function eachOf<T>(all: readonly T[], work: (one: T) => Promise<void>): Pr
   for (let from = 0; from < all.length; from += TOGETHER) await Promise.all(all.slice(from, from + TOGETHER).map(work));
 }
 
+const CSV = { 'content-type': 'text/csv' };
+const NDJSON = { 'content-type': 'application/x-ndjson' };
+
+/** Records that come as lines, as arrays, or by a unique value. */
+const MANY = [
+  ['POST /api/newsletter-subscribers', '"email","name"\r\n"a@example.com","A ""b"""\r\nb@example.com,\r\n', CSV],
+  ['POST /api/newsletter-subscribers', '{"email":"c@example.com"}\n{"email":"d@example.com"}\n', NDJSON],
+  ['POST /api/newsletter-subscribers?on=email', '[{"email":"a@example.com"},{"email":"e@example.com"}]', JSON_BODY],
+  ['PUT /api/newsletter-subscribers?on=email', '{"email":"a@example.com"}', JSON_BODY],
+  ['PATCH /api/tax-classes', '[{"id":1,"name":"a"},{"id":2,"@etag":"\\"x\\"","name":"b"}]', JSON_BODY],
+] as const;
+/** Their queries are flipped, too. */
+const WITHOUT_BODY = [
+  'DELETE /api/newsletter-subscribers?_cnd[id][gt]=1&_cnd[$any][0][email][like]=*a*&dryRun=true',
+  'DELETE /api/tax-classes?_cnd[rates][$count][gt]=9',
+  'GET /api/notifications/$summary?by=day(date)&measure=count,max(date)&_cnd[orderBy]=count',
+  'GET /api/shipping-markups?_cnd[zone.name]=a&include=zone&fields=value&_cnd[limit]=0&_cnd[limit]=5',
+];
+
 const cases = [...model.types.values()].flatMap((type) => {
   const body = JSON.stringify(creationExample(type));
   const create = type.operations.has('create') ? [[`POST /api/${type.path}`, body] as const] : [];
   const update = ['PUT', 'PATCH'].map((method) => [`${method} /api/${type.path}/1`, body] as const);
-  return [...create, ...(type.operations.has('update') ? update : [])];
+  const both = [...create, ...(type.operations.has('update') ? update : [])];
+  return both.map(([title, sent]) => [title, sent, JSON_BODY] as const);
 });
 
 describeWith('zzuf', () => {
@@ -42,11 +62,11 @@ describeWith('zzuf', () => {
     expect(new Set(one.map(String)).size).toBeGreaterThan(COPIES / 2);
   });
 
-  test.each(cases)('bodies of %s', async (title, body) => {
+  test.each([...cases, ...MANY])('bodies of %s %s', async (title, body, headers) => {
     const refused = new Set<number>();
     for (const ratio of RATIOS)
       await eachOf(await mutated(body, ratio), async (bytes) => {
-        const { status } = await exchange(target.url, title, { headers: JSON_BODY, body: bytes });
+        const { status } = await exchange(target.url, title, { headers, body: bytes });
         refused.add(status);
         if (status >= 500) throw new Error(`${status} for ${title} ${ratio} ${bytes.toString('base64')}`);
       });
@@ -56,10 +76,14 @@ describeWith('zzuf', () => {
 
   test('whole requests', async () => {
     const { hostname, port } = new URL(target.url);
-    const requests = cases.slice(0, isLong ? undefined : 3).map(([title, body]) => {
-      const head = `${title} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+    const withBody = [...cases.slice(0, isLong ? undefined : 3), ...MANY].map(([title, body, headers]) => {
+      const head = `${title} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${headers['content-type']}\r\nConnection: close\r\n`;
       return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
     });
+    const withoutBody = WITHOUT_BODY.map(
+      (title) => `${title} HTTP/1.1\r\nHost: localhost\r\nPrefer: max-affected=10\r\nConnection: close\r\n\r\n`,
+    );
+    const requests = [...withBody, ...withoutBody];
     for (const request of requests)
       for (const ratio of RATIOS)
         await eachOf(await mutated(request, ratio), async (bytes) => {

@@ -159,7 +159,28 @@ const text: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
+/** Lines of JSON, and of cells. */
+const lines: fc.Arbitrary<string> = fc.oneof(
+  fc.array(text, { maxLength: 4 }).map((all) => all.join('\n')),
+  fc
+    .tuple(
+      fc.array(fc.constantFrom(...KEYS), { maxLength: 4 }),
+      fc.array(fc.array(scalar.map(cell), { maxLength: 4 }), { maxLength: 4 }),
+      fc.constantFrom('\n', '\r\n', '\r'),
+    )
+    .map(([names, rows, end]) => [names.map(cell), ...rows].map((cells) => cells.join(',')).join(end)),
+  fc.constantFrom('id\n"', '"', '\ufeffid\n1', ',,,\n,,,', 'id,id\n1,2', `name\n${'"'.repeat(999)}`, '\n'.repeat(3000)),
+);
+
+const inCell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
+
+function cell(value: unknown): string {
+  const shown = String(value);
+  return /[",\r\n]/.test(shown) && shown.length % 3 > 0 ? `"${shown.replaceAll('"', '""')}"` : shown;
+}
+
 const body = fc.oneof(
+  { weight: 3, arbitrary: lines.map((value) => Buffer.from(value)) },
   { weight: 12, arbitrary: text.map((value) => Buffer.from(value)) },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
   { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([value, at]) => broken(Buffer.from(value), at)) },
@@ -311,6 +332,9 @@ const headers = fc.record(
       'application/json',
       'application/json',
       'application/merge-patch+json',
+      'application/x-ndjson',
+      'text/csv',
+      'text/csv; header=absent',
       'application/json; charset=utf-16',
       'text/plain',
       'x',
@@ -347,6 +371,8 @@ interface HostileWrite {
   readonly at: 'record' | 'collection';
   readonly search: string;
   readonly isArray: boolean;
+  /** Of an array: whether its records are sent as lines of JSON, or of cells. */
+  readonly form?: 'ndjson' | 'csv';
   /** Whether each item names its record. */
   readonly isNamed: boolean;
 }
@@ -360,6 +386,10 @@ const WRITES: readonly HostileWrite[] = [
     search,
   })),
   { ...one, method: 'POST', at: 'collection', isArray: true },
+  { ...one, method: 'POST', at: 'collection', isArray: true, form: 'ndjson' },
+  { ...one, method: 'POST', at: 'collection', isArray: true, form: 'csv' },
+  { ...one, method: 'POST', at: 'collection', search: '?on=name', isArray: true },
+  { ...one, method: 'POST', at: 'collection', search: '?on=email&dryRun=true', isArray: true, form: 'csv' },
   { ...one, method: 'PATCH', at: 'collection', isArray: true, isNamed: true },
   { ...one, method: 'PUT', at: 'collection', search: '?on=email' },
   { ...one, method: 'PUT', at: 'collection', search: '?on=name' },
@@ -383,10 +413,26 @@ const write = (model: Model): fc.Arbitrary<HostileRequest> =>
       return {
         method: kind.method,
         path: `/api/${type.path}${kind.at === 'record' ? `/${id}` : ''}${search}`,
-        headers: { 'content-type': 'application/json' },
-        body: Buffer.from(JSON.stringify(kind.isArray ? items : sent)),
+        headers: { 'content-type': TYPES[kind.form ?? 'json'] },
+        body: Buffer.from(WRITERS[kind.form ?? 'json'](kind.isArray ? items : sent)),
       };
     });
+
+const TYPES = { json: 'application/json', ndjson: 'application/x-ndjson', csv: 'text/csv' } as const;
+const WRITERS: Readonly<Record<keyof typeof TYPES, (sent: unknown) => string>> = {
+  json: (sent) => JSON.stringify(sent),
+  ndjson: (sent) =>
+    [sent]
+      .flat()
+      .map((item) => JSON.stringify(item))
+      .join('\n'),
+  csv: (sent) => {
+    const items = [sent].flat() as readonly object[];
+    const names = Object.keys(items[0] ?? {});
+    const row = (item: object): readonly string[] => names.map((name) => cell(inCell(Reflect.get(item, name))));
+    return [names.map(cell), ...items.map(row)].map((cells) => cells.join(',')).join('\n');
+  },
+};
 
 export const hostileRequest = (model: Model): fc.Arbitrary<HostileRequest> =>
   fc.oneof({ weight: 1, arbitrary: anything }, { weight: 1, arbitrary: write(model) });
