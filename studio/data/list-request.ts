@@ -1,0 +1,60 @@
+/** What a list shows -> the query that asks for it. */
+import type { TypeInfo } from './model.ts';
+
+/** A column: a field, the identifier, or a relation to one record. */
+export type Column = string;
+
+/** Filters as the interface writes them: `_cnd[name][like]` and its values. */
+export type Where = readonly (readonly [parameter: string, value: string])[];
+
+export const whereOf = (text: string): Where => [...new URLSearchParams(text)];
+export const textOfWhere = (where: Where): string =>
+  new URLSearchParams(where.map(([parameter, value]) => [parameter, value])).toString();
+
+export interface ListRequest {
+  readonly columns: readonly Column[];
+  readonly where: Where;
+  readonly sort: { readonly field: string; readonly descending: boolean } | undefined;
+  readonly offset: number;
+  readonly limit: number;
+  readonly after?: string | undefined;
+  readonly variant?: string | undefined;
+}
+
+export function listQuery(type: TypeInfo, { columns, where, sort, offset, limit, after, variant }: ListRequest): string {
+  const parameters: [string, string][] = [
+    ['fields', columns.flatMap((column) => shownBy(type, column)).join(',')],
+    ['include', columns.filter((column) => relationNamed(type, column) !== undefined).join(',')],
+    ...where.map(([parameter, value]): [string, string] => [parameter, value]),
+  ];
+  if (variant !== undefined) parameters.push(['variant', variant]);
+  if (sort !== undefined)
+    parameters.push(['_cnd[orderBy]', sort.field], ['_cnd[orderBy]', sort.descending ? 'desc' : 'asc']);
+  parameters.push(['_cnd[limit]', after === undefined ? String(offset) : '0'], ['_cnd[limit]', String(limit)]);
+  if (after !== undefined) parameters.push(['after', after]);
+  return readable(parameters);
+}
+
+const relationNamed = (type: TypeInfo, name: string) => type.relations.find((relation) => relation.name === name);
+
+/** The identifier is always shown; of a related record, its label is enough. */
+function shownBy(type: TypeInfo, column: Column): readonly string[] {
+  if (column === type.identifier.name) return [];
+  const label = relationNamed(type, column)?.label;
+  return [label === undefined || label === null ? column : `${column}.${label}`];
+}
+
+/** Brackets and commas stay as they are: people read these. */
+const readable = (parameters: readonly (readonly [string, string])[]): string =>
+  parameters
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .join('&')
+    .replaceAll(/%(?:5B|5D|2C|24|2A)/g, decodeURIComponent);
+
+const encode = (text: string): string => encodeURIComponent(text);
+
+/** The query of the link to the page behind this one, which says where that begins. */
+export function nextAfter(link: string | null): string | undefined {
+  const [, next] = /<([^>]*)>;\s*rel="?next"?/.exec(link ?? '') ?? [];
+  return next === undefined ? undefined : (new URLSearchParams(next.split('?')[1]).get('after') ?? undefined);
+}

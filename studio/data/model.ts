@@ -1,0 +1,149 @@
+/** What the studio knows of the records: the document at `studio/model.json`, and questions that it answers. */
+import { createContext, useContext } from 'react';
+import { isValueObject, textOf, type Value, type ValueObject } from './json.ts';
+
+export type Operation = 'list' | 'get' | 'create' | 'update' | 'delete';
+export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
+
+interface Titled {
+  readonly title: string;
+  readonly description?: string;
+}
+
+/** A field without `required` and `nullable` is generated. */
+export interface FieldInfo extends Titled {
+  readonly name: string;
+  readonly type: string;
+  readonly required?: boolean;
+  readonly nullable?: boolean;
+  readonly default?: Value;
+  readonly readOnly?: boolean;
+  readonly generated?: string;
+  readonly multiline?: boolean;
+  readonly sensitive?: boolean;
+  readonly unique?: boolean;
+  readonly examples: readonly Value[];
+  readonly operators: readonly OperatorName[];
+  readonly isOrderIndexed: boolean;
+  readonly enum?: readonly string[];
+  readonly enumTitles?: Readonly<Record<string, string>>;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number | string;
+  readonly maximum?: number | string;
+  readonly precision?: number;
+  readonly scale?: number;
+}
+
+export interface RelationInfo extends Titled {
+  readonly name: string;
+  readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'manyToMany';
+  readonly type: string;
+  readonly label: string | null;
+  readonly inverse?: string;
+  readonly required?: boolean;
+  readonly owned?: boolean;
+  readonly nested: 'write' | 'link' | 'read';
+  readonly fields: readonly string[];
+  readonly shown: boolean;
+  readonly operators: readonly OperatorName[];
+  readonly readOnly: boolean;
+  readonly canCreate: boolean;
+}
+
+/** A relation of a type with a list, through which the records of a type without one are found. */
+interface Way {
+  readonly type: string;
+  readonly relation: string;
+  readonly toMany: boolean;
+}
+
+export interface TypeInfo {
+  readonly type: string;
+  readonly title: { readonly one: string; readonly many: string };
+  readonly description?: string;
+  readonly path: string;
+  readonly operations: readonly Operation[];
+  readonly label: string | null;
+  readonly identifier: Titled & {
+    readonly name: string;
+    readonly inRecord: boolean;
+    readonly operators: readonly OperatorName[];
+    readonly isOrderIndexed: boolean;
+  };
+  readonly order: readonly string[];
+  readonly isOrderIndexed: boolean;
+  readonly fields: readonly FieldInfo[];
+  readonly relations: readonly RelationInfo[];
+  readonly open: boolean;
+  readonly list: { readonly maxLimit: number; readonly count: 'exact' | 'estimated' | 'none' };
+  readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
+  readonly foundThrough: readonly Way[];
+}
+
+export interface StudioModel {
+  readonly title: string;
+  readonly version: string;
+  readonly api: string;
+  readonly token: { readonly name: string } | null;
+  readonly types: ReadonlyMap<string, TypeInfo>;
+}
+
+/** In the document, names are keys. */
+interface TypeEntry extends Omit<TypeInfo, 'fields' | 'relations'> {
+  readonly fields: Readonly<Record<string, Omit<FieldInfo, 'name'>>>;
+  readonly relations: Readonly<Record<string, Omit<RelationInfo, 'name'>>>;
+}
+interface ModelDocument extends Omit<StudioModel, 'types'> {
+  readonly types: readonly TypeEntry[];
+}
+
+export function readModel(text: string): StudioModel {
+  const document = JSON.parse(text) as ModelDocument;
+  const types = document.types.map((entry): [string, TypeInfo] => [
+    entry.type,
+    { ...entry, fields: named(entry.fields), relations: named(entry.relations) },
+  ]);
+  return { ...document, types: new Map(types) };
+}
+
+const named = <T extends object>(entries: Readonly<Record<string, T>>): readonly (T & { readonly name: string })[] =>
+  Object.entries(entries).map(([name, entry]) => ({ ...entry, name }));
+
+const ModelContext = createContext<StudioModel | undefined>(undefined);
+export const ModelProvider = ModelContext.Provider;
+
+export function useModel(): StudioModel {
+  const model = useContext(ModelContext);
+  if (model === undefined) throw new Error('outside of ModelProvider');
+  return model;
+}
+
+export function typeNamed(model: StudioModel, name: string): TypeInfo {
+  const type = model.types.get(name);
+  if (type === undefined) throw new Error(`the document has no type ${name}`);
+  return type;
+}
+
+export const can = ({ operations }: TypeInfo, operation: Operation): boolean => operations.includes(operation);
+
+export const isToMany = ({ kind }: RelationInfo): boolean => kind === 'hasMany' || kind === 'manyToMany';
+
+/** The types that have a list, in the order of their titles. */
+export const listedTypes = ({ types }: StudioModel): readonly TypeInfo[] =>
+  [...types.values()]
+    .filter((type) => can(type, 'list'))
+    .toSorted((one, other) => one.title.many.localeCompare(other.title.many));
+
+export const identifierOf = ({ identifier }: TypeInfo, values: ValueObject): string => textOf(values[identifier.name]);
+
+/** What names a record for people: its label if it has one, and its identifier. */
+export function nameOf(type: TypeInfo, values: Value | undefined, label = type.label): string {
+  if (!isValueObject(values)) return '';
+  const identifier = identifierOf(type, values);
+  const text = label === null ? '' : textOf(values[label]);
+  if (text !== '') return text;
+  return `${type.title.one} ${identifier}`;
+}

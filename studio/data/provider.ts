@@ -1,0 +1,117 @@
+/** The data provider: how react-admin's lists and forms reach the interface. */
+import type { DataProvider, GetListParams, GetOneParams, RaRecord } from 'ra-core';
+import { isValueList, isValueObject, type Value, type ValueObject } from './json.ts';
+import { type Column, listQuery, type ListRequest, nextAfter, whereOf } from './list-request.ts';
+import { identifierOf, isToMany, type StudioModel, type TypeInfo } from './model.ts';
+import { send } from './request.ts';
+
+/** A record as the studio keeps it: its keys are not mixed with those of the library. */
+export interface StudioRecord extends RaRecord<string> {
+  readonly values: ValueObject;
+  /** Undefined in lists. */
+  readonly etag: string | undefined;
+}
+
+/** What a list says besides sort and page, as `meta`. */
+export interface ListMeta {
+  readonly columns: readonly Column[];
+  readonly variant?: string | undefined;
+}
+
+const recordOf = (type: TypeInfo, values: Value, etag?: string | null): StudioRecord => {
+  const object = isValueObject(values) ? values : {};
+  return { id: identifierOf(type, object), values: object, etag: etag ?? undefined };
+};
+
+/** What a page of a record reads: everything but the sets that have lists of their own. */
+export function recordQuery(model: StudioModel, type: TypeInfo, variant?: string): string {
+  const include = type.relations.filter((relation) => !hasOwnList(model, relation)).map(({ name }) => name);
+  const isDefault = variant === undefined || variant === type.variants?.default;
+  return `include=${include.join(',')}${isDefault ? '' : `&variant=${encodeURIComponent(variant)}`}`;
+}
+
+/** Sets that may be long: records that belong to this one, but not to it alone, are listed page by page. */
+export function hasOwnList({ types }: StudioModel, relation: TypeInfo['relations'][number]): boolean {
+  const isLong = relation.kind === 'hasMany' && relation.owned !== true && relation.inverse !== undefined;
+  return isLong && types.get(relation.type)?.operations.includes('list') === true;
+}
+
+export function createProvider(model: StudioModel): DataProvider {
+  const byPath = new Map([...model.types.values()].map((type) => [type.path, type]));
+  const typeAt = (resource: string): TypeInfo => {
+    const type = byPath.get(resource);
+    if (type === undefined) throw new Error(`no type has the path ${resource}`);
+    return type;
+  };
+  const after = createCursors();
+
+  const read = async (resource: string, id: string, variant?: string): Promise<StudioRecord> => {
+    const type = typeAt(resource);
+    const target = `${resource}/${encodeURIComponent(id)}?${recordQuery(model, type, variant)}`;
+    const { body, headers } = await send({ method: 'GET', target });
+    return recordOf(type, body, headers.get('ETag'));
+  };
+
+  const provider = {
+    supportAbortSignal: true,
+    async getList(resource: string, params: GetListParams) {
+      const type = typeAt(resource);
+      const target = listTarget(type, params, after.get(resource, params));
+      const { body, headers } = await send({ method: 'GET', target }, params.signal);
+      const next = nextAfter(headers.get('Link'));
+      after.keep(resource, params, next);
+      const data = (isValueList(body) ? body : []).map((values) => recordOf(type, values));
+      const total = headers.get('X-Total-Count');
+      const { page = 1 } = params.pagination ?? {};
+      return {
+        data,
+        ...(total === null ? {} : { total: Number(total) }),
+        pageInfo: { hasNextPage: next !== undefined, hasPreviousPage: page > 1 },
+        meta: { isEstimate: headers.get('Preference-Applied')?.includes('estimated') ?? false },
+      };
+    },
+    getOne: async (resource: string, { id, meta }: GetOneParams) => ({
+      data: await read(resource, String(id), (meta as Partial<ListMeta> | undefined)?.variant),
+    }),
+  };
+  // Forms send their requests themselves: they need more of the answer than the library passes on.
+  return provider as unknown as DataProvider;
+}
+
+/** The request that a list sends. */
+export const listTarget = (type: TypeInfo, params: GetListParams, after?: string): string =>
+  `${type.path}?${listQuery(type, { ...requestOf(params), after })}`;
+
+function requestOf({ pagination, sort, filter, meta }: GetListParams): ListRequest {
+  const { page = 1, perPage = 25 } = pagination ?? {};
+  const { columns = [], variant } = (meta ?? {}) as Partial<ListMeta>;
+  const { where = '' } = (filter ?? {}) as { readonly where?: string };
+  return {
+    columns,
+    variant,
+    where: whereOf(where),
+    sort: sort?.field ? { field: sort.field, descending: sort.order === 'DESC' } : undefined,
+    offset: (page - 1) * perPage,
+    limit: perPage,
+  };
+}
+
+/**
+ * Where each page begins that was reached from the one before it: records that come and go meanwhile move nothing. A page
+ * that is opened by its address alone is found by counting.
+ */
+function createCursors() {
+  const known = new Map<string, string>();
+  const keyOf = (resource: string, { pagination, sort, filter, meta }: GetListParams, ahead: number): string =>
+    JSON.stringify([resource, pagination?.perPage, (pagination?.page ?? 1) + ahead, sort, filter, meta]);
+  return {
+    get: (resource: string, params: GetListParams): string | undefined => known.get(keyOf(resource, params, 0)),
+    keep(resource: string, params: GetListParams, next: string | undefined): void {
+      const key = keyOf(resource, params, 1);
+      if (next === undefined) known.delete(key);
+      else known.set(key, next);
+    },
+  };
+}
+
+export const toOneRelations = ({ relations }: TypeInfo) => relations.filter((relation) => !isToMany(relation));

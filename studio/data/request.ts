@@ -1,0 +1,61 @@
+/** Requests of the public interface, as any other client sends them. */
+import { parseJson, type Value, writeJson } from './json.ts';
+import { Problem, problemFrom } from './problem.ts';
+import { keptToken } from './token.ts';
+
+/** The page is at `…/studio`: whatever prefix it is under, the interface is beside it. */
+const ROOT = new URL('.', document.baseURI);
+export const API = new URL('api/', ROOT);
+
+export interface Sent {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the interface, with its query. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Value;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Value;
+}
+
+export async function send({ method, target, headers = {}, body }: Sent, signal?: AbortSignal): Promise<Answer> {
+  const response = await fetchFrom(new URL(target, API), {
+    method,
+    headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: writeJson(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? null : parseJson(text) };
+}
+
+/** The text of the document that says what there is. */
+export const fetchModel = async (token = keptToken()): Promise<string> =>
+  (await fetchFrom(new URL('studio/model.json', ROOT), {}, token)).text();
+
+async function fetchFrom(url: URL, options: RequestInit, token = keptToken()): Promise<Response> {
+  const headers = new Headers(options.headers);
+  if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
+  const response = await fetch(url, { ...options, headers, cache: 'no-cache' }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Problem({ status: 0, code: 'unreachable', title: '', message: '', errors: [] });
+  });
+  if (!response.ok) throw await problemFrom(response);
+  return response;
+}
+
+/** The same request, for a terminal. The token is left to whoever sends it. */
+export function asCurl({ method, target, headers = {}, body }: Sent, isGuarded: boolean): string {
+  const lines = [
+    `curl -g ${method === 'GET' ? '' : `-X ${method} `}${quoted(new URL(target, API).href)}`,
+    ...(isGuarded ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`--json ${quoted(writeJson(body, 2))}`]),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
