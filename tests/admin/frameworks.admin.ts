@@ -1,0 +1,242 @@
+/**
+ * react-admin with ra-data-json-server and with ra-data-simple-rest, and refine with its provider: each lists, filters, sorts,
+ * pages, creates, edits and deletes records of every type in Chromium, from another origin, without an adapter.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buildSync } from 'esbuild';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { startBrowser, visit, type Visit } from '../tools/browser/chromium.ts';
+
+type Browser = Awaited<ReturnType<typeof startBrowser>>;
+type Page = Visit['page'];
+type Locator = ReturnType<Page['locator']>;
+
+interface TypeUnderTest {
+  readonly path: string;
+  readonly field: string;
+  readonly values: readonly string[];
+  /** Its records come with the descriptor: there is no create. */
+  readonly isSeeded?: boolean;
+}
+
+const all = JSON.parse(readFileSync('tests/admin/types.json', 'utf8')) as readonly TypeUnderTest[];
+
+/** The application as a page of its own: nothing of it comes from the service. */
+async function serveApp(name: string): Promise<{ readonly origin: string; close(): void }> {
+  const { outputFiles } = buildSync({
+    entryPoints: [`tests/admin/apps/${name}.jsx`],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    jsx: 'automatic',
+    minify: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+  });
+  const script = outputFiles[0]?.text ?? '';
+  const page =
+    '<!doctype html><meta charset="utf-8"><title>Admin</title><div id="app"></div><script src="app.js"></script>';
+  const server: Server = createServer(({ url = '' }, response) => {
+    const isScript = url.startsWith('/app.js');
+    response.setHeader('content-type', isScript ? 'text/javascript; charset=utf-8' : 'text/html; charset=utf-8');
+    response.end(isScript ? script : page);
+  });
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { origin, close: () => void server.close() };
+}
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+/** Responses of the service that are not successes. */
+function refusalsIn({ page }: Visit): readonly string[] {
+  const refused: string[] = [];
+  page.on('response', (response) => {
+    if (response.status() >= 400 && !response.url().endsWith('/favicon.ico'))
+      refused.push(`${response.request().method()} ${response.url()} ${response.status()}`);
+  });
+  return refused;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+async function stored({ url }: TestServer, { path }: TypeUnderTest, query = ''): Promise<readonly Row[]> {
+  return (await (await fetch(`${url}/api/${path}?${query}`)).json()) as readonly Row[];
+}
+
+const valuesOf = async (server: TestServer, type: TypeUnderTest, query = ''): Promise<readonly string[]> =>
+  (await stored(server, type, query)).map((row) => String(row[type.field]));
+
+/** Waits until the texts are these: an application may show the old ones for a while. */
+async function untilTexts(found: Locator, expected: readonly string[]): Promise<void> {
+  const texts = async (): Promise<readonly string[]> => (await found.allInnerTexts()).map((text) => text.trim());
+  for (const until = Date.now() + 30_000; Date.now() < until && String(await texts()) !== String(expected);)
+    await new Promise((done) => setTimeout(done, 50));
+  expect(await texts()).toEqual(expected);
+}
+
+describe.each(['json-server', 'simple-rest'])('react-admin with ra-data-%s', (provider) => {
+  let app: Awaited<ReturnType<typeof serveApp>>;
+  let server: TestServer;
+  let visiting: Visit;
+  let refused: readonly string[];
+  let page: Page;
+
+  beforeAll(async () => {
+    app = await serveApp('react-admin');
+    server = await startTestServer({ settings: { corsOrigins: [app.origin] } });
+    visiting = await visit(browser);
+    ({ page } = visiting);
+    refused = refusalsIn(visiting);
+  });
+  afterAll(async () => {
+    await visiting?.close();
+    await server?.close();
+    app?.close();
+  });
+
+  const go = (place: string): Promise<unknown> =>
+    page.goto(`${app.origin}/?${new URLSearchParams({ provider, url: `${server.url}/${provider}` })}#/${place}`);
+  const cells = ({ field }: TypeUnderTest): Locator => page.locator(`td.column-${field}`);
+  const places = (): Locator => page.locator('.MuiTablePagination-displayedRows');
+  const fill = async ({ field }: TypeUnderTest, value: string): Promise<void> => {
+    const input = page.locator(`.RaSimpleFormConfigurable-root, form`).locator(`input[name="${field}"]`).first();
+    await input.waitFor();
+    await input.fill(value);
+  };
+
+  test.each(all)('$path', async (type) => {
+    const { path, values, isSeeded } = type;
+    for (const value of isSeeded ? [] : values) {
+      await go(`${path}/create`);
+      await fill(type, value);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.waitForURL(new RegExp(`#/${path}(?:\\?|$)`));
+    }
+    const count = (await stored(server, type)).length;
+    if (!isSeeded) expect(await valuesOf(server, type, '_cnd[orderBy]=' + idOf(type))).toEqual(values);
+
+    await go(path);
+    const byId = await valuesOf(server, type, `_cnd[orderBy]=${idOf(type)}`);
+    await untilTexts(cells(type), byId.slice(0, 2));
+    await untilTexts(places(), [`1-2 of ${count}`]);
+    await page.getByRole('button', { name: 'Go to next page' }).click();
+    await untilTexts(cells(type), byId.slice(2, 4));
+
+    const header = page
+      .locator(`th.column-${type.field} [role="button"], th.column-${type.field} span[data-field]`)
+      .first();
+    await header.click();
+    await untilTexts(cells(type), (await valuesOf(server, type, `_cnd[orderBy]=${type.field}`)).slice(0, 2));
+    await header.click();
+    await untilTexts(cells(type), (await valuesOf(server, type, `_cnd[orderBy]=${type.field},desc`)).slice(0, 2));
+
+    const wanted = byId[1] ?? '';
+    await page.locator(`.filter-field input[name="${type.field}"]`).fill(wanted);
+    await untilTexts(cells(type), [wanted]);
+    await untilTexts(places(), ['1-1 of 1']);
+
+    await cells(type).first().click();
+    const changed =
+      path === 'newsletter-subscribers' ? 'changed@example.com' : path === 'shipping-markups' ? '9.5' : 'changed';
+    await fill(type, changed);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(new RegExp(`#/${path}(?:\\?|$)`));
+    expect((await stored(server, type, `_cnd[${type.field}]=${changed}`)).length).toBe(1);
+
+    const [last] = (await stored(server, type, `_cnd[orderBy]=${idOf(type)},desc`)) as readonly Row[];
+    await go(`${path}/${String(last?.[idOf(type)])}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.waitForURL(new RegExp(`#/${path}(?:\\?|$)`));
+    expect(await stored(server, type)).toHaveLength(count - 1);
+    expect(refused).toEqual([]);
+  });
+});
+
+const idOf = ({ path }: TypeUnderTest): string => (path === 'shipping-markups' ? 'markup_id' : 'id');
+
+describe('refine with @refinedev/simple-rest', () => {
+  let app: Awaited<ReturnType<typeof serveApp>>;
+  let server: TestServer;
+  let visiting: Visit;
+  let refused: readonly string[];
+  let page: Page;
+
+  beforeAll(async () => {
+    app = await serveApp('refine');
+    server = await startTestServer({ settings: { corsOrigins: [app.origin] } });
+    visiting = await visit(browser);
+    ({ page } = visiting);
+    refused = refusalsIn(visiting);
+    await page.goto(`${app.origin}/?${new URLSearchParams({ url: `${server.url}/json-server` })}`);
+  });
+  afterAll(async () => {
+    await visiting?.close();
+    await server?.close();
+    app?.close();
+  });
+
+  const press = (name: string, index = 0): Promise<void> =>
+    page.locator('section').getByRole('button', { name, exact: true }).nth(index).click();
+  const shown = (): Locator => page.locator('li span');
+  const write = (text: string): Promise<void> => page.fill('#text', text);
+  const untilTotal = (count: number): Promise<void> => untilTexts(page.locator('#total'), [String(count)]);
+
+  test.each(all)('$path', async (type) => {
+    const { path, values, isSeeded } = type;
+    await page.getByRole('button', { name: path, exact: true }).click();
+    const before = (await stored(server, type)).length;
+    await untilTotal(before);
+    for (const [index, value] of (isSeeded ? [] : values).entries()) {
+      await write(value);
+      await press('Create');
+      await untilTotal(before + index + 1);
+    }
+    const byId = await valuesOf(server, type, `_cnd[orderBy]=${idOf(type)}`);
+    await untilTexts(shown(), byId.slice(0, 2));
+    await untilTexts(page.locator('#many'), ['2']);
+    await press('Next');
+    await untilTexts(shown(), byId.slice(2, 4));
+    await press('Sort');
+    await press('Show');
+
+    const wanted = byId[1] ?? '';
+    await write(wanted);
+    await press('Filter');
+    await untilTexts(shown(), [wanted]);
+    await press('Show');
+    await untilTexts(page.locator('#one'), [wanted]);
+    const isText = path !== 'shipping-markups';
+    if (isText) {
+      await write(wanted.slice(1));
+      await press('Contains');
+      await untilTotal((await valuesOf(server, type)).filter((value) => value.includes(wanted.slice(1))).length);
+    }
+    const [, second] = await stored(server, type, `_cnd[orderBy]=${idOf(type)}`);
+    await write(String(second?.[idOf(type)]));
+    await press('From');
+    await untilTotal(byId.length - 1);
+
+    const changed = path === 'newsletter-subscribers' ? 'changed@example.com' : isText ? 'changed' : '9.5';
+    await write(changed);
+    await press('Change');
+    await untilCount(server, type, `_cnd[${type.field}]=${changed}`, 1);
+    await press('Delete', 1);
+    await untilTotal(byId.length - 2);
+    expect(await stored(server, type)).toHaveLength(byId.length - 1);
+    expect(refused).toEqual([]);
+  });
+});
+
+async function untilCount(server: TestServer, type: TypeUnderTest, query: string, count: number): Promise<void> {
+  const found = async (): Promise<number> => (await stored(server, type, query)).length;
+  for (const until = Date.now() + 30_000; Date.now() < until && (await found()) !== count;)
+    await new Promise((done) => setTimeout(done, 50));
+  expect(await found()).toBe(count);
+}
