@@ -10,7 +10,7 @@ import {
   type Shape,
   SHORT,
 } from './field-type.ts';
-import { call } from './totals.ts';
+import { call, sumOfIntegers } from './totals.ts';
 
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
@@ -63,7 +63,7 @@ export const integer: FieldType = {
       comparable: (column) => column,
       operand: (value) => Number(value),
       extracted: (document, path) => `${document} ->> ${path}`,
-      aggregates: { sum: call('records_sum') },
+      aggregates: { sum: sumOfIntegers },
       sumOrder: call('records_rank'),
     },
     postgres: {
