@@ -102,8 +102,12 @@ function foreign(mention: RecordMention, { relation, mentions, at }: RelationCon
 function cycleFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
   const linksOf = (mention: RecordMention, { relation, mentions: inner, at }: RelationContent) =>
     relation.link.at === 'source' ? [{ who: mention.who, at }] : inner.map((item) => ({ who: item.who, at: item.at }));
+  const depthOf = ({ path }: RecordMention): number => path.filter((step) => typeof step === 'string').length;
+  // A link that several places give is refused at the first of them: those of a record come before those within it.
+  const known = new Set<string>();
   return mentions
     .filter(({ writable, lost }) => writable && !lost)
+    .toSorted((a, b) => depthOf(a) - depthOf(b))
     .flatMap((mention) =>
       mention.contents.flatMap((content) => {
         const { link, source: type, owned, inverse } = content.relation;
@@ -112,7 +116,10 @@ function cycleFaults(before: World, after: World, mentions: readonly RecordMenti
         return linksOf(mention, content).flatMap(({ who, at }) => {
           const [old, now] = [rowOf(before, type, ids.get(who)), rowOf(after, type, ids.get(who))];
           const isMoved = old?.links.get(link.reference) !== now?.links.get(link.reference);
-          return old && now && isMoved && isBelowItself(after, type, now, link.reference) ? [at] : [];
+          const key = `${who} ${link.reference.column}`;
+          if (known.has(key) || !old || !now || !isMoved || !isBelowItself(after, type, now, link.reference)) return [];
+          known.add(key);
+          return [at];
         });
       }),
     );

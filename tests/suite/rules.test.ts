@@ -15,6 +15,8 @@ relations:
   leaves: { kind: hasMany, type: Leaf, inverse: stem, owned: true }
   stem: { kind: belongsTo, type: Leaf, inverse: leaves }
   next: { kind: belongsTo, type: Leaf, nested: write }
+  above: { kind: belongsTo, type: Leaf, inverse: below, acyclic: true, nested: write }
+  below: { kind: hasMany, type: Leaf, inverse: above, nested: write }
 fields:
   grade: { type: integer }
   least: { type: integer, readOnly: true, default: 1 }
@@ -90,6 +92,11 @@ const refusals: Readonly<
     ['POST', undefined, { id: 2, stem: { id: 1 } }],
     ['POST', undefined, { id: 3, stem: { id: 2 } }],
     ['PATCH', 1, { leaves: [], next: { id: 3 } }],
+  ],
+  'a record that two places put below itself is refused at the first of them': [
+    ['POST', undefined, { id: 1 }],
+    ['PATCH', 1, { below: [{ id: 1 }], above: { id: 1 } }],
+    ['PATCH', 1, { above: { id: 1 }, below: [{ id: 1 }] }],
   ],
   'a read-only value that does not fit its field is refused before the record is looked for': [
     ['PUT', 7, { least: '1' }],
