@@ -1,4 +1,4 @@
-/** The boot, on one screen: read, check, resolve, plan, apply, compile, mount. */
+/** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
 import {
   type Access,

@@ -14,12 +14,23 @@ import {
   type RelationDescriptor,
 } from './descriptor.ts';
 
+/** Of words whose default does not depend on others. */
+export const DEFAULTS = {
+  maxLimit: 1000,
+  count: 'exact',
+  open: false,
+  preconditions: 'optional',
+  onDelete: 'restrict',
+  identifier: { name: 'id', description: 'Unique identifier of the record', inRecord: true },
+} as const;
+
 type Named = Partial<Pick<Descriptor, 'type' | 'path' | 'table'>>;
 
 export const pathOf = ({ type = '', path }: Named): string => path ?? defaultPath(type);
 export const tableOf = ({ type = '', table }: Named): string => table ?? defaultTable(type);
 
-export const identifierName = ({ identifier }: Pick<Descriptor, 'identifier'>): string => identifier?.name ?? 'id';
+export const identifierName = ({ identifier }: Pick<Descriptor, 'identifier'>): string =>
+  identifier?.name ?? DEFAULTS.identifier.name;
 
 export const operationsOf = ({ operations }: Pick<Descriptor, 'operations'>): ReadonlySet<Operation> =>
   new Set(operations ?? OPERATIONS);
@@ -46,7 +57,7 @@ export function deletionOf(
   belongsTo: Partial<RelationDescriptor> | undefined,
   parent: Partial<RelationDescriptor> | undefined,
 ): OnDelete {
-  return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? 'restrict');
+  return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? DEFAULTS.onDelete);
 }
 
 /** The column beside a field that ignores case. No field or relation can have such a name. */

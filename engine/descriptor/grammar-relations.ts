@@ -1,4 +1,5 @@
 /** The relations of the grammar. */
+import { DEFAULTS } from './defaults.ts';
 import type { JsonObject } from '../json.ts';
 import type { RelationKind } from './descriptor.ts';
 import { chosenBy, owners, strict, titleWord } from './grammar-parts.ts';
@@ -79,7 +80,7 @@ const own = {
     required: { type: 'boolean', default: false, description: 'Whether every record must have a related one.' },
     onDelete: {
       enum: ['restrict', 'cascade', 'setNull'],
-      default: 'restrict',
+      default: DEFAULTS.onDelete,
       description:
         'What happens when the related record is deleted. restrict: the deletion is refused while this record refers to it. cascade: this record is deleted too. setNull: this record stays, without it.',
     },

@@ -1,6 +1,7 @@
 /** The grammar of descriptors as JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
 import type { JsonObject } from '../json.ts';
 import { COUNT_MODES, OPERATIONS } from './descriptor.ts';
+import { DEFAULTS } from './defaults.ts';
 import { checksGrammar, conditionDefinitions } from './conditions.ts';
 import { fieldDefinitions, itemDefinitions, pluralWord, strict, titleWord } from './grammar-parts.ts';
 import { relationDefinitions } from './grammar-relations.ts';
@@ -87,14 +88,14 @@ const properties: JsonObject = {
   identifier: mapping('The integer that identifies a record.', {
     name: {
       $ref: '#/definitions/name',
-      default: 'id',
-      description: 'Its key in JSON and its column. Default: id.',
+      default: DEFAULTS.identifier.name,
+      description: `Its key in JSON and its column. Default: ${DEFAULTS.identifier.name}.`,
     },
     title: titleWord('What people call it. Default: made from its name: markup_id becomes "Markup ID".'),
     description: { type: 'string', description: 'What it means. Shown in the API documentation.' },
     inRecord: {
       type: 'boolean',
-      default: true,
+      default: DEFAULTS.identifier.inRecord,
       description: 'Whether records contain it. If not, no relation can lead to this type.',
     },
   }),
@@ -125,19 +126,19 @@ const properties: JsonObject = {
       type: 'integer',
       minimum: 1,
       maximum: 1_000_000,
-      default: 1000,
+      default: DEFAULTS.maxLimit,
       description: 'The highest limit that a request can ask for.',
     },
     count: {
       enum: [...COUNT_MODES],
-      default: 'exact',
+      default: DEFAULTS.count,
       description:
         'The total that lists send in X-Total-Count. exact: counted. estimated: counted where that is cheap, otherwise an estimate. none: no total. A request can choose another with "Prefer: count=".',
     },
   }),
   open: {
     type: 'boolean',
-    default: false,
+    default: DEFAULTS.open,
     description: 'Whether records accept, store and show keys that are not declared, exactly as written.',
   },
   variants: mapping(
@@ -156,7 +157,7 @@ const properties: JsonObject = {
   ),
   preconditions: {
     enum: ['off', 'optional', 'required'],
-    default: 'optional',
+    default: DEFAULTS.preconditions,
     description:
       'Whether writes check If-Match. off: never. optional: if the request has it. required: a write without it is refused.',
   },

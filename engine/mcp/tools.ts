@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { faultyRequest, Problem } from '../problem.ts';
+import { operators } from '../query/operators.ts';
 import { nextStep, problemHelp } from './advice.ts';
 import { describeFor, listTypes } from './describe.ts';
 import { optionsOf, tagFor, viewIn } from './tags.ts';
@@ -45,7 +46,9 @@ const ETAG = {
 const WHERE = {
   type: 'object',
   description:
-    'Filters that must all match: {"price": {"gte": "5.00"}, "zone.name": {"like": "E*"}, "state": ["a", "b"], "note": null}. Operators: eq ne lt lte gt gte in like null. Groups: {"$any": [{…}, {…}]}, $all, $none; of a set: {"items": {"$some": [{…}]}}, $none, $every, $count',
+    'Filters that must all match: {"price": {"gte": "5.00"}, "zone.name": {"like": "E*"}, "state": ["a", "b"], "note": null}. Operators: ' +
+    `${Object.keys(operators).join(' ')}. ` +
+    'Groups: {"$any": [{…}, {…}]}, $all, $none; of a set: {"items": {"$some": [{…}]}}, $none, $every, $count',
 };
 const NAMES = { type: 'array', items: { type: 'string' } };
 const ORDER = { ...NAMES, description: 'Fields, each optionally with a direction: ["price desc", "name"]' };

@@ -242,8 +242,6 @@ export const OPEN_COLUMN = '_open';
 export const ENGINE_PREFIX = '_records_';
 /** The largest identifier that a client may choose; the sequence continues after it. */
 export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
-/** The largest limit of a list if the descriptor does not set one. */
-export const DEFAULT_MAX_LIMIT = 1000;
 /** Maximum rows of first-level sets, and approximate bytes of relations, in a response for each record. */
 export const MAX_SHOWN_ROWS = 10_000;
 export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;

@@ -8,6 +8,7 @@ import {
   pathOf,
   shapeOf,
   tableOf,
+  DEFAULTS,
 } from '../descriptor/defaults.ts';
 import type { Descriptor, FieldDescriptor, TypeTitle } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
@@ -17,7 +18,6 @@ import { generatedName, pluralOf, titleFrom } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
 import {
   type Check,
-  DEFAULT_MAX_LIMIT,
   type Field,
   type Index,
   type Model,
@@ -60,8 +60,8 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     identifier: {
       name,
       title: descriptor.identifier?.title ?? titleFrom(name),
-      description: descriptor.identifier?.description ?? 'Unique identifier of the record',
-      inRecord: descriptor.identifier?.inRecord ?? true,
+      description: descriptor.identifier?.description ?? DEFAULTS.identifier.description,
+      inRecord: descriptor.identifier?.inRecord ?? DEFAULTS.identifier.inRecord,
       column: name,
     },
     label:
@@ -76,12 +76,12 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     order: resolveOrder(descriptor.order ?? [], fields),
     indexes: [],
     checks: (descriptor.checks ?? []).map((check) => resolveCheck(check, fields) as Draft<Check>),
-    maxLimit: descriptor.list?.maxLimit ?? DEFAULT_MAX_LIMIT,
-    count: descriptor.list?.count ?? 'exact',
-    open: descriptor.open ?? false,
+    maxLimit: descriptor.list?.maxLimit ?? DEFAULTS.maxLimit,
+    count: descriptor.list?.count ?? DEFAULTS.count,
+    open: descriptor.open ?? DEFAULTS.open,
     variants,
     defaultVariant: must(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
-    preconditions: descriptor.preconditions ?? 'optional',
+    preconditions: descriptor.preconditions ?? DEFAULTS.preconditions,
     seed: [...(descriptor.seed ?? [])],
     seedRaw: new Map(descriptor.seed ? raw : NO_RAW_VALUES),
   };

@@ -21,7 +21,7 @@ import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } 
 import { STYLE } from './layout.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
 import { llmsText } from './llms.ts';
-import { readOnly } from './routes.ts';
+import { readOnly } from './read-only.ts';
 import { type ServiceInfo, startPage } from './start.ts';
 import { serveStudio, studioBuild } from './studio.ts';
 

@@ -8,7 +8,7 @@ import { acceptedCoding } from '../http/negotiation.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { Problem } from '../problem.ts';
 import { html, layout } from './layout.ts';
-import { readOnly } from './routes.ts';
+import { readOnly } from './read-only.ts';
 
 /** In a clone and in the published package. */
 const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');

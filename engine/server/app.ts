@@ -10,7 +10,7 @@ import type { createAgentEndpoint } from '../mcp/endpoint.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
-import { readOnly } from '../pages/routes.ts';
+import { readOnly } from '../pages/read-only.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 

@@ -20,6 +20,10 @@ const PATIENCE = 600_000;
 /** An autovacuum gives way after a second. This lock stands in nobody else's way. */
 const VACUUM_TIMEOUT = 5000;
 
+/** For a lock that others may have for long, and that holds up nobody: on tables that no request has used yet. */
+export const BEGIN_PATIENTLY = `begin; set local lock_timeout = '10s'`;
+/** For what a start can do without. */
+export const BEGIN_BRIEFLY = `begin; set local lock_timeout = '1s'`;
 export const BEGIN = `begin isolation level read committed; set local lock_timeout = ${LOCK_TIMEOUT}`;
 
 const modes = { all: 'access exclusive', writes: 'share row exclusive' } as const satisfies Partial<

@@ -11,13 +11,11 @@ import type { Writer } from '../driver.ts';
 import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
 import { isRefusal, stateOf, translate } from './errors.ts';
-import { BEGIN, insist, lockAll } from './locking.ts';
+import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
 import type { Connections } from './pool.ts';
 import { PREPARED, PREPARED_FUNCTIONS, PREPARED_INDEXES, readProgress, record } from './progress.ts';
 import { alone, taken, writeIn } from './transaction.ts';
 
-/** Tables that no request has used yet. */
-const DEFINE = `begin; set local lock_timeout = '10s'`;
 const EXISTS = { sql: 'select to_regclass(?) is not null' };
 
 /** Makes no copy: there is no file to copy. */
@@ -82,7 +80,7 @@ export async function define(connections: Connections, statements: readonly stri
     for (const sql of statements) yield (current = sql);
   };
   await telling(
-    () => writeIn(connections, DEFINE, (writer) => runDdl(writer, noted())),
+    () => writeIn(connections, BEGIN_PATIENTLY, (writer) => runDdl(writer, noted())),
     () => current,
   );
 }
@@ -284,8 +282,6 @@ export async function abandonMigration(connections: Connections, watch: Follower
 // default it assumes as many for each as there are on average. Where nearly all rows of a table belong to one record, it
 // would read the whole table to count the few, or none, of any other one.
 
-/** A start does not wait long for tables that others change. */
-const BEGIN_SOON = `begin; set local lock_timeout = '1s'`;
 /** Rows for each distinct value: a negative number is a share of the rows of the table. */
 const SMALL_SETS = 'n_distinct = -0.1';
 /** What an operator has set by hand stays. */
@@ -300,7 +296,7 @@ const UNSET = {
 /** Without it requests may be slower, but no start should fail for it: the tables may belong to another user. */
 export async function expectSmallSets(connections: Connections, links: readonly LinkColumn[]): Promise<void> {
   try {
-    await writeIn(connections, BEGIN_SOON, async (writer) => {
+    await writeIn(connections, BEGIN_BRIEFLY, async (writer) => {
       const missing = await writer.all(UNSET, [JSON.stringify(links)]);
       for (const [alter, analyze] of missing) {
         await writer.run({ sql: String(alter) }, []);
