@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { commands } from '../engine/cli.ts';
 import { problemKinds } from '../engine/problem.ts';
 import { settingsTable } from '../engine/settings.ts';
+import { clientsTable, tableInReadme } from './generators/table.ts';
 import { drawPicture, PICTURE } from './readme/picture.ts';
 import { readScene } from './readme/scene.ts';
 import { type CurlRequest, parseCurl } from './support/curl.ts';
@@ -35,6 +36,10 @@ test('settings, their defaults and meanings are those of the table', () => {
 test('commands are those of the command line', () => {
   const rows = rowsOf('## Commands').map(([command = '', meaning]) => [command.split(' ').at(-1), meaning]);
   expect(rows).toEqual(Object.entries(commands).map(([name, { description }]) => [name, description]));
+});
+
+test('clients have the versions of the lock files; "npm run test:generators" tries them and writes the table', () => {
+  expect(tableInReadme()).toBe(clientsTable());
 });
 
 const OF_NPM = new Set(['ci', 'init', 'install', 'pack']);

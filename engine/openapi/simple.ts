@@ -200,8 +200,9 @@ function simpleSchema(schema: JsonValue): JsonObject {
   const [first] = Array.isArray(oneOf) ? oneOf : [];
   if (first !== undefined && isObject(first) && '$ref' in first) return simpleSchema(first);
   const [one, ...more] = Array.isArray(anyOf) ? anyOf : [];
+  // Some tools look for null here, and not at what is referred to.
   if (one !== undefined && more.some(isNull))
-    return { ...common, allOf: [{ $ref: orNull(String(membersOf(one)['$ref'])) }] };
+    return { type: 'object', nullable: true, ...common, allOf: [{ $ref: orNull(String(membersOf(one)['$ref'])) }] };
   return {
     ...typed(type),
     ...common,

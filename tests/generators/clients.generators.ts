@@ -1,27 +1,62 @@
 /** What generators make of the simple profile compiles under strict TypeScript, and works with the live service. */
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { useGeneratedTools } from './generated-tools.ts';
+import { expectDescribed } from './responses.ts';
+import { writeTable } from './table.ts';
 
 const FOLDER = 'tests/generators';
 const GENERATED = 'generated';
 const DOCUMENT = join(GENERATED, 'openapi.json');
+const CODEGEN = join(GENERATED, 'openapi-typescript-codegen');
+const AGENTS = join(GENERATED, 'openapi-mcp-generator');
 
-/** The command that each generator is called by. */
+/** By the name of the program that uses it: its package, and the command that it is called by. */
 const GENERATORS = {
-  'openapi-typescript': `openapi-typescript ${DOCUMENT} -o ${GENERATED}/openapi-typescript.d.ts`,
-  'hey-api': `openapi-ts -i ./${DOCUMENT} -o ${GENERATED}/hey-api -c @hey-api/client-fetch`,
-  orval: `orval --config ${GENERATED}/orval.config.cjs`,
-  'swagger-typescript-api': `swagger-typescript-api generate -p ${DOCUMENT} -o ${GENERATED} -n swagger-typescript-api.ts`,
+  'openapi-typescript': [
+    'openapi-typescript',
+    `openapi-typescript ${DOCUMENT} -o ${GENERATED}/openapi-typescript.d.ts`,
+  ],
+  'hey-api': ['@hey-api/openapi-ts', `openapi-ts -i ./${DOCUMENT} -o ${GENERATED}/hey-api -c @hey-api/client-fetch`],
+  orval: ['orval', `orval --config ${GENERATED}/orval.config.cjs`],
+  'swagger-typescript-api': [
+    'swagger-typescript-api',
+    `swagger-typescript-api generate -p ${DOCUMENT} -o ${GENERATED} -n swagger-typescript-api.ts`,
+  ],
+  kubb: ['@kubb/plugin-client', `kubb generate --config ${GENERATED}/kubb.config.mjs`],
+  // What OpenAPI Generator has for TypeScript, without Java.
+  'openapi-typescript-codegen': ['openapi-typescript-codegen', `openapi -i ${DOCUMENT} -o ${CODEGEN} --useOptions`],
 } as const;
 type Name = keyof typeof GENERATORS;
 const names = Object.keys(GENERATORS) as readonly Name[];
 
+/** `validate`: it stops at what the standard does not allow. */
+const KUBB = `import { defineConfig } from '@kubb/core';
+import { pluginClient } from '@kubb/plugin-client';
+import { pluginOas } from '@kubb/plugin-oas';
+import { pluginTs } from '@kubb/plugin-ts';
+export default defineConfig({
+  root: '.',
+  input: { path: './${DOCUMENT}' },
+  output: { path: './${GENERATED}/kubb', clean: true, extension: { '.ts': '.ts' }, format: false, lint: false },
+  plugins: [
+    pluginOas({ validate: true }),
+    pluginTs(),
+    pluginClient({ client: 'fetch', bundle: true, dataReturnType: 'full', paramsType: 'object' }),
+  ],
+});
+`;
+
 let server: TestServer;
+/** Of those that this run has tried: whether they work. */
+const works = new Map<string, boolean>();
+
 beforeAll(async () => {
   server = await startTestServer();
   rmSync(join(FOLDER, GENERATED), { recursive: true, force: true });
@@ -31,22 +66,31 @@ beforeAll(async () => {
   const output = { target: './orval.ts', client: 'fetch', mode: 'single', baseUrl: `${server.url}/api` };
   const config = { records: { input: './openapi.json', output } };
   writeFileSync(join(FOLDER, GENERATED, 'orval.config.cjs'), `module.exports = ${JSON.stringify(config)};\n`);
+  writeFileSync(join(FOLDER, GENERATED, 'kubb.config.mjs'), KUBB);
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  writeTable(({ name }) => works.get(name) !== false);
+});
 
 /** A command of the folder's own packages. */
-function run(command: string, ...words: readonly string[]): void {
+async function run(command: string, ...words: readonly string[]): Promise<void> {
   try {
-    execFileSync(join('node_modules/.bin', command), words, { cwd: FOLDER, encoding: 'utf8', stdio: 'pipe' });
+    await promisify(execFile)(join('node_modules/.bin', command), words, { cwd: FOLDER });
   } catch (error) {
     const said = error as { readonly stdout?: string; readonly stderr?: string };
     throw new Error(`${command}: ${said.stdout ?? ''}${said.stderr ?? ''}`, { cause: error });
   }
 }
 
-it.each(names)('%s generates', (name) => {
-  const [command = '', ...words] = GENERATORS[name].split(' ');
-  run(command, ...words);
+async function withoutRecords(): Promise<void> {
+  for (const { id } of JSON.parse((await exchange(server.url, 'GET /api/tax-classes')).text) as { id: number }[])
+    await exchange(server.url, `DELETE /api/tax-classes/${id}`);
+}
+
+it.each(names)('%s generates', async (name) => {
+  const [command = '', ...words] = GENERATORS[name][1].split(' ');
+  await run(command, ...words);
   const file = join(FOLDER, GENERATED, `${name}.ts`);
   // It would make the compiler look away.
   if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replaceAll('// @ts-nocheck', ''));
@@ -55,12 +99,12 @@ it.each(names)('%s generates', (name) => {
 it('all of it compiles under strict TypeScript, as do programs that use it', () => run('tsc', '-p', '.'));
 
 it.each(names)('a program that uses %s works', async (name) => {
+  works.set(GENERATORS[name][0], false);
   const outfile = join(FOLDER, GENERATED, `${name}.use.cjs`);
   const entryPoints = [join(FOLDER, 'use', `${name}.ts`)];
   await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'silent' });
   const program = (await import(join(process.cwd(), outfile))) as { run(url: string): Promise<unknown> };
-  for (const { id } of JSON.parse((await exchange(server.url, 'GET /api/tax-classes')).text) as { id: number }[])
-    await exchange(server.url, `DELETE /api/tax-classes/${id}`);
+  await withoutRecords();
   expect(await program.run(server.url)).toEqual({
     filtered: [2],
     first: [3, 2],
@@ -71,5 +115,32 @@ it.each(names)('a program that uses %s works', async (name) => {
     outdated: 412,
     deleted: 200,
     gone: 404,
+  });
+  works.set(GENERATORS[name][0], true);
+});
+
+describe('openapi-mcp-generator', () => {
+  it('makes a server that compiles', async () => {
+    await run('openapi-mcp-generator', '-i', DOCUMENT, '-o', AGENTS, '-b', `${server.url}/api`, '--force');
+    await run('tsc', '-p', AGENTS);
+    expect(existsSync(join(FOLDER, AGENTS, 'build/index.js'))).toBe(true);
+  });
+
+  it('its tools work', async () => {
+    works.set('openapi-mcp-generator', false);
+    await withoutRecords();
+    const told = await useGeneratedTools(join(FOLDER, AGENTS, 'build/index.js'));
+    expect(told).toEqual({ created: 201, filtered: [2], nested: 'Europe', updated: 200, deleted: 200, gone: 404 });
+    works.set('openapi-mcp-generator', true);
+  });
+});
+
+describe('real responses are as the document says', () => {
+  it.each(['jest-openapi', 'openapi-enforcer'] as const)('%s', async (checker) => {
+    works.set(checker, false);
+    await withoutRecords();
+    const document = JSON.parse(readFileSync(join(FOLDER, DOCUMENT), 'utf8')) as object;
+    expect(await expectDescribed(checker, server.url, document)).toBeGreaterThan(20);
+    works.set(checker, true);
   });
 });

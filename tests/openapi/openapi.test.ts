@@ -67,6 +67,8 @@ describe('the shipped document', () => {
       'request-timeout',
       'misdirected-request',
       'headers-too-large',
+      // Of agents.
+      'origin-not-allowed',
     ];
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));
     expect([...documented].toSorted()).toEqual(expected.toSorted());
