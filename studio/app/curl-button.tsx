@@ -12,7 +12,9 @@ export function CurlButton({ sent }: { readonly sent: Sent }) {
   const notify = useNotify();
   const { token } = useModel();
   const copy = (): void => {
-    navigator.clipboard.writeText(asCurl(sent, token !== null)).then(
+    // Browsers have a clipboard on secure origins only.
+    const writing = (navigator.clipboard as Clipboard | undefined)?.writeText(asCurl(sent, token !== null));
+    (writing ?? Promise.reject(new Error('no clipboard'))).then(
       () => notify(say('curl.copied'), { type: 'info' }),
       () => notify(say('curl.failed'), { type: 'error' }),
     );

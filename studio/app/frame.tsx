@@ -28,7 +28,15 @@ export function Frame({ title, onLeave, children }: FrameProps) {
   const [isOpen, setOpen] = useState(false);
   const { pathname } = useLocation();
   const main = useRef<HTMLElement>(null);
-  useEffect(() => setOpen(false), [pathname]);
+  const seen = useRef(pathname);
+  useEffect(() => {
+    setOpen(false);
+    if (seen.current === pathname) return;
+    seen.current = pathname;
+    // As with pages of their own: from the top, and screen readers begin with what is new.
+    window.scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [pathname]);
   const skip = (event: React.MouseEvent): void => {
     event.preventDefault();
     main.current?.focus();

@@ -10,6 +10,7 @@ import { Home } from './home.tsx';
 import { Waiting } from './waiting.tsx';
 
 const ListPage = lazy(() => import('../lists/list-page.tsx'));
+const FormPage = lazy(() => import('../forms/form-page.tsx'));
 const RecordPage = lazy(() => import('../records/record-page.tsx'));
 
 /** Whoever adds a page adds a route: below a type, and never where an identifier could stand. */
@@ -20,6 +21,14 @@ export function Pages({ title, onLeave }: { readonly title: string; readonly onL
         <Routes>
           <Route path="/" element={<Home />} />
           <Route path="/:path" element={<OfType shows={(type) => can(type, 'list') && <ListPage type={type} />} />} />
+          <Route
+            path="/:path/new"
+            element={<OfType shows={(type) => can(type, 'create') && <FormPage type={type} />} />}
+          />
+          <Route
+            path="/:path/:id/edit"
+            element={<OfType shows={(type, id) => can(type, 'update') && <FormPage type={type} id={id} />} />}
+          />
           <Route
             path="/:path/:id"
             element={<OfType shows={(type, id) => can(type, 'get') && <RecordPage type={type} id={id} />} />}

@@ -9,6 +9,7 @@ export function problemText(say: Say, error: unknown): string {
   if (status === 0) return say('problem.unreachable');
   if (status === 401) return say('problem.unauthorized');
   if (status === 403) return say('problem.forbidden', { message });
+  if (status === 412) return say('problem.changed');
   if (status === 429 || status === 503) return say('problem.busy', { smart_count: retryAfter });
   if (code === 'outcome-unknown') return say('problem.unknown_outcome');
   if (code === 'record-not-found') return say('problem.gone');

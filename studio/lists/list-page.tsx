@@ -1,5 +1,6 @@
 /** The list of a type: found, sorted and paged; its address holds all of it. */
 import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
 import IconButton from '@mui/material/IconButton';
 import LinearProgress from '@mui/material/LinearProgress';
 import MenuItem from '@mui/material/MenuItem';
@@ -7,10 +8,10 @@ import TextField from '@mui/material/TextField';
 import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
 import { ListContextProvider, useListController } from 'ra-core';
-import { useSearchParams } from 'react-router-dom';
+import { Link, useSearchParams } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { RefreshIcon } from '../app/icons.tsx';
-import type { TypeInfo } from '../data/model.ts';
+import { AddIcon, RefreshIcon } from '../app/icons.tsx';
+import { can, type TypeInfo } from '../data/model.ts';
 import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useText } from '../texts/texts.ts';
 import { CurlButton } from '../app/curl-button.tsx';
@@ -79,6 +80,11 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Tooltip>
         <ColumnsButton columns={columns} />
         <CurlButton sent={{ method: 'GET', target }} />
+        {can(type, 'create') && (
+          <Button variant="contained" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
+            {say('list.create')}
+          </Button>
+        )}
       </Box>
       {type.description === undefined ? undefined : (
         <Typography variant="body2" sx={{ color: 'text.secondary', mb: 2, maxWidth: '44rem' }}>

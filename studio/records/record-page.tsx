@@ -1,5 +1,6 @@
 /** A record as a whole: its values, what it leads to, and the sets that belong to it. */
 import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
 import Link from '@mui/material/Link';
 import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
@@ -7,6 +8,7 @@ import { useGetOne } from 'ra-core';
 import type { ReactNode } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
 import { CurlButton } from '../app/curl-button.tsx';
+import { EditIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { textOf, type ValueObject } from '../data/json.ts';
@@ -49,6 +51,11 @@ export default function RecordPage({ type, id }: RecordPageProps) {
         </Box>
         <CurlButton sent={{ method: 'GET', target }} />
         {can(type, 'delete') && <DeleteButton type={type} record={data} />}
+        {can(type, 'update') && (
+          <Button variant="contained" startIcon={<EditIcon />} component={RouterLink} to={`/${type.path}/${id}/edit`}>
+            {say('record.edit')}
+          </Button>
+        )}
       </Box>
       <Paper variant="outlined" sx={{ p: 3 }}>
         <Values type={type} values={values} />

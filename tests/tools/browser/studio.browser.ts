@@ -105,8 +105,8 @@ test('a list is paged, sorted and filtered through relations, and its address ho
   await page.click('th >> text=Markup ID');
   await firstIs(page, 60);
   await page.click('text=Add a filter');
-  await page.getByRole('combobox', { name: 'Field' }).fill('Zone › Zone name');
-  await page.getByRole('option', { name: 'Zone › Zone name', exact: true }).click();
+  await page.getByRole('combobox', { name: 'Field' }).fill('Zone › Name');
+  await page.getByRole('option', { name: 'Zone › Name', exact: true }).click();
   await page.getByLabel('Value').fill('Isl*');
   await page.keyboard.press('Enter');
   await page.getByText('20 records').waitFor();

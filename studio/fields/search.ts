@@ -1,0 +1,93 @@
+/** Finds records to choose from: in the list of their type, or through the types that lead to them. */
+import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
+import { can, identifierOf, nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
+import { send } from '../data/request.ts';
+
+export interface Choice {
+  readonly id: string;
+  readonly name: string;
+}
+
+const MAX_FOUND = 20;
+/** As many types are asked for records without a list of their own. */
+const MAX_WAYS = 4;
+
+export async function findChoices(
+  model: StudioModel,
+  type: TypeInfo,
+  label: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Choice[]> {
+  const found = can(type, 'list')
+    ? await listed(type, label, text, signal)
+    : (
+        await Promise.all(
+          type.foundThrough.slice(0, MAX_WAYS).map((way) => through(model, type, way, label, text, signal)),
+        )
+      ).flat();
+  const byId = new Map(found.map((values) => [identifierOf(type, values), values]));
+  return [...byId].map(([id, values]) => ({ id, name: nameOf(type, values, label) }));
+}
+
+const QUICK = { Prefer: 'count=none' };
+
+async function read(target: string, signal: AbortSignal): Promise<readonly Value[]> {
+  const { body } = await send({ method: 'GET', target, headers: QUICK }, signal);
+  return isValueList(body) ? body : [];
+}
+
+async function listed(type: TypeInfo, label: string | null, text: string, signal: AbortSignal) {
+  const query = new URLSearchParams([
+    ['include', ''],
+    ['fields', label ?? ''],
+    ...filters(type, '', label, text),
+    ...LIMIT,
+  ]);
+  return (await read(`${type.path}?${query.toString()}`, signal)).filter(isValueObject);
+}
+
+async function through(
+  model: StudioModel,
+  type: TypeInfo,
+  way: TypeInfo['foundThrough'][number],
+  label: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly ValueObject[]> {
+  const from = typeNamed(model, way.type).path;
+  const where = filters(type, `${way.relation}.`, label, text);
+  if (!way.toMany) {
+    // A summary has each record once.
+    const query = new URLSearchParams([['by', way.relation], ...where, ...LIMIT]);
+    const groups = await read(`${from}/$summary?${query.toString()}`, signal);
+    return groups.flatMap((group) => (isValueObject(group) ? recordsAt(group['by'], [way.relation]) : []));
+  }
+  const query = new URLSearchParams([['include', way.relation], ['fields', way.relation], ...where, ...LIMIT]);
+  const records = await read(`${from}?${query.toString()}`, signal);
+  return records.flatMap((record) => recordsAt(record, way.relation.split('.'))).slice(0, MAX_FOUND);
+}
+
+function recordsAt(value: Value | undefined, [name, ...rest]: readonly string[]): readonly ValueObject[] {
+  if (isValueList(value)) return value.flatMap((one) => recordsAt(one, name === undefined ? [] : [name, ...rest]));
+  if (!isValueObject(value)) return [];
+  return name === undefined ? [value] : recordsAt(value[name], rest);
+}
+
+const LIMIT = [
+  ['_cnd[limit]', '0'],
+  ['_cnd[limit]', String(MAX_FOUND)],
+];
+
+/** By a part of the label; an identifier finds its record as well. */
+function filters({ identifier }: TypeInfo, prefix: string, label: string | null, text: string): readonly string[][] {
+  if (text === '') return [];
+  const isId = /^\d{1,15}$/.test(text);
+  const byLabel = label === null ? [] : [`[${prefix}${label}][like]`, `*${text}*`];
+  const byId = isId ? [`[${prefix}${identifier.name}]`, text] : [];
+  const both = [byLabel, byId].filter(({ length }) => length > 0);
+  if (both.length === 0) return [[`_cnd[${prefix}${identifier.name}]`, '0']];
+  return both.length === 1
+    ? both.map(([name = '', value = '']) => [`_cnd${name}`, value])
+    : both.map(([name = '', value = ''], index) => [`_cnd[$any][${index}]${name}`, value]);
+}

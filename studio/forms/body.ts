@@ -1,0 +1,107 @@
+/** What a person has changed -> the body of the request. Keys that are as they were are left out. */
+import { isValueObject, NumberText, parseJson, type Value, type ValueObject } from '../data/json.ts';
+import { isToMany, type RelationInfo, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
+import {
+  type Draft,
+  type FieldDraft,
+  isWritable,
+  type Item,
+  keyOf,
+  newDraft,
+  OTHER_KEYS,
+  type RecordDraft,
+  valueOf,
+} from './draft.ts';
+
+/** A text that has to be JSON and is not, and its place in the form. */
+export class DraftFault extends Error {
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+interface Place {
+  readonly model: StudioModel;
+  readonly type: TypeInfo;
+  /** In the form. */
+  readonly path: string;
+}
+
+const isSame = (one: Draft, other: Draft): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** `before`: what the form began with. */
+export function bodyOf(place: Place, draft: RecordDraft, before: RecordDraft): ValueObject {
+  const { model, type, path } = place;
+  const body: Record<string, Value> = {};
+  const changed = (key: string): boolean => key in draft && !isSame(draft[key], before[key]);
+  for (const field of type.fields) {
+    const key = keyOf(field.name);
+    if (!isWritable(field) || !changed(key)) continue;
+    const value = attempt(`${path}${key}`, () => valueOf(field, draft[key] as FieldDraft));
+    if (value !== undefined) body[field.name] = value;
+  }
+  for (const relation of type.relations) {
+    const key = keyOf(relation.name);
+    if (relation.readOnly || !changed(key)) continue;
+    const there = { model, type: typeNamed(model, relation.type), path: `${path}${key}.` };
+    body[relation.name] = relationValue(there, relation, draft[key], before[key]);
+  }
+  if (changed(OTHER_KEYS)) Object.assign(body, otherKeys(`${path}${OTHER_KEYS}`, draft, before));
+  return body;
+}
+
+function relationValue(place: Place, relation: RelationInfo, draft: Draft, before: Draft): Value {
+  const items = itemsOf(draft);
+  const known = new Map(itemsOf(before).map((item) => [item.id, item]));
+  const values = items.map((item, index) => {
+    const path = isToMany(relation) ? `${place.path}${index}.record.` : `${place.path}record.`;
+    return itemValue({ ...place, path }, relation, item, item.id === null ? undefined : known.get(item.id));
+  });
+  return isToMany(relation) ? values : (values[0] ?? null);
+}
+
+export const itemsOf = (draft: Draft): readonly Item[] =>
+  Array.isArray(draft)
+    ? (draft as readonly Item[])
+    : typeof draft === 'object' && draft !== null
+      ? [draft as Item]
+      : [];
+
+function itemValue(place: Place, relation: RelationInfo, { id, record }: Item, before: Item | undefined): Value {
+  const began = before?.record ?? newDraft(place.type, relation);
+  const changes = record === null ? {} : bodyOf(place, record, began);
+  return id === null ? changes : { [place.type.identifier.name]: new NumberText(id), ...changes };
+}
+
+/** A key that is gone becomes null, which removes it. */
+function otherKeys(path: string, draft: RecordDraft, before: RecordDraft): ValueObject {
+  const [now, then] = [draft, before].map((one) => {
+    const text = one[OTHER_KEYS];
+    const value = typeof text === 'string' && text.trim() !== '' ? attempt(path, () => parseJson(text)) : {};
+    if (!isValueObject(value)) throw new DraftFault(path, '{ … }');
+    return value;
+  });
+  const gone = Object.keys(then ?? {}).filter((key) => !(key in (now ?? {})));
+  const kept = Object.entries(now ?? {}).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(then?.[key]),
+  );
+  return Object.fromEntries([...kept, ...gone.map((key): [string, Value] => [key, null])]);
+}
+
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof DraftFault) throw error;
+    throw new DraftFault(path, error instanceof Error ? error.message : '');
+  }
+}
+
+/** Whether keys of an open type go: that takes a merge patch. */
+export const removesKeys = (type: TypeInfo, body: ValueObject): boolean => {
+  const named = new Set([...type.fields, ...type.relations].map(({ name }) => name));
+  return Object.entries(body).some(([key, value]) => value === null && !named.has(key));
+};

@@ -1,0 +1,122 @@
+/** Someone else has changed the record meanwhile: mine, theirs and what was there, to choose from. */
+import Alert from '@mui/material/Alert';
+import Button from '@mui/material/Button';
+import Dialog from '@mui/material/Dialog';
+import DialogActions from '@mui/material/DialogActions';
+import DialogContent from '@mui/material/DialogContent';
+import DialogTitle from '@mui/material/DialogTitle';
+import FormControlLabel from '@mui/material/FormControlLabel';
+import Radio from '@mui/material/Radio';
+import RadioGroup from '@mui/material/RadioGroup';
+import Typography from '@mui/material/Typography';
+import Box from '@mui/material/Box';
+import { useQuery } from '@tanstack/react-query';
+import { useDataProvider } from 'ra-core';
+import { useState } from 'react';
+import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Waiting } from '../app/waiting.tsx';
+import { type TypeInfo, useModel } from '../data/model.ts';
+import type { StudioRecord } from '../data/provider.ts';
+import { type Say, useText } from '../texts/texts.ts';
+import { itemsOf } from './body.ts';
+import { type Draft, keyOf, OTHER_KEYS, type RecordDraft, recordDraft } from './draft.ts';
+
+interface Version {
+  readonly record: StudioRecord | undefined;
+  readonly draft: RecordDraft;
+}
+
+interface ConflictProps {
+  readonly type: TypeInfo;
+  readonly began: Version;
+  readonly mine: RecordDraft;
+  readonly onClose: () => void;
+  /** The version that is stored, and what is to be saved over it. */
+  readonly onTaken: (theirs: Version, merged: RecordDraft) => void;
+}
+
+type Side = 'mine' | 'theirs';
+
+export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps) {
+  const say = useText();
+  const model = useModel();
+  const provider = useDataProvider();
+  const id = began.record?.id ?? '';
+  const { data, error } = useQuery<StudioRecord>({
+    queryKey: [type.path, 'conflict', id],
+    queryFn: async () => (await provider.getOne<StudioRecord>(type.path, { id })).data,
+    gcTime: 0,
+  });
+  const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
+  const theirs = data === undefined ? undefined : recordDraft(model, type, data.values);
+  const differing =
+    theirs === undefined
+      ? []
+      : keysOf(type).filter(({ key }) => differ(began.draft[key], mine[key]) || differ(began.draft[key], theirs[key]));
+  const sideOf = (key: string): Side => chosen[key] ?? (differ(began.draft[key], mine[key]) ? 'mine' : 'theirs');
+  const take = (): void => {
+    if (data === undefined || theirs === undefined) return;
+    const kept = differing
+      .filter(({ key }) => sideOf(key) === 'mine')
+      .map(({ key }): [string, Draft] => [key, mine[key]]);
+    onTaken({ record: data, draft: theirs }, { ...theirs, ...Object.fromEntries(kept) });
+  };
+  return (
+    <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="conflict-title">
+      <DialogTitle id="conflict-title">{say('conflict.title')}</DialogTitle>
+      <DialogContent sx={{ display: 'grid', gap: 2 }}>
+        <Alert severity="warning">{say('conflict.text')}</Alert>
+        {error ? <ProblemAlert error={error} /> : theirs === undefined ? <Waiting /> : undefined}
+        {theirs !== undefined &&
+          differing.map(({ key, title }) => (
+            <Box key={key} component="fieldset" sx={{ border: 1, borderColor: 'divider', borderRadius: 1, m: 0 }}>
+              <legend>{title}</legend>
+              <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+                {say('conflict.was', { value: shown(say, began.draft[key]) })}
+              </Typography>
+              <RadioGroup
+                value={sideOf(key)}
+                onChange={(_event, side) => setChosen({ ...chosen, [key]: side === 'mine' ? 'mine' : 'theirs' })}
+              >
+                <FormControlLabel
+                  value="mine"
+                  control={<Radio size="small" />}
+                  label={say('conflict.mine', { value: shown(say, mine[key]) })}
+                />
+                <FormControlLabel
+                  value="theirs"
+                  control={<Radio size="small" />}
+                  label={say('conflict.theirs', { value: shown(say, theirs[key]) })}
+                />
+              </RadioGroup>
+            </Box>
+          ))}
+      </DialogContent>
+      <DialogActions>
+        <Button color="inherit" onClick={onClose}>
+          {say('conflict.back')}
+        </Button>
+        <Button variant="contained" disabled={theirs === undefined} onClick={take}>
+          {say('conflict.save')}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+const differ = (one: Draft, other: Draft): boolean => JSON.stringify(one) !== JSON.stringify(other);
+
+function keysOf({ fields, relations, open }: TypeInfo, other = 'record.other_keys') {
+  const named = [...fields, ...relations].map(({ name, title }) => ({ key: keyOf(name), title }));
+  return open ? [...named, { key: OTHER_KEYS, title: other }] : named;
+}
+
+function shown(say: Say, draft: Draft): string {
+  if (draft === null || draft === undefined) return say('value.null');
+  if (typeof draft === 'boolean') return say(draft ? 'value.yes' : 'value.no');
+  if (typeof draft === 'string') return draft === '' ? say('value.empty_text') : draft;
+  const items = itemsOf(draft);
+  return items.length === 0
+    ? say('record.no_related')
+    : items.map(({ name, record }) => name || JSON.stringify(record)).join(', ');
+}

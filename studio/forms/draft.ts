@@ -1,0 +1,131 @@
+/**
+ * What a form holds while a person types: texts, as they were typed. Names of fields and relations begin with `$` here, since
+ * the library of the form does not take every name.
+ */
+import {
+  isValueList,
+  isValueObject,
+  NumberText,
+  parseJson,
+  textOf,
+  type Value,
+  type ValueObject,
+} from '../data/json.ts';
+import {
+  type FieldInfo,
+  identifierOf,
+  isToMany,
+  nameOf,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+} from '../data/model.ts';
+
+/** Of a field. Null is null; the empty text is a text. Undefined: not shown, or left to the service. */
+export type FieldDraft = string | boolean | null | undefined;
+
+/** A related record: one that is there, one to be made, or one that is there with changes. */
+export interface Item {
+  readonly id: string | null;
+  readonly name: string;
+  readonly record: RecordDraft | null;
+}
+
+export type Draft = FieldDraft | Item | readonly Item[];
+export interface RecordDraft {
+  readonly [key: string]: Draft;
+}
+
+export const keyOf = (name: string): string => `$${name}`;
+/** Keys of open types that no field names, together as JSON. */
+export const OTHER_KEYS = '#other';
+
+const TEXTS: ReadonlySet<string> = new Set(['string', 'decimal', 'date', 'timestamp']);
+const NUMBERS: ReadonlySet<string> = new Set(['integer', 'number']);
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+export const isJson = ({ type }: FieldInfo): boolean => type !== 'boolean' && !TEXTS.has(type) && !NUMBERS.has(type);
+
+export const isWritable = (field: FieldInfo): boolean => field.generated === undefined && field.readOnly !== true;
+
+export function draftOf(field: FieldInfo, value: Value | undefined): FieldDraft {
+  if (value === undefined || value === null || typeof value === 'boolean') {
+    return isJson(field) && typeof value === 'boolean' ? String(value) : value;
+  }
+  return isJson(field) ? JSON.stringify(value, undefined, 2) : textOf(value);
+}
+
+/** Undefined: the key is left out. Throws where a text is not JSON, and has to be. */
+export function valueOf(field: FieldInfo, draft: FieldDraft): Value | undefined {
+  if (draft === undefined || draft === null || typeof draft === 'boolean') return draft;
+  if (isJson(field)) return parseJson(draft);
+  // Only a string can be empty.
+  if (draft === '' && field.type !== 'string') return null;
+  // What is not a number is refused by the service, which says what it expects.
+  return NUMBERS.has(field.type) && JSON_NUMBER.test(draft) ? new NumberText(draft) : draft;
+}
+
+/** `through`: the relation that leads here, whose way back is not shown. */
+export function recordDraft(
+  model: StudioModel,
+  type: TypeInfo,
+  values: ValueObject,
+  through?: RelationInfo,
+): RecordDraft {
+  const known = new Set([
+    type.identifier.name,
+    ...type.fields.map(({ name }) => name),
+    ...type.relations.map(({ name }) => name),
+  ]);
+  const others = Object.entries(values).filter(([name]) => !known.has(name));
+  return Object.fromEntries([
+    ...type.fields
+      .filter(({ name }) => name in values)
+      .map((field) => [keyOf(field.name), draftOf(field, values[field.name])]),
+    ...type.relations
+      .filter(({ name }) => name in values && name !== through?.inverse)
+      .map((relation) => [keyOf(relation.name), relationDraft(model, relation, values[relation.name])]),
+    ...(type.open
+      ? [[OTHER_KEYS, others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), undefined, 2)]]
+      : []),
+  ] as [string, Draft][]);
+}
+
+function relationDraft(model: StudioModel, relation: RelationInfo, value: Value | undefined): Draft {
+  const type = typeNamed(model, relation.type);
+  const item = (values: ValueObject): Item => ({
+    id: identifierOf(type, values),
+    name: nameOf(type, values, relation.label),
+    record: isInline(relation) ? recordDraft(model, type, values, relation) : null,
+  });
+  if (isToMany(relation)) return isValueList(value) ? value.filter(isValueObject).map(item) : [];
+  return isValueObject(value) ? item(value) : null;
+}
+
+/** Records that belong to this one alone are edited within it; others are chosen. */
+export const isInline = ({ owned, nested }: RelationInfo): boolean => owned === true && nested === 'write';
+
+/** A record that is to be made, with the defaults that the service would fill in. */
+export function newDraft(type: TypeInfo, through?: RelationInfo): RecordDraft {
+  const entries: readonly [string, Draft][] = [
+    ...type.fields.filter(isWritable).map((field): [string, Draft] => [keyOf(field.name), defaultOf(field)]),
+    ...type.relations
+      .filter((relation) => !relation.readOnly && relation.name !== through?.inverse)
+      .map((relation): [string, Draft] => [keyOf(relation.name), isToMany(relation) ? [] : null]),
+    ...(type.open ? [[OTHER_KEYS, ''] as [string, Draft]] : []),
+  ];
+  return Object.fromEntries(entries);
+}
+
+/** `now` is what the service fills in when it is done. */
+const defaultOf = (field: FieldInfo): FieldDraft =>
+  field.default === undefined || (field.type === 'timestamp' && field.default === 'now')
+    ? undefined
+    : draftOf(field, parseJson(JSON.stringify(field.default)));
+
+export const newItem = (model: StudioModel, relation: RelationInfo): Item => ({
+  id: null,
+  name: '',
+  record: newDraft(typeNamed(model, relation.type), relation),
+});

@@ -1,0 +1,200 @@
+/** The input of a field: the right one for its type, with its limits as help, and null apart from the empty text. */
+import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
+import FormControl from '@mui/material/FormControl';
+import FormControlLabel from '@mui/material/FormControlLabel';
+import FormHelperText from '@mui/material/FormHelperText';
+import InputAdornment from '@mui/material/InputAdornment';
+import MenuItem from '@mui/material/MenuItem';
+import Switch from '@mui/material/Switch';
+import TextField from '@mui/material/TextField';
+import type { ReactNode } from 'react';
+import { type ControllerRenderProps, useController } from 'react-hook-form';
+import { textOf, parseJson } from '../data/json.ts';
+import type { FieldInfo } from '../data/model.ts';
+import { type Say, useText } from '../texts/texts.ts';
+import { type FieldDraft, isJson } from './draft.ts';
+
+interface FieldInputProps {
+  readonly field: FieldInfo;
+  /** In the form. */
+  readonly path: string;
+}
+
+interface InputProps {
+  readonly field: FieldInfo;
+  readonly control: Omit<ControllerRenderProps, 'value'> & { readonly value: FieldDraft };
+  readonly fault: string | undefined;
+  readonly say: Say;
+}
+
+export function FieldInput({ field, path }: FieldInputProps): ReactNode {
+  const say = useText();
+  const { field: control, fieldState } = useController({ name: path });
+  const props = { field, control, fault: fieldState.error?.message, say };
+  if (field.type === 'boolean')
+    return field.nullable === false && control.value !== undefined ? (
+      <Toggle {...props} />
+    ) : (
+      <Choice {...props} choices={FLAGS} />
+    );
+  return field.enum === undefined ? (
+    <Text {...props} />
+  ) : (
+    <Choice {...props} choices={field.enum.map((value) => ({ value, title: field.enumTitles?.[value] ?? value }))} />
+  );
+}
+
+const titleOf = ({ title, required }: FieldInfo): string => (required === true ? `${title} *` : title);
+
+function Toggle({ field, control: { value, onChange, ref, onBlur, name }, fault, say }: InputProps) {
+  const id = `help-${name}`;
+  return (
+    <FormControl error={fault !== undefined}>
+      <FormControlLabel
+        label={titleOf(field)}
+        control={
+          <Switch
+            checked={value === true}
+            onChange={(_event, checked) => onChange(checked)}
+            onBlur={onBlur}
+            slotProps={{ input: { ref, 'aria-describedby': id, 'aria-invalid': fault !== undefined } }}
+          />
+        }
+      />
+      <FormHelperText id={id} sx={{ mt: 0 }}>
+        {fault ?? helpOf(say, field)}
+      </FormHelperText>
+    </FormControl>
+  );
+}
+
+interface ChoiceOption {
+  readonly value: string;
+  readonly title?: string;
+}
+
+const FLAGS: readonly ChoiceOption[] = [{ value: 'true' }, { value: 'false' }];
+
+/** Options of a select are strings: nothing that is chosen is told from null by an option of its own. */
+const NULL = '\0null';
+const UNSET = '';
+
+function Choice({ field, control, fault, say, choices }: InputProps & { readonly choices: readonly ChoiceOption[] }) {
+  const { value, onChange, onBlur, ref, name } = control;
+  const isFlag = field.type === 'boolean';
+  const take = (text: string): void =>
+    onChange(text === NULL ? null : text === UNSET ? undefined : isFlag ? text === 'true' : text);
+  // A value from before the list was shortened is shown as well.
+  const isKnown = typeof value !== 'string' || choices.some((choice) => choice.value === value);
+  const all = isKnown ? choices : [...choices, { value }];
+  return (
+    <TextField
+      select
+      name={name}
+      label={titleOf(field)}
+      value={value === null ? NULL : value === undefined ? UNSET : String(value)}
+      onChange={({ target }) => take(target.value)}
+      onBlur={onBlur}
+      inputRef={ref}
+      error={fault !== undefined}
+      helperText={fault ?? helpOf(say, field)}
+      slotProps={SHRUNK}
+    >
+      {value === undefined && <MenuItem value={UNSET}>–</MenuItem>}
+      {field.nullable !== false && <MenuItem value={NULL}>{say('value.null')}</MenuItem>}
+      {all.map((choice) => (
+        <MenuItem key={choice.value} value={choice.value}>
+          {choice.title ?? (isFlag ? say(choice.value === 'true' ? 'value.yes' : 'value.no') : choice.value)}
+        </MenuItem>
+      ))}
+    </TextField>
+  );
+}
+
+const SHRUNK = { inputLabel: { shrink: true } } as const;
+const MODES: Readonly<Record<string, 'numeric' | 'decimal'>> = {
+  integer: 'numeric',
+  number: 'decimal',
+  decimal: 'decimal',
+};
+const KINDS: Readonly<Record<string, string>> = { date: 'date', email: 'email', uri: 'url' };
+
+function Text({ field, control, fault, say }: InputProps) {
+  const { value, onChange, onBlur, ref, name } = control;
+  const isLong = field.multiline === true || isJson(field);
+  const canBeNull = field.nullable !== false && (field.type === 'string' || isJson(field));
+  const placeholder =
+    value === null ? say('value.null') : value === '' && field.type === 'string' ? say('value.empty_text') : undefined;
+  const mode = MODES[field.type];
+  return (
+    <TextField
+      name={name}
+      label={titleOf(field)}
+      value={typeof value === 'string' ? value : ''}
+      onChange={({ target }) => onChange(target.value)}
+      onBlur={onBlur}
+      inputRef={ref}
+      type={KINDS[field.type] ?? 'text'}
+      multiline={isLong}
+      minRows={isLong ? 3 : 1}
+      maxRows={20}
+      error={fault !== undefined}
+      helperText={fault ?? helpOf(say, field)}
+      autoComplete="off"
+      slotProps={{
+        ...SHRUNK,
+        htmlInput: {
+          dir: 'auto',
+          placeholder,
+          spellCheck: isLong && !isJson(field),
+          ...(mode === undefined ? {} : { inputMode: mode }),
+          style: isJson(field) ? { fontFamily: 'ui-monospace, monospace', fontSize: '0.85rem' } : {},
+        },
+        input: {
+          endAdornment: canBeNull && value !== null && value !== undefined && (
+            <InputAdornment position="end">
+              <Button
+                size="small"
+                color="inherit"
+                onClick={() => onChange(null)}
+                aria-label={say('form.clear', { field: field.title })}
+              >
+                {say('form.set_null')}
+              </Button>
+            </InputAdornment>
+          ),
+        },
+      }}
+    />
+  );
+}
+
+/** What the field is, and what it takes. */
+export function helpOf(say: Say, field: FieldInfo): ReactNode {
+  const { description, maxLength, minLength, minimum, maximum, precision, scale, examples, type, pattern } = field;
+  const limits = [
+    minimum !== undefined && say('limit.minimum', { limit: String(minimum) }),
+    maximum !== undefined && say('limit.maximum', { limit: String(maximum) }),
+    minLength !== undefined && minLength > 0 && say('limit.min_length', { smart_count: minLength }),
+    maxLength !== undefined && say('limit.max_length', { smart_count: maxLength }),
+    precision !== undefined && say('limit.digits', { precision, scale: scale ?? 0 }),
+    pattern !== undefined && say('limit.pattern', { pattern }),
+    isJson(field) && say('limit.json'),
+    examples.length > 0 &&
+      !isJson(field) &&
+      type !== 'boolean' &&
+      say('limit.example', { example: exampleOf(examples) }),
+  ].filter((limit) => typeof limit === 'string');
+  return (
+    <Box component="span" sx={{ display: 'block', overflowWrap: 'anywhere' }}>
+      {[description, limits.join(', ')].filter(Boolean).join(' · ')}
+    </Box>
+  );
+}
+
+const exampleOf = (examples: FieldInfo['examples']): string =>
+  examples
+    .slice(0, 2)
+    .map((example) => textOf(parseJson(JSON.stringify(example))))
+    .join(', ');

@@ -1,0 +1,41 @@
+/** Nothing that was typed is lost by a click: leaving asks, and so does closing the tab. */
+import Button from '@mui/material/Button';
+import Dialog from '@mui/material/Dialog';
+import DialogActions from '@mui/material/DialogActions';
+import DialogContent from '@mui/material/DialogContent';
+import DialogContentText from '@mui/material/DialogContentText';
+import DialogTitle from '@mui/material/DialogTitle';
+import { useEffect } from 'react';
+import { useBlocker } from 'react-router-dom';
+import { useText } from '../texts/texts.ts';
+
+export function LeaveGuard({ isOn }: { readonly isOn: () => boolean }) {
+  const say = useText();
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) => isOn() && currentLocation.pathname !== nextLocation.pathname,
+  );
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent): void => {
+      if (isOn()) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [isOn]);
+  if (blocker.state !== 'blocked') return undefined;
+  return (
+    <Dialog open onClose={() => blocker.reset()} aria-labelledby="leave-title">
+      <DialogTitle id="leave-title">{say('form.leave_title')}</DialogTitle>
+      <DialogContent>
+        <DialogContentText>{say('form.leave_text')}</DialogContentText>
+      </DialogContent>
+      <DialogActions>
+        <Button onClick={() => blocker.reset()} autoFocus>
+          {say('form.stay')}
+        </Button>
+        <Button color="error" onClick={() => blocker.proceed()}>
+          {say('form.leave')}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

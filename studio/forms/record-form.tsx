@@ -1,0 +1,162 @@
+/** The form of a record: what is typed, what is sent, and what comes back. */
+import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
+import Paper from '@mui/material/Paper';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNotify } from 'ra-core';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { FormProvider, useForm } from 'react-hook-form';
+import { Link as RouterLink, useNavigate } from 'react-router-dom';
+import { isValueObject } from '../data/json.ts';
+import { identifierOf, nameOf, type TypeInfo, useModel } from '../data/model.ts';
+import { problemOf } from '../data/problem.ts';
+import { recordQuery, type StudioRecord } from '../data/provider.ts';
+import { type Answer, send, type Sent } from '../data/request.ts';
+import { recordPath } from '../lists/record-table.tsx';
+import { useText } from '../texts/texts.ts';
+import { bodyOf, DraftFault, removesKeys } from './body.ts';
+import { Conflict } from './conflict.tsx';
+import { type RecordDraft, recordDraft } from './draft.ts';
+import { FormProblem } from './form-problem.tsx';
+import { inputOf } from './faults.ts';
+import { LeaveGuard } from './leave-guard.tsx';
+import { RecordInputs } from './record-inputs.tsx';
+import { inputFor } from './relation-input.tsx';
+
+interface RecordFormProps {
+  readonly type: TypeInfo;
+  /** As it is stored; undefined of a new one. */
+  readonly record: StudioRecord | undefined;
+  readonly draft: RecordDraft;
+}
+
+export function RecordForm({ type, record, draft }: RecordFormProps) {
+  const say = useText();
+  const model = useModel();
+  const notify = useNotify();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const form = useForm<Record<string, unknown>>({ defaultValues: { ...draft } });
+  const { isDirty } = form.formState;
+  const [error, setError] = useState<unknown>();
+  const [isSaving, setSaving] = useState(false);
+  // What the changes are compared with: someone else's version takes its place.
+  const [began, setBegan] = useState({ record, draft });
+  const isSaved = useRef(false);
+  // Whatever becomes of the connection, one record is made.
+  const key = useRef(randomText());
+  useFocusOnFault(error);
+
+  const save = async (from = began): Promise<void> => {
+    isSaved.current = false;
+    setError(undefined);
+    form.clearErrors();
+    const now = form.getValues() as RecordDraft;
+    try {
+      const body = bodyOf({ model, type, path: '' }, now, from.record === undefined ? {} : from.draft);
+      setSaving(true);
+      finish(await send(requestFor(body, from.record)));
+    } catch (problem) {
+      setError(problem);
+      if (problem instanceof DraftFault)
+        form.setError(problem.path, { message: say('form.not_json', { message: problem.message }) });
+      for (const { pointer, message } of problemOf(problem).errors) {
+        const input = inputOf(pointer, now);
+        if (input !== undefined) form.setError(input, { message });
+      }
+    } finally {
+      setSaving(false);
+    }
+  };
+
+  const requestFor = (body: Parameters<typeof removesKeys>[1], stored: StudioRecord | undefined): Sent => {
+    const query = recordQuery(model, type);
+    if (stored === undefined)
+      return { method: 'POST', target: `${type.path}?${query}`, headers: { 'Idempotency-Key': key.current }, body };
+    return {
+      method: removesKeys(type, body) ? 'PATCH' : 'PUT',
+      target: `${type.path}/${encodeURIComponent(stored.id)}?${query}`,
+      headers: stored.etag === undefined ? {} : { 'If-Match': stored.etag },
+      body,
+    };
+  };
+
+  const finish = ({ body, headers }: Answer): void => {
+    const values = isValueObject(body) ? body : {};
+    isSaved.current = true;
+    // The form stays while the next page is loaded, and whoever is quick uses it again.
+    if (record === undefined) key.current = randomText();
+    const stored = { id: record?.id ?? '', values, etag: headers.get('ETag') ?? undefined };
+    const next = record === undefined ? { record, draft } : { record: stored, draft: recordDraft(model, type, values) };
+    setBegan(next);
+    form.reset({ ...next.draft });
+    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== 'form' });
+    notify(say('form.saved', { name: nameOf(type, values) }), { type: 'success' });
+    void navigate(recordPath(type, record?.id ?? identifierOf(type, values)));
+  };
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    // Not that of a dialog above the form.
+    event.stopPropagation();
+    if (!isSaving) void save();
+  };
+  return (
+    <FormProvider {...form}>
+      <Box component="form" noValidate onSubmit={submit}>
+        {error === undefined ? undefined : <FormProblem error={error} draft={form.getValues() as RecordDraft} />}
+        <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
+          <RecordInputs type={type} path="" draft={began.draft} values={began.record?.values} inputFor={inputFor} />
+        </Paper>
+        <Box
+          sx={{
+            position: 'sticky',
+            bottom: 0,
+            zIndex: 1,
+            display: 'flex',
+            gap: 1,
+            py: 2,
+            bgcolor: 'background.default',
+          }}
+        >
+          <Button type="submit" variant="contained" loading={isSaving}>
+            {say('form.save')}
+          </Button>
+          <Button
+            color="inherit"
+            component={RouterLink}
+            to={record === undefined ? `/${type.path}` : recordPath(type, record.id)}
+          >
+            {say('filter.cancel')}
+          </Button>
+        </Box>
+      </Box>
+      {record !== undefined && problemOf(error).status === 412 && (
+        <Conflict
+          type={type}
+          began={began}
+          mine={form.getValues() as RecordDraft}
+          onClose={() => setError(undefined)}
+          onTaken={(theirs, merged) => {
+            setBegan(theirs);
+            form.reset({ ...merged }, { keepDefaultValues: true });
+            void save(theirs);
+          }}
+        />
+      )}
+      <LeaveGuard isOn={() => isDirty && !isSaved.current} />
+    </FormProvider>
+  );
+}
+
+/** `crypto.randomUUID` is there on secure origins only. */
+const randomText = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+function useFocusOnFault(error: unknown): void {
+  useEffect(() => {
+    if (error === undefined) return;
+    const input = document.querySelector<HTMLElement>('main [aria-invalid="true"]');
+    input?.focus();
+  }, [error]);
+}

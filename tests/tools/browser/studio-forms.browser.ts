@@ -1,0 +1,227 @@
+/** Records made and changed by hand in the studio, of a schema that it has never seen; every fault at its input, nothing lost. */
+import type { Browser, Page } from 'playwright-core';
+import { buildStudio } from '../../../deploy/studio.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startBrowser, visit } from './chromium.ts';
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  await buildStudio();
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/studio' });
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+interface Stored {
+  readonly [key: string]: unknown;
+}
+
+async function ask(
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; text: string; stored: Stored }> {
+  const response = await fetch(`${server.url}/api/${path}`, {
+    method,
+    headers: { 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, text, stored: JSON.parse(text) as Stored };
+}
+
+/** Where SCREENSHOTS names a folder, what was seen is kept there. */
+async function keep(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder) await page.screenshot({ path: `${folder}/studio-form-${name}.png`, fullPage: true });
+}
+
+const open = (page: Page, address: string): Promise<unknown> => page.goto(`${server.url}/studio#${address}`);
+const input = (page: Page, label: string) => page.getByRole('textbox', { name: label, exact: true });
+const save = (page: Page): Promise<void> => page.getByRole('button', { name: 'Save', exact: true }).click();
+/** What stands at an input. */
+const faultAt = (page: Page, label: string) =>
+  page.locator('.MuiFormControl-root', { has: input(page, label) }).locator('.Mui-error.MuiFormHelperText-root');
+const idIn = (page: Page): string => /\/folders\/(\d+)/.exec(page.url())?.[1] ?? '';
+
+async function saved(page: Page): Promise<string> {
+  await page.waitForURL(/folders\/\d+$/);
+  await page.waitForSelector('main dl');
+  return idIn(page);
+}
+
+test('a record is made with everything that belongs to it: digits are kept, null is not the empty text', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  await ask('POST', 'folders', { name: 'Root', tags: [{ word: 'old' }] });
+  await open(page, '/folders');
+  await page.getByRole('link', { name: 'New' }).click();
+  await input(page, 'Name *').fill('First');
+  await input(page, 'Amount').fill('1234567890.12340');
+  await input(page, 'Ratio').fill('0.10000000000000000001');
+  await input(page, '頁数').fill('9007199254740991');
+  await input(page, 'Note').fill('one\ntwo');
+  await input(page, 'Extra').fill('{"long": 12345678901234567890.0}');
+  await page.getByRole('combobox', { name: 'Parent' }).fill('Roo');
+  await page.getByRole('option', { name: 'Root' }).click();
+  await page.getByRole('button', { name: 'New: Cover' }).click();
+  await input(page, 'Colour *').fill('red');
+  for (const [index, text] of ['a', 'b'].entries()) {
+    await page.getByRole('button', { name: 'New: Line' }).click();
+    await input(page, 'Text *').nth(index).fill(text);
+  }
+  await page.getByRole('button', { name: 'Move up' }).nth(1).click();
+  await page.getByRole('combobox', { name: 'Add: Tag' }).fill('ol');
+  await page.getByRole('option', { name: 'old' }).click();
+  await page.getByRole('button', { name: 'New: Tag' }).click();
+  await input(page, 'Word *').fill('new');
+  await keep(page, 'new');
+  await save(page);
+  const id = await saved(page);
+  const { text, stored } = await ask('GET', `folders/${id}?include=parent,cover,lines,tags`);
+  expect(stored).toMatchObject({
+    name: 'First',
+    amount: '1234567890.12340',
+    note: 'one\ntwo',
+    state: 'draft',
+    day: null,
+    sure: null,
+    parent: { name: 'Root' },
+    cover: { colour: 'red' },
+    tags: [{ word: 'old' }, { word: 'new' }],
+  });
+  expect(text).toContain('"long":12345678901234567890.0');
+  expect((stored['lines'] as readonly Stored[]).map((line) => line['text']).toSorted()).toEqual(['a', 'b']);
+  await keep(page, 'record');
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('only what was changed is sent; a text is cleared to null or to the empty text', async () => {
+  const { stored } = await ask('POST', 'folders', {
+    name: 'Clear',
+    note: 'x',
+    amount: '1.50',
+    lines: [{ text: 'l', price: '1.10' }],
+  });
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const bodies: string[] = [];
+  page.on('request', (request) => request.method() === 'PUT' && bodies.push(request.postData() ?? ''));
+  const edit = async (change: () => Promise<unknown>): Promise<void> => {
+    await open(page, `/folders/${String(stored['id'])}/edit`);
+    await input(page, 'Name *').waitFor();
+    await change();
+    await save(page);
+    await saved(page);
+  };
+  await edit(() => input(page, 'Note').fill(''));
+  await edit(() => page.getByRole('button', { name: 'Note: empty, without a value' }).click());
+  await edit(() => input(page, 'Amount').fill(''));
+  await edit(() => input(page, 'Price').fill('1.20'));
+  await edit(() => page.getByRole('button', { name: 'Remove l', exact: true }).click());
+  const [line] = stored['lines'] as readonly Stored[];
+  expect(bodies).toEqual(
+    [
+      { note: '' },
+      { note: null },
+      { amount: null },
+      { lines: [{ id: line?.['id'], price: '1.20' }] },
+      { lines: [] },
+    ].map((body) => JSON.stringify(body)),
+  );
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('each fault stands at its input, nested ones too, and nothing that was typed is lost', async () => {
+  const { page, close } = await visit(browser, { locale: 'en-US' });
+  await open(page, '/folders/new');
+  await input(page, 'Name *').fill('x');
+  await input(page, 'Count').fill('1.5');
+  await page.getByRole('button', { name: 'New: Line' }).click();
+  await input(page, 'Text *').fill('much too long for this');
+  await page.getByRole('button', { name: 'New: Tag' }).click();
+  await save(page);
+  await page.getByText('4 inputs need a correction').waitFor();
+  for (const label of ['Name *', 'Count', 'Text *', 'Word *'])
+    expect(await faultAt(page, label).innerText()).toMatch(/must|missing|required/);
+  await keep(page, 'faults');
+  expect(await input(page, 'Text *').inputValue()).toBe('much too long for this');
+  expect(await page.evaluate('document.activeElement.value')).toBe('x');
+  await input(page, 'Extra').fill('{');
+  await save(page);
+  await page.getByText('This is not JSON').waitFor();
+  await close();
+});
+
+test('a conflict names the record that is in the way, with a link', async () => {
+  const { stored } = await ask('POST', 'folders', { name: 'Taken' });
+  const { page, close } = await visit(browser, { locale: 'en-US' });
+  await open(page, '/folders/new');
+  await input(page, 'Name *').fill('Taken');
+  await save(page);
+  await faultAt(page, 'Name *').waitFor();
+  const link = page.getByRole('link', { name: 'Open the record that is in the way' });
+  expect(await link.getAttribute('href')).toBe(`#/folders/${String(stored['id'])}`);
+  await close();
+});
+
+test('two people change one record: mine, theirs and what was there, field by field', async () => {
+  const { stored } = await ask('POST', 'folders', { name: 'Both', note: 'was', count: 1 });
+  const id = String(stored['id']);
+  const [one, other] = [await visit(browser, { locale: 'en-US' }), await visit(browser, { locale: 'en-US' })];
+  for (const { page } of [one, other]) {
+    await open(page, `/folders/${id}/edit`);
+    await input(page, 'Note').waitFor();
+  }
+  await input(one.page, 'Note').fill('theirs');
+  await input(one.page, 'Count').fill('7');
+  await save(one.page);
+  await saved(one.page);
+  await input(other.page, 'Note').fill('mine');
+  await input(other.page, 'Amount').fill('5.50');
+  await save(other.page);
+  const dialog = other.page.getByRole('dialog');
+  await dialog.getByText('It was: was').waitFor();
+  await dialog.getByText('Mine: mine').waitFor();
+  await keep(other.page, 'conflict');
+  await dialog.getByText('Theirs: theirs').click();
+  await dialog.getByRole('button', { name: 'Save these' }).click();
+  await saved(other.page);
+  const { stored: now } = await ask('GET', `folders/${id}`);
+  expect(now).toMatchObject({ note: 'theirs', count: 7, amount: '5.50' });
+  await one.close();
+  await other.close();
+});
+
+test('leaving asks, while something is typed', async () => {
+  const { page, close } = await visit(browser, { locale: 'en-US' });
+  await open(page, '/folders');
+  await page.getByRole('link', { name: 'New' }).click();
+  await input(page, 'Note').fill('typed');
+  await page.getByRole('navigation').getByText('Things').click();
+  await page.getByText('Leave without saving?').waitFor();
+  await page.getByRole('button', { name: 'Stay' }).click();
+  expect(await input(page, 'Note').inputValue()).toBe('typed');
+  const asked = page.waitForEvent('dialog');
+  const closing = page.close({ runBeforeUnload: true });
+  expect((await asked).type()).toBe('beforeunload');
+  await (await asked).accept();
+  await closing;
+  await close();
+});
+
+test('keys of open types are added, changed and removed', async () => {
+  const { stored } = await ask('POST', 'things', { kind: 'k', a: 1, b: { c: 1.0 } });
+  const { page, close } = await visit(browser, { locale: 'en-US' });
+  await open(page, `/things/${String(stored['id'])}/edit`);
+  await input(page, 'Other keys').fill('{ "b": { "c": 12345678901234567890 }, "d": [] }');
+  await save(page);
+  await page.getByText('was saved').waitFor();
+  const { text } = await ask('GET', `things/${String(stored['id'])}`);
+  expect(text).toBe(`{"id":${String(stored['id'])},"kind":"k","b":{"c":12345678901234567890},"d":[]}`);
+  await close();
+});
