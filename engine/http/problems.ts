@@ -1,5 +1,6 @@
 /** The one place where an error becomes an answer (RFC 9457). */
 import type { IncomingMessage } from 'node:http';
+import { CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
 import { answerTooLong, type Fault, MAX_ERRORS, Problem, problemKinds } from '../problem.ts';
 import type { Answer } from './answer.ts';
@@ -30,6 +31,8 @@ export function problemAnswer(
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
   if (error instanceof Problem) return error;
   if (isTooLong(error)) return answerTooLong(error);
+  // Nobody is there to see it, and it is not a fault of the service.
+  if (error instanceof CallerGone) return new Problem('bad-request', error.message);
   log.error({ requestId, err: error }, 'a request failed');
   return new Problem('internal-error', 'The service could not answer; its log says why');
 }

@@ -22,7 +22,7 @@ interface EndpointOptions extends TextLimits {
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Memory for each character of an answer: the text, the message around it with its escapes, and its bytes. */
+/** Memory for each character of a message or an answer: the text, the message around it with its escapes, and its bytes. */
 const WRAP_COST = 6;
 
 export function createAgentEndpoint(engine: Engine, options: EndpointOptions): ServeAgent {
@@ -94,6 +94,8 @@ async function messageIn(
   const exchange = { request, caller, target: targetOf(request), identifier: '', mediaType: JSON_TYPE };
   const content = await readContent(exchange, RECORD_BODY);
   const text = Buffer.isBuffer(content) ? decode(content) : (JSON.stringify(content.parsed) ?? '');
+  // Its identifier comes back in the answer, however long it is.
+  caller.take(WRAP_COST * text.length);
   // Strings are checked where they are written.
   return parseText(text, limits, () => false, 'The message');
 }

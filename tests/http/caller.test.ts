@@ -4,7 +4,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createBudget } from '../../engine/budget.ts';
+import { CallerGone } from '../../engine/caller.ts';
+import { problemFor } from '../../engine/http/problems.ts';
 import { HttpCaller } from '../../engine/http/request.ts';
+import type { Log } from '../../engine/log.ts';
 import { until } from '../support/leaving.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -93,3 +96,13 @@ test('a client of HTTP/1.0 is sent no interim responses', () =>
     await once(socket, 'end');
     expect(received).toMatch(/^HTTP\/1\.1 200 OK/);
   }));
+
+test('that a client has left is not a fault of the service, and is not logged as one', () => {
+  const logged: unknown[] = [];
+  const note = (fields: unknown): void => void logged.push(fields);
+  const log: Log = { debug: note, info: note, warn: note, error: note };
+  expect(problemFor(new CallerGone(), 'id', log).code).toBe('bad-request');
+  expect(logged).toEqual([]);
+  expect(problemFor(new Error('x'), 'id', log).code).toBe('internal-error');
+  expect(logged).toHaveLength(1);
+});

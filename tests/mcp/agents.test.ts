@@ -410,4 +410,16 @@ describe('the endpoint', () => {
     await use('list_records', { type: 'Author', limit: 100 });
     expect(server.budget.used).toBe(0);
   });
+
+  test('a message draws the memory of its answer, which repeats its identifier', async () => {
+    const settings = { memoryLimit: 8 * 1024 ** 2, bodyLimit: 1024 ** 2 };
+    const small = await startTestServer({ schemaDirectory: project.directory, settings });
+    const statusOf = async (length: number): Promise<number> =>
+      (await tell(small.url, { jsonrpc: '2.0', id: 'x'.repeat(length), method: 'ping' })).status;
+    try {
+      expect([await statusOf(200_000), await statusOf(700_000)]).toEqual([200, 413]);
+    } finally {
+      await small.close();
+    }
+  });
 });
