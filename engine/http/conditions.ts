@@ -37,6 +37,7 @@ export function preconditionOf(request: IncomingMessage, mode: Preconditions): C
   const precondition: Precondition = (current) => {
     const tag = mode === 'off' ? '' : entityTag(current);
     requireMatch(expected, tag);
+    if (known !== undefined && isAny(known)) throw there();
     if (isNamed(known, tag)) throw present();
   };
   return { precondition };
@@ -113,6 +114,8 @@ const weakened = (): Problem =>
     'If-Match',
     'If-Match compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again',
   );
+const there = (): Problem =>
+  failed('If-None-Match', 'There is such a record, and If-None-Match: * says that there must be none; leave it out');
 const present = (): Problem => failed('If-None-Match', 'If-None-Match names the current entity tag of this URL');
 
 function failed(header: string, message: string): Problem {

@@ -45,6 +45,7 @@ const both = [
   'storage/nested-bodies',
   'storage/own-child',
   'storage/page-bytes',
+  'storage/deletions',
   'storage/raw-values',
   'storage/relations',
   'storage/sets',

@@ -71,14 +71,16 @@ function operand({ dialect }: WriteSession, node: Node, member: Field | Relation
   return heldOperand(member, dialect, value);
 }
 
+/** Records that a deletion takes along, by type: they do not prevent it. */
+export type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
+
 /** Names the records that prevent a deletion: they refer to the record, or to one that would be deleted with it. */
 export async function restrictConflict(
   session: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
-  pointer: string,
+  { pointer, going }: Pick<Search, 'pointer' | 'going'>,
 ): Promise<Problem> {
-  const going = new Set(identifiers.map((identifier) => `${type.table} ${identifier}`));
   const faults = await referrersOf(session, type, identifiers, { pointer, going, seen: new Set() });
   if (faults.length > 0) return faultyRequest('restrict-conflict', faults);
   const known = `${type.recordName} ${identifiers.slice(0, NAMED).join(', ')}`;
@@ -87,8 +89,7 @@ export async function restrictConflict(
 
 interface Search {
   readonly pointer: string;
-  /** The records that are to be deleted: they do not prevent it. */
-  readonly going: ReadonlySet<string>;
+  readonly going: Going;
   readonly seen: Set<string>;
 }
 
@@ -116,7 +117,7 @@ async function referrersOf(
     for (const identifier of await referredAmong(session, child, reference, fresh)) {
       if (faults.length >= MAX_ERRORS) return faults;
       const found = (await writer.column(tables.of(child).children(column), [identifier, writeRows])).map(Number);
-      const staying = found.filter((one) => !going.has(`${child.table} ${one}`));
+      const staying = found.filter((one) => !going.get(child)?.has(one));
       if (staying.length === 0) continue;
       faults.push({ pointer, code: 'restrict', message: refers(child, staying, type, identifier) });
     }

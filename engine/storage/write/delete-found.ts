@@ -115,7 +115,7 @@ function isQuick(filter: Filter): boolean {
 
 function tooManyAffected(most: number): Problem {
   const message =
-    `The request would delete or unlink more than ${most} records, which is what max-affected allows; nothing was deleted. ` +
+    `The request would delete or unlink more records than the ${most} that max-affected allows; nothing was deleted. ` +
     'Use narrower filters or a higher max-affected; with dryRun=true, the response says which records it would be';
   return new Problem('too-many-affected', message, {
     errors: [{ header: 'Prefer', code: 'too-many-affected', message }],

@@ -5,7 +5,7 @@ import { ConstraintError } from '../driver.ts';
 import { otherSide, relationOf } from './effects.ts';
 import { dropLongValues, unlinkMany } from './long-rows.ts';
 import { assign } from './members.ts';
-import { restrictConflict } from './conflicts.ts';
+import { type Going, restrictConflict } from './conflicts.ts';
 import type { Node, WriteSession } from './session.ts';
 import { unlinkStamped } from './stamps.ts';
 
@@ -46,16 +46,71 @@ export async function deleteRecords(
   identifiers: readonly number[],
   pointer: string,
 ): Promise<void> {
-  const table = session.tables.of(type);
   await dropLongValues(session, type, identifiers);
   await unlinkStamped(session, type, identifiers);
+  if (await isDeleted(session, type, identifiers)) return;
+  const going = await deletedWith(session, type, identifiers);
+  if ((await unlinkWithin(session, going)) && (await isDeleted(session, type, identifiers))) return;
+  throw await restrictConflict(session, type, identifiers, { pointer, going });
+}
+
+/** Whether nothing prevented it. */
+async function isDeleted(
+  { writer, tables }: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+): Promise<boolean> {
+  const { remove, removeMany } = tables.of(type);
   try {
-    if (identifiers.length === 1) await session.writer.run(table.remove, identifiers);
-    else await session.writer.run(table.removeMany, [JSON.stringify(identifiers)]);
+    if (identifiers.length === 1) await writer.run(remove, identifiers);
+    else await writer.run(removeMany, [JSON.stringify(identifiers)]);
+    return true;
   } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw await restrictConflict(session, type, identifiers, pointer);
+    if (error instanceof ConstraintError) return false;
+    throw error;
   }
+}
+
+/** These records and all that are deleted with them. */
+async function deletedWith(
+  { writer, tables, writeRows }: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+): Promise<Going> {
+  const going = new Map<RecordType, Set<number>>([[type, new Set(identifiers)]]);
+  const agenda = [{ type, identifiers }];
+  for (const above of agenda)
+    for (const { type: child, reference } of above.type.referrers) {
+      if (reference.onDelete !== 'cascade') continue;
+      const known = going.get(child) ?? new Set<number>();
+      going.set(child, known);
+      const all = [JSON.stringify(above.identifiers), writeRows];
+      const found = (await writer.column(tables.of(child).someChildren(reference.column), all)).map(Number);
+      const fresh = found.filter((one) => !known.has(one));
+      for (const one of fresh) known.add(one);
+      if (fresh.length > 0) agenda.push({ type: child, identifiers: fresh });
+    }
+  return going;
+}
+
+/**
+ * One that goes may refer to another that goes before it, which the database refuses or not, depending on the order of
+ * its constraints. Returns whether there was such a link.
+ */
+async function unlinkWithin(session: WriteSession, going: Going): Promise<boolean> {
+  const { writer, tables, writeRows } = session;
+  let changes = 0;
+  for (const [type, own] of going)
+    for (const { column, target, onDelete, required } of type.references) {
+      const targets = going.get(target);
+      if (onDelete !== 'restrict' || required || targets === undefined) continue;
+      const all = [JSON.stringify([...targets]), writeRows];
+      const found = (await writer.column(tables.of(type).someChildren(column), all)).map(Number);
+      const within = found.filter((one) => own.has(one));
+      if (within.length > 0) await unlinkMany(session, type, column, within);
+      changes += within.length;
+    }
+  return changes > 0;
 }
 
 /** Counts the rows of a write, and refuses it if there are too many. In a dry run it notes what happens to them. */
