@@ -17,6 +17,8 @@ export const RefreshIcon = icon(
 );
 export const NextIcon = icon('M10 6 8.59 7.41 13.17 12l-4.58 4.59L10 18l6-6z', 'Next');
 export const PreviousIcon = icon('M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z', 'Previous');
+export const ExportIcon = icon('M5 20h14v-2H5zM19 9h-4V3H9v6H5l7 7z', 'Export');
+export const ImportIcon = icon('M5 20h14v-2H5zm0-10h4v6h6v-6h4l-7-7z', 'Import');
 export const FirstIcon = icon('M18.41 16.59 13.82 12l4.59-4.59L17 6l-6 6 6 6zM6 6h2v12H6z', 'First');
 export const CloseIcon = icon(
   'M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z',

@@ -26,7 +26,8 @@ export interface FieldInfo extends Titled {
   readonly operators: readonly OperatorName[];
   readonly isOrderIndexed: boolean;
   readonly enum?: readonly string[];
-  readonly enumTitles?: Readonly<Record<string, string>>;
+  /** Of values of `enum` that people call something else. */
+  readonly titles?: Readonly<Record<string, string>>;
   readonly format?: string;
   readonly pattern?: string;
   readonly minLength?: number;
@@ -81,6 +82,8 @@ export interface TypeInfo {
   readonly list: { readonly maxLimit: number; readonly count: 'exact' | 'estimated' | 'none' };
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
   readonly foundThrough: readonly Way[];
+  /** Groups of fields and relations that are unique together. */
+  readonly unique: readonly (readonly string[])[];
 }
 
 export interface StudioModel {
@@ -88,6 +91,7 @@ export interface StudioModel {
   readonly version: string;
   readonly api: string;
   readonly token: { readonly name: string } | null;
+  readonly limits: Readonly<Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'writeRows', number>>;
   readonly types: ReadonlyMap<string, TypeInfo>;
 }
 

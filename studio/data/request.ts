@@ -32,6 +32,19 @@ export async function send({ method, target, headers = {}, body }: Sent, signal?
   return { status: response.status, headers: response.headers, body: text === '' ? null : parseJson(text) };
 }
 
+/** The response itself: for what is not JSON, or is read piece by piece. */
+export const openResponse = (
+  { method, target, headers = {} }: Omit<Sent, 'body'>,
+  signal?: AbortSignal,
+  body?: string,
+): Promise<Response> =>
+  fetchFrom(new URL(target, API), {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
 /** The text of the document that says what there is. */
 export const fetchModel = async (token = keptToken()): Promise<string> =>
   (await fetchFrom(new URL('studio/model.json', ROOT), {}, token)).text();

@@ -81,7 +81,7 @@ const LONGEST = 80;
 function ShownText({ field, value, isShort }: ShowProps): ReactNode {
   const text = textOf(value);
   const href = LINKS[field.format ?? '']?.(text);
-  const title = field.enumTitles?.[text];
+  const title = field.titles?.[text];
   const shown = title ?? (isShort && text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
   if (href === undefined || !SAFE.test(href))
     return (

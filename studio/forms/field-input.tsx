@@ -41,7 +41,7 @@ export function FieldInput({ field, path }: FieldInputProps): ReactNode {
   return field.enum === undefined ? (
     <Text {...props} />
   ) : (
-    <Choice {...props} choices={field.enum.map((value) => ({ value, title: field.enumTitles?.[value] ?? value }))} />
+    <Choice {...props} choices={field.enum.map((value) => ({ value, title: field.titles?.[value] ?? value }))} />
   );
 }
 

@@ -87,7 +87,7 @@ export function FilterDialog({ subjects, onClose, onTerm }: FilterDialogProps) {
                     ? say('value.yes')
                     : choice === 'false'
                       ? say('value.no')
-                      : (subject?.field?.enumTitles?.[choice] ?? choice)}
+                      : (subject?.field?.titles?.[choice] ?? choice)}
                 </MenuItem>
               ))}
             </TextField>

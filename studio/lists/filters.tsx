@@ -60,7 +60,7 @@ function textOfTerm(say: Say, { subject, parameter, operator, values }: FilterTe
   if (subject === undefined) return `${parameter}=${values.join(', ')}`;
   const isFlag = operator === 'null' || subject.field?.type === 'boolean';
   const shown = values.map((value) =>
-    isFlag ? say(value === 'true' ? 'value.yes' : 'value.no') : (subject.field?.enumTitles?.[value] ?? `“${value}”`),
+    isFlag ? say(value === 'true' ? 'value.yes' : 'value.no') : (subject.field?.titles?.[value] ?? `“${value}”`),
   );
   return `${subject.title} ${say(`operator.${operator}`)} ${shown.join(', ')}`;
 }

@@ -11,10 +11,12 @@ import { ListContextProvider, useListController } from 'ra-core';
 import { Link, useSearchParams } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
+import { whereOf } from '../data/list-request.ts';
 import { can, type TypeInfo } from '../data/model.ts';
 import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useText } from '../texts/texts.ts';
 import { CurlButton } from '../app/curl-button.tsx';
+import { ManyButtons } from '../many/many-buttons.tsx';
 import { ColumnsButton } from './columns-button.tsx';
 import { useColumns } from './columns.ts';
 import { Filters } from './filters.tsx';
@@ -46,6 +48,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     pagination: { page, perPage },
     meta,
   });
+  const where = whereOf((filterValues as { readonly where?: string }).where ?? '');
   const showVariant = (name: string): void => {
     const next = new URLSearchParams(search);
     if (name === type.variants?.default) next.delete(VARIANT);
@@ -79,6 +82,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
           </IconButton>
         </Tooltip>
         <ColumnsButton columns={columns} />
+        <ManyButtons found={{ type, where, sort, variant }} columns={meta.columns} />
         <CurlButton sent={{ method: 'GET', target }} />
         {can(type, 'create') && (
           <Button variant="contained" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>

@@ -1,0 +1,115 @@
+/** Saves what a list has found, with all of its pages. */
+import Alert from '@mui/material/Alert';
+import Button from '@mui/material/Button';
+import Checkbox from '@mui/material/Checkbox';
+import Dialog from '@mui/material/Dialog';
+import DialogActions from '@mui/material/DialogActions';
+import DialogContent from '@mui/material/DialogContent';
+import DialogTitle from '@mui/material/DialogTitle';
+import FormControlLabel from '@mui/material/FormControlLabel';
+import FormHelperText from '@mui/material/FormHelperText';
+import MenuItem from '@mui/material/MenuItem';
+import Stack from '@mui/material/Stack';
+import TextField from '@mui/material/TextField';
+import { useNotify } from 'ra-core';
+import { useEffect, useRef, useState } from 'react';
+import { CurlButton } from '../app/curl-button.tsx';
+import { ProblemAlert } from '../app/problem-alert.tsx';
+import { useModel } from '../data/model.ts';
+import { useText } from '../texts/texts.ts';
+import { exportRecords, exportTarget, type Format, FORMATS, type Found, type Progress, save } from './export.ts';
+import { ProgressBar } from './progress-bar.tsx';
+
+interface ExportDialogProps {
+  readonly found: Found;
+  /** Of the list, as it is shown. */
+  readonly columns: readonly string[];
+  readonly onClose: () => void;
+}
+
+export default function ExportDialog({ found, columns, onClose }: ExportDialogProps) {
+  const say = useText();
+  const model = useModel();
+  const notify = useNotify();
+  const [format, setFormat] = useState<Format>('csv');
+  const [isAll, setAll] = useState(false);
+  const [isGuarded, setGuarded] = useState(false);
+  const [progress, setProgress] = useState<Progress>();
+  const [error, setError] = useState<unknown>();
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+  const target = exportTarget(model, found, isAll ? undefined : columns);
+
+  const start = async (): Promise<void> => {
+    const controller = new AbortController();
+    running.current = controller;
+    setError(undefined);
+    setProgress({ done: 0, total: undefined });
+    try {
+      const { signal } = controller;
+      const blob = await exportRecords({ target, format, isGuarded, onProgress: setProgress, signal });
+      const name = `${found.type.path}.${FORMATS[format].extension}`;
+      save(blob, name);
+      notify(say('export.done', { name }), { type: 'success' });
+      onClose();
+    } catch (problem) {
+      if (!controller.signal.aborted) setError(problem);
+      setProgress(undefined);
+    }
+  };
+
+  return (
+    <Dialog open onClose={onClose} fullWidth maxWidth="sm" aria-labelledby="export-title">
+      <DialogTitle id="export-title">{say('export.title', { types: found.type.title.many })}</DialogTitle>
+      <DialogContent>
+        <Stack spacing={2} sx={{ pt: 1 }}>
+          <TextField
+            select
+            label={say('export.format')}
+            value={format}
+            onChange={({ target: { value } }) => setFormat(value as Format)}
+          >
+            <MenuItem value="csv">{say('export.csv')}</MenuItem>
+            <MenuItem value="ndjson">{say('export.ndjson')}</MenuItem>
+          </TextField>
+          <TextField
+            select
+            label={say('export.columns')}
+            value={isAll ? 'all' : 'shown'}
+            onChange={({ target: { value } }) => setAll(value === 'all')}
+          >
+            <MenuItem value="shown">{say('export.shown')}</MenuItem>
+            <MenuItem value="all">{say('export.all')}</MenuItem>
+          </TextField>
+          {format === 'csv' && (
+            <div>
+              <FormControlLabel
+                control={
+                  <Checkbox
+                    checked={isGuarded}
+                    onChange={({ target: { checked } }) => setGuarded(checked)}
+                    slotProps={{ input: { 'aria-describedby': 'export-guarded' } }}
+                  />
+                }
+                label={say('export.guarded')}
+              />
+              <FormHelperText id="export-guarded">{say('export.guarded_help')}</FormHelperText>
+            </div>
+          )}
+          {found.where.length > 0 && <Alert severity="info">{say('export.filtered')}</Alert>}
+          {error !== undefined && <ProblemAlert error={error} />}
+          {progress && <ProgressBar label={say('export.working')} progress={progress} />}
+        </Stack>
+      </DialogContent>
+      <DialogActions>
+        <CurlButton sent={{ method: 'GET', target, headers: { Accept: FORMATS[format].mediaType } }} />
+        <Button color="inherit" onClick={onClose}>
+          {say('filter.cancel')}
+        </Button>
+        <Button variant="contained" disabled={progress !== undefined} onClick={() => void start()}>
+          {say('export.start')}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

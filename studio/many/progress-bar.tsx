@@ -1,0 +1,29 @@
+/** How far something long has come. */
+import Box from '@mui/material/Box';
+import LinearProgress from '@mui/material/LinearProgress';
+import Typography from '@mui/material/Typography';
+import { useText } from '../texts/texts.ts';
+import type { Progress } from './export.ts';
+
+interface ProgressBarProps {
+  readonly label: string;
+  readonly progress: Progress;
+}
+
+export function ProgressBar({ label, progress: { done, total } }: ProgressBarProps) {
+  const say = useText();
+  const share = total === undefined || total === 0 ? undefined : Math.min(100, (100 * done) / total);
+  return (
+    <Box>
+      <LinearProgress
+        aria-label={label}
+        {...(share === undefined ? {} : { variant: 'determinate', value: Math.round(share) })}
+      />
+      <Typography variant="body2" sx={{ color: 'text.secondary', mt: 0.5 }}>
+        {total === undefined
+          ? say('progress.done', { smart_count: done })
+          : say('progress.of', { done, smart_count: total })}
+      </Typography>
+    </Box>
+  );
+}

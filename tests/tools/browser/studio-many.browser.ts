@@ -1,0 +1,197 @@
+/** What the studio does with many records at once: files out of lists, and files into them. */
+import { readFile } from 'node:fs/promises';
+import type { Browser, Page } from 'playwright-core';
+import { buildStudio } from '../../../deploy/studio.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startBrowser, visit } from './chromium.ts';
+
+const FORMULA = '=HYPERLINK("http://x.example","a, b")';
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  await buildStudio();
+  server = await startTestServer({ settings: { batchLimit: 10 } });
+  browser = await startBrowser();
+  const values = [FORMULA, '-5', '+1 2', '@SUM(1)', 'two\nlines, "quoted"', ''];
+  await post(
+    'tmp-vars',
+    'text/csv',
+    `name,value\n${values.map((value, index) => `v${index},${quoted(value)}`).join('\n')}`,
+  );
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+async function post(path: string, type: string, body: string): Promise<void> {
+  const response = await fetch(`${server.url}/api/${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': type },
+    body,
+  });
+  expect(response.status).toBe(201);
+}
+
+const list = async (query: string): Promise<readonly Record<string, unknown>[]> =>
+  (await fetch(`${server.url}/api/tmp-vars?${query}`)).json() as Promise<readonly Record<string, unknown>[]>;
+
+async function exported(page: Page, choose: () => Promise<void>): Promise<readonly [name: string, text: string]> {
+  await page.getByRole('button', { name: 'Export Temporary variables' }).click();
+  await choose();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save' }).click(),
+  ]);
+  return [download.suggestedFilename(), await readFile(await download.path(), 'utf8')];
+}
+
+const option = async (page: Page, label: string, name: string): Promise<void> => {
+  await page.getByRole('combobox', { name: label }).click();
+  await page.getByRole('option', { name }).click();
+};
+
+const isHere = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Temporary variables' }).waitFor();
+
+describe('export', () => {
+  test('is what the list finds, in its order, as the service sends it', async () => {
+    const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+    const where = encodeURIComponent(JSON.stringify({ where: '_cnd[name][gte]=v1' }));
+    await page.goto(`${server.url}/studio#/tmp-vars?filter=${where}&sort=name&order=DESC`);
+    await isHere(page);
+    const [name, text] = await exported(page, () => option(page, 'Columns', 'All'));
+    expect(name).toBe('tmp-vars.csv');
+    const csv = await fetch(`${server.url}/api/tmp-vars?_cnd[name][gte]=v1&_cnd[orderBy]=name&_cnd[orderBy]=desc`, {
+      headers: { Accept: 'text/csv' },
+    });
+    expect(text).toBe(await csv.text());
+    const [lines, json] = await exported(page, () => option(page, 'Format', 'NDJSON'));
+    expect(lines).toBe('tmp-vars.ndjson');
+    expect(
+      json
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).name),
+    ).toEqual(['v5', 'v4', 'v3', 'v2', 'v1']);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('runs nothing in a spreadsheet, if asked for that, and leaves numbers as they are', async () => {
+    const { page, close } = await visit(browser, { locale: 'en-US' });
+    await page.goto(`${server.url}/studio#/tmp-vars`);
+    await isHere(page);
+    const [, plain] = await exported(page, () => option(page, 'Columns', 'All'));
+    const [, guarded] = await exported(page, async () => {
+      await option(page, 'Columns', 'All');
+      await page.getByLabel('Spreadsheets must not run any cell').check();
+    });
+    expect(plain).toContain(`v0,${quoted(FORMULA)}`);
+    expect(guarded).toBe(
+      plain
+        .replace(quoted(FORMULA), quoted(`'${FORMULA}`))
+        .replace(',+1 2', ",'+1 2")
+        .replace(',@SUM', ",'@SUM"),
+    );
+    expect(guarded).toContain('v1,-5');
+    await close();
+  });
+});
+
+describe('import', () => {
+  async function opened(): Promise<Awaited<ReturnType<typeof visit>>> {
+    const visited = await visit(browser, { locale: 'en-US' });
+    await visited.page.goto(`${server.url}/studio#/tmp-vars`);
+    await visited.page.getByRole('button', { name: 'Import Temporary variables' }).click();
+    return visited;
+  }
+
+  const choose = (page: Page, name: string, text: string | Buffer): Promise<void> =>
+    page.setInputFiles('input[type=file]', { name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+
+  test('every fault is listed by its line before anything is written, and then all of it is written in parts', async () => {
+    const { page, complaints, close } = await opened();
+    const lines = Array.from({ length: 25 }, (_, index) => `new${index},"value\n${index}"`);
+    const faulty = lines.map((line, index) => (index === 3 ? 'new3,' : index === 21 ? 'v0,taken' : line));
+    await choose(page, 'many.csv', `\uFEFFname,value\r\n\r\n${faulty.join('\r\n')}\r\n`);
+    await page.getByText('many.csv: 25 records').waitFor();
+    await page.getByText('written in 3 parts').waitFor();
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('alert').filter({ hasText: '2 faults' }).waitFor();
+    const rows = await page.getByRole('dialog').locator('tbody tr').allInnerTexts();
+    // Each record has two lines, but for the faulty ones; the first stands on line 3.
+    expect(rows).toEqual([expect.stringMatching(/^9\tValue\t/), expect.stringMatching(/^44\tName\t/)]);
+    expect(await list('_cnd[name][like]=new*')).toEqual([]);
+    expect(await page.getByRole('button', { name: /^Import \d/ }).count()).toBe(0);
+
+    await choose(page, 'mended.csv', `name,value\n${lines.join('\n')}`);
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('25 will be created, 0 changed').waitFor();
+    expect(await list('_cnd[name][like]=new*')).toEqual([]);
+    await page.getByRole('button', { name: 'Import 25 records' }).click();
+    await page.getByText('25 records were imported').waitFor();
+    expect((await list('_cnd[name][like]=new*')).map(({ value }) => value)).toEqual(
+      lines.map((_, index) => `value\n${index}`),
+    );
+    await page.getByText('31 records').waitFor();
+    // The browser itself tells of each answer that is not a success.
+    expect(complaints.filter((one) => !one.includes('status of 4'))).toEqual([]);
+    await close();
+  });
+
+  test('changes the records that have the same unique values', async () => {
+    const { page, close } = await opened();
+    await choose(page, 'changes.csv', 'name,value\nv1,changed\nv9,new\n');
+    await option(page, 'What to do', 'Change the records with the same Name');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('1 will be created, 1 changed').waitFor();
+    await page.getByRole('button', { name: 'Import 2 records' }).click();
+    await page.getByText('2 records were imported').waitFor();
+    expect(await list('_cnd[name][in]=v1&_cnd[name][in]=v9&fields=value')).toMatchObject([
+      { value: 'changed' },
+      { value: 'new' },
+    ]);
+    await close();
+  });
+
+  test('what is no table, and no text, is told', async () => {
+    const { page, close } = await opened();
+    await choose(page, 'latin.csv', Buffer.from([0x6e, 0xfc]));
+    await page.getByText('The file is not UTF-8').waitFor();
+    await choose(page, 'odd.csv', 'name,price\na,1\n');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'fault' }).waitFor();
+    expect(await page.getByRole('dialog').locator('tbody tr').allInnerTexts()).toEqual([
+      expect.stringMatching(/^1\t.*price/),
+    ]);
+    await choose(page, 'short.csv', 'name,value\na,1\nb\n');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('cell', { name: '3', exact: true }).waitFor();
+    await close();
+  });
+
+  test('a part that cannot be written any more ends it, says what is done, and goes on from there', async () => {
+    const { page, close } = await opened();
+    const records = Array.from({ length: 12 }, (_, index) => JSON.stringify({ name: `late${index}` }));
+    await choose(page, 'late.ndjson', records.join('\n'));
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('12 will be created').waitFor();
+    await post('tmp-vars', 'application/json', '{"name": "late11"}');
+    await page.getByRole('button', { name: 'Import 12 records' }).click();
+    await page.getByText('What stands before line 11 has been written').waitFor();
+    const rows = await page.getByRole('dialog').locator('tbody tr').allInnerTexts();
+    expect(rows).toEqual([expect.stringMatching(/^12\tName\t/)]);
+    expect((await list('_cnd[name][like]=late*')).length).toBe(11);
+    const [{ id } = {}] = await list('_cnd[name]=late11');
+    await fetch(`${server.url}/api/tmp-vars/${String(id)}`, { method: 'DELETE' });
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('2 will be created').waitFor();
+    await page.getByRole('button', { name: /^Import/ }).click();
+    await page.getByText('records were imported').waitFor();
+    expect((await list('_cnd[name][like]=late*')).length).toBe(12);
+    await close();
+  });
+});
