@@ -94,7 +94,7 @@ async function messageIn(
   const exchange = { request, caller, target: targetOf(request), identifier: '', mediaType: JSON_TYPE };
   const content = await readContent(exchange, RECORD_BODY);
   const text = Buffer.isBuffer(content) ? decode(content) : (JSON.stringify(content.parsed) ?? '');
-  // Its identifier comes back in the answer, however long it is.
+  // A record in it is written and parsed once more, and its identifier comes back in the answer, however long it is.
   caller.take(WRAP_COST * text.length);
   // Strings are checked where they are written.
   return parseText(text, limits, () => false, 'The message');

@@ -79,7 +79,7 @@ const TOOLS: readonly AgentTool[] = [
     description: 'Describes the fields, relations and rules of a record type. Read it before you filter or write.',
     properties: { type: TYPE },
     required: ['type'],
-    run: async ({ type }, { model }) => JSON.stringify(describeFor(model, String(type))),
+    run: async ({ type }, { model }) => JSON.stringify(describeFor(model, typeNameIn(type))),
   },
   {
     name: 'list_records',
@@ -97,7 +97,7 @@ const TOOLS: readonly AgentTool[] = [
     required: ['type'],
     run: async ({ type, order, limit = USUAL_LIMIT, ...options }, rights) => {
       const call = callOf('list', { ...options, limit, ...(order === undefined ? {} : { order: termsOf(order) }) });
-      const { text, headers } = await rights.call(String(type), call);
+      const { text, headers } = await rights.call(typeNameIn(type), call);
       const next = cursorIn(headers, 'next');
       return withText({ total: totalIn(headers), ...(next === undefined ? {} : { next }) }, 'records', text);
     },
@@ -109,7 +109,10 @@ const TOOLS: readonly AgentTool[] = [
     properties: { type: TYPE, id: ID, ...VIEW },
     required: ['type', 'id'],
     run: async ({ type, id, ...view }, rights) => {
-      const { text, headers } = await rights.call(String(type), callOf('get', view, { identifier: identifierOf(id) }));
+      const { text, headers } = await rights.call(
+        typeNameIn(type),
+        callOf('get', view, { identifier: identifierOf(id) }),
+      );
       return withText(tagFor(headers, view), 'record', text);
     },
   },
@@ -129,9 +132,9 @@ const TOOLS: readonly AgentTool[] = [
     run: async ({ type, record, idempotency_key: key, dry_run: isDryRun, ...view }, rights) => {
       const several = Array.isArray(record);
       const options = { ...view, ...(key === undefined ? {} : { idempotencyKey: textIn('idempotency_key', key) }) };
-      const more = { body: objectIn('record', record), isDryRun: isDryRun === true };
+      const more = { body: objectIn('record', record), isDryRun: isTrue('dry_run', isDryRun) };
       const { text, headers } = await rights.call(
-        String(type),
+        typeNameIn(type),
         callOf(several ? 'createMany' : 'create', options, more),
       );
       if (more.isDryRun) return text;
@@ -150,9 +153,9 @@ const TOOLS: readonly AgentTool[] = [
       const more = {
         identifier: identifierOf(id),
         body: objectIn('changes', changes, true),
-        isDryRun: isDryRun === true,
+        isDryRun: isTrue('dry_run', isDryRun),
       };
-      const { text, headers } = await rights.call(String(type), callOf('update', optionsOf({ view, tag }), more));
+      const { text, headers } = await rights.call(typeNameIn(type), callOf('update', optionsOf({ view, tag }), more));
       return more.isDryRun ? text : withText(tagFor(headers, view), 'record', text);
     },
   },
@@ -165,8 +168,8 @@ const TOOLS: readonly AgentTool[] = [
     required: ['type', 'id'],
     run: async ({ type, id, dry_run: isDryRun, ...rest }, rights) => {
       const { view, tag } = viewIn(rest);
-      const more = { identifier: identifierOf(id), isDryRun: isDryRun === true };
-      const { text } = await rights.call(String(type), callOf('delete', optionsOf({ view, tag }), more));
+      const more = { identifier: identifierOf(id), isDryRun: isTrue('dry_run', isDryRun) };
+      const { text } = await rights.call(typeNameIn(type), callOf('delete', optionsOf({ view, tag }), more));
       return more.isDryRun ? text : withText({}, 'deleted', text);
     },
   },
@@ -186,7 +189,7 @@ const TOOLS: readonly AgentTool[] = [
     required: ['type'],
     run: async ({ type, order, limit = USUAL_LIMIT, ...options }, rights) => {
       const call = callOf('summary', { ...options, limit, ...(order === undefined ? {} : { order: termsOf(order) }) });
-      const { text, headers } = await rights.call(String(type), call);
+      const { text, headers } = await rights.call(typeNameIn(type), call);
       return withText({ total: totalIn(headers) }, 'groups', text);
     },
   },
@@ -258,6 +261,17 @@ const wrong = (name: string, expected: string): Problem =>
 function textIn(name: string, value: JsonValue | undefined): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   throw wrong(name, 'a text');
+}
+
+/** A text that says true must not be taken for false: the write would be done. */
+function isTrue(name: string, value: JsonValue | undefined): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true;
+  throw wrong(name, 'true or false');
+}
+
+function typeNameIn(value: JsonValue | undefined): string {
+  if (typeof value === 'string') return value;
+  throw wrong('type', 'the name of a record type');
 }
 
 /** Texts of digits as well: the operation refuses what is no identifier. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
+import fc from '../support/fast-check.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { messageOf, tell, toolCall, toolsOf, useTool } from './agent.ts';
@@ -264,6 +265,13 @@ describe('refusals say how to go on', () => {
     ['an order of another kind', 'list_records', { type: 'Book', order: [1] }, { errors: [{ argument: 'order' }] }],
     ['a limit that is none', 'list_records', { type: 'Book', limit: -1 }, { errors: [{ argument: 'limit' }] }],
     [
+      'a dry run that is a text',
+      'create_record',
+      { type: 'Author', record: { name: 'Text' }, dry_run: 'true' },
+      { errors: [{ argument: 'dry_run' }] },
+    ],
+    ['a type that is no text', 'list_records', { type: ['Book'] }, { errors: [{ argument: 'type' }] }],
+    [
       'an operation that the type lacks',
       'create_record',
       { type: 'Log', record: {} },
@@ -404,6 +412,43 @@ describe('the endpoint', () => {
     } finally {
       await off.close();
     }
+  });
+
+  test('no message makes it fail', async () => {
+    const names = fc.constantFrom(...READING, 'create_record', 'update_record', 'delete_record', '__proto__');
+    const keys = fc.constantFrom(
+      'type',
+      'id',
+      'where',
+      'order',
+      'limit',
+      'after',
+      'fields',
+      'record',
+      'changes',
+      'etag',
+      'by',
+    );
+    const values = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constantFrom('Book', 'Author', 1, '1', ['title desc'], { title: {} }),
+    );
+    const calls = fc.record({ name: names, arguments: fc.oneof(fc.dictionary(keys, values), fc.jsonValue()) });
+    const drawn = fc.oneof(
+      { weight: 5, arbitrary: calls.map((params) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })) },
+      {
+        weight: 1,
+        arbitrary: fc.dictionary(fc.constantFrom('jsonrpc', 'id', 'method', 'params', 'result'), fc.jsonValue()),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(drawn, async (message) => {
+        const { status, text } = await tell(url, message, writer);
+        expect(status).toBeLessThan(500);
+        expect(text).not.toMatch(/-32603|problem\\":\\"internal-error/);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   test('the memory of a call is given back', async () => {
