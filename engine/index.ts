@@ -8,6 +8,9 @@ import { StartError } from './start-error.ts';
 
 export type { Diagnostic } from './diagnostic.ts';
 export type {
+  DryRun,
+  DryRunEffect,
+  DryRuns,
   CreateOptions,
   EngineOptions,
   FilterValue,

@@ -7,7 +7,7 @@ import type { Engine } from '../engine.ts';
 import { entityTag } from '../http/conditions.ts';
 import { Problem } from '../problem.ts';
 import { type CallResult, cursorIn, type InProcessCall, InProcessCaller, type Position, serveCall } from './call.ts';
-import type { RecordPage, RecordCollection, RecordGroup, SummaryPage } from './types.ts';
+import type { DryRun, RecordPage, RecordCollection, RecordGroup, SummaryPage } from './types.ts';
 
 /** Of the records that were returned. */
 const TAGS = new WeakMap<object, string>();
@@ -50,6 +50,8 @@ function collectionOf<R extends object>(ask: (call: InProcessCall) => Promise<Ca
   };
   const records = async (call: InProcessCall): Promise<readonly R[]> =>
     JSON.parse((await ask(call)).text) as readonly R[];
+  const rehearse = async <T>(call: InProcessCall): Promise<DryRun<T>> =>
+    JSON.parse((await ask({ ...call, isDryRun: true })).text) as DryRun<T>;
   return {
     list: async (options = {}) => pageOf<R>(await ask({ operation: 'list', options })),
     get: (identifier, options = {}) => record({ operation: 'get', identifier, options }),
@@ -59,6 +61,13 @@ function collectionOf<R extends object>(ask: (call: InProcessCall) => Promise<Ca
     summary: async (options = {}) => summaryOf(await ask({ operation: 'summary', options })),
     update: (identifier, body, options = {}) => record({ operation: 'update', identifier, body, options }),
     delete: (identifier, options = {}) => record({ operation: 'delete', identifier, options }),
+    dryRun: {
+      create: (body, options = {}) => rehearse({ operation: 'create', body, options }),
+      createMany: async (body, options = {}) => rehearse({ operation: 'createMany', body: arrayIn(body), options }),
+      updateMany: (body, options = {}) => rehearse({ operation: 'updateMany', body, options }),
+      update: (identifier, body, options = {}) => rehearse({ operation: 'update', identifier, body, options }),
+      delete: (identifier, options = {}) => rehearse({ operation: 'delete', identifier, options }),
+    },
     tagOf: (known) => TAGS.get(known),
   };
 }

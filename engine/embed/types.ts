@@ -114,11 +114,45 @@ export interface RecordCollection<R extends object> {
   update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
   /** Resolves with the record as it was. */
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
+  /** The writes without keeping anything: each is carried out and undone, and resolves with a report. */
+  readonly dryRun: DryRuns<R>;
   /**
    * The entity tag of a record that `get`, `create` or `update` has returned, for `ifMatch`. A write with other
    * `fields` or `include` than the read has another tag.
    */
   tagOf(record: R): string | undefined;
+}
+
+/** Identifiers of new records may be others in earnest. */
+export interface DryRuns<R extends object> {
+  create(record: object, options?: ViewOptions): Promise<DryRun<R>>;
+  createMany(records: readonly object[], options?: ViewOptions): Promise<DryRun<readonly R[]>>;
+  updateMany(changes: readonly object[], options?: ViewOptions): Promise<DryRun<readonly R[]>>;
+  update(identifier: number, changes: object, options?: UpdateOptions): Promise<DryRun<R>>;
+  delete(identifier: number, options?: UpdateOptions): Promise<DryRun<R>>;
+}
+
+export interface DryRun<T> {
+  readonly dryRun: true;
+  /** What the write would have returned. */
+  readonly answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: T;
+  };
+  readonly effects: readonly DryRunEffect[];
+}
+
+/** What the write would have done to some records of a type. */
+export interface DryRunEffect {
+  readonly effect: 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
+  readonly type: string;
+  /** What is linked or unlinked. */
+  readonly relation?: string;
+  /** What changes. */
+  readonly keys?: readonly string[];
+  readonly count: number;
+  readonly identifiers: readonly number[];
 }
 
 export interface ViewOptions {

@@ -326,3 +326,27 @@ test('with tokens over HTTP, none is needed in process', async () => {
   await guarded.close();
   await own.remove();
 });
+
+test('a dry run keeps nothing, and tells what the write would do', async () => {
+  const { id } = await owners().create({ rank: 7 });
+  const { dryRun } = owners();
+  const tried = [
+    await dryRun.create({ rank: 8 }),
+    await dryRun.createMany([{ rank: 8 }, { rank: 9 }]),
+    await dryRun.update(id, { rank: 8 }),
+    await dryRun.updateMany([{ id, rank: 8 }]),
+    await dryRun.delete(id),
+  ];
+  expect(
+    tried.map(({ answer, effects }) => [answer.status, effects.map(({ effect, count }) => [effect, count])]),
+  ).toEqual([
+    [201, [['created', 1]]],
+    [201, [['created', 2]]],
+    [200, [['changed', 1]]],
+    [200, [['changed', 1]]],
+    [200, [['deleted', 1]]],
+  ]);
+  expect(tried[2]?.answer.body).toMatchObject({ id, rank: 8 });
+  expect(await owners().get(id)).toMatchObject({ rank: 7 });
+  expect((await problemOf(dryRun.create({ rank: 0 }))).code).toBe('invalid-body');
+});
