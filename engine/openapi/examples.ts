@@ -117,11 +117,15 @@ const present = (entries: readonly (readonly [string, JsonValue | undefined])[])
 function nestedExample(relation: Relation, depth: number): JsonValue | undefined {
   const { target, nested, owned, required, toMany, kind } = relation;
   if (required && nested === 'link') return { [target.identifier.name]: FIRST };
-  const written = nested === 'write' && (kind === 'belongsTo' || owned);
+  const written = nested === 'write' && (kind === 'belongsTo' || owned) && (required || !repeatsValues(relation));
   if (!written || depth > MAX_DEPTH || (depth > 0 && !required)) return undefined;
   const record = { ...valuesOf(target, writable(relation.fields)), ...obligatory(relation, depth) };
   return toMany ? [record] : record;
 }
+
+/** Whether the related record would have the unique values of the record itself. */
+const repeatsValues = ({ source, target }: Relation): boolean =>
+  source === target && [...target.indexes].some(({ unique }) => unique);
 
 /** The required relations of a nested record, except the one that leads back. */
 function obligatory({ target, inverse }: Relation, depth: number): JsonObject {

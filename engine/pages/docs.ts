@@ -34,6 +34,13 @@ follow();
 const guarded = 'guarded' in document.getElementById('reference').dataset;
 let used;
 let ui;
+/* Who has opened this page at another address than the public one asks where the page came from. */
+const reached = (url) => {
+  const here = new URL('.', location.href).href;
+  const server = ui.specSelectors.specJson().getIn(['servers', 0, 'url']) ?? '';
+  const there = new URL(server.replace(/\\/*$/, '/'), here).href;
+  return there !== here && url.startsWith(there) ? here + url.slice(there.length) : url;
+};
 const show = () => {
   const token = window.recordsToken;
   if (ui !== undefined) {
@@ -54,7 +61,8 @@ const show = () => {
     validatorUrl: null,
     presets: [SwaggerUIBundle.presets.apis],
     requestInterceptor: (request) => {
-      if (request.loadSpec && guarded) request.headers.Authorization = 'Bearer ' + token;
+      if (!request.loadSpec) request.url = reached(request.url);
+      else if (guarded) request.headers.Authorization = 'Bearer ' + token;
       return request;
     },
     onComplete: () => {
@@ -62,6 +70,13 @@ const show = () => {
     },
   });
 };
+/* What a response holds besides its description is folded until its status is clicked. */
+document.addEventListener('click', ({ target }) => {
+  const status = target.closest('.responses-inner .response > .response-col_status');
+  if (status) status.parentElement.classList.toggle('unfolded');
+  const head = target.closest('.parameters thead');
+  if (head) head.closest('.parameters').classList.toggle('unfolded');
+});
 document.addEventListener('token', show);
 if (!guarded || 'recordsToken' in window) show();
 `;
@@ -88,7 +103,21 @@ main:not([data-guarded]) .scheme-container, .swagger-ui .scheme-container .schem
   .swagger-ui .opblock-tag small { order: 3; flex-basis: 100%; padding: 0.4rem 0 0; }
   .swagger-ui .opblock-tag a { flex: 1; }
 }
-/* Filters are short. */
+/* Headers, and what errors look like, are the same in most operations. */
+.swagger-ui .responses-inner .response > .response-col_status { cursor: pointer; }
+.swagger-ui .responses-inner .response > .response-col_status::before { content: '▸ '; }
+.swagger-ui .responses-inner .response.unfolded > .response-col_status::before { content: '▾ '; }
+.swagger-ui .response:not(.unfolded) .headers-wrapper,
+.swagger-ui .response:not(.unfolded):is([data-code^='4'], [data-code^='5']) :is(.response-controls, .model-example, .examples-select, .example),
+.swagger-ui .response:not(.unfolded):is([data-code^='4'], [data-code^='5']) section { display: none; }
+.swagger-ui .responses-inner .response > td { padding-top: 0.4rem; }
+.swagger-ui .highlight-code > .microlight, .swagger-ui .body-param textarea { max-height: 16rem; }
+/* Filters are many. */
+.swagger-ui .parameters:has([data-param-name^='_cnd[']) thead { cursor: pointer; }
+.swagger-ui .parameters:has([data-param-name^='_cnd[']) thead th:last-child::after { content: ' ▸ Show filters'; }
+.swagger-ui .parameters.unfolded:has([data-param-name^='_cnd[']) thead th:last-child::after { content: ' ▾ Hide filters'; }
+.swagger-ui .parameters:not(.unfolded) [data-param-name^='_cnd[']:not([data-param-name='_cnd[limit]'], [data-param-name='_cnd[orderBy]']) { display: none; }
+/* Each is short. */
 .swagger-ui .parameters-col_description textarea { min-height: 0; height: 4.5em; max-width: 340px; }
 a:focus-visible, button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 `;
@@ -96,9 +125,10 @@ a:focus-visible, button:focus-visible { outline: 2px solid currentColor; outline
 // The one place where people enter a token. A script keeps it while the tab is open, and sends it in a header as every
 // other client does: it is never in a URL or a cookie, and other tabs and later visitors cannot see it.
 
-export const tokenForm = (guarded: boolean): Html =>
+/** `page`: the page to fetch with the token; the start page shows whether it is known. */
+export const tokenForm = (guarded: boolean, page = '.'): Html =>
   guarded
-    ? html`<form class="access" id="access" hidden>
+    ? html`<form class="access" id="access" data-page="${page}" hidden>
           <label for="token">Token</label>
           <input id="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" required />
           <button id="use">Use</button>
@@ -131,8 +161,8 @@ export const TOKEN_SCRIPT = `'use strict';
     document.dispatchEvent(new Event('token'));
   };
 
-  const startPage = async (token) => {
-    const response = await withToken('.', token);
+  const pageFor = async (token) => {
+    const response = await withToken(form.dataset.page, token);
     if (!response.ok) throw new Error((await response.json().catch(() => ({}))).detail ?? 'status ' + response.status);
     return new DOMParser().parseFromString(await response.text(), 'text/html');
   };
@@ -141,7 +171,7 @@ export const TOKEN_SCRIPT = `'use strict';
     say('Looking …');
     try {
       if (!/^[\\w.~+/-]+=*$/.test(token)) throw new Error('It has characters that no token has.');
-      const page = await startPage(token);
+      const page = await pageFor(token);
       if (page.querySelector('[data-locked]')) throw new Error('It is not known, or opens nothing.');
       sessionStorage.setItem(KEY, token);
       const main = document.querySelector('main[data-by-token]');
@@ -187,16 +217,37 @@ export const TOKEN_SCRIPT = `'use strict';
 
 // The guide: Markdown, in which HTML is text and links lead to pages only.
 
-export const guidePage = (title: string, markdown: string): string =>
-  layout({
+interface GuideOptions {
+  readonly title: string;
+  /** The page differs by token. */
+  readonly guarded: boolean;
+  /** Without a known token it says little. */
+  readonly isLocked: boolean;
+  /** Whether the maintainers have written a guide of their own. */
+  readonly hasGuide: boolean;
+}
+
+export function guidePage(markdown: string, { title, guarded, isLocked, hasGuide }: GuideOptions): string {
+  const byToken = guarded ? html` data-by-token` : NO_HTML;
+  return layout({
     title: `Guide for client authors – ${title}`,
-    head: html`<link rel="stylesheet" href="style.css" />`,
+    head: html`<link
+        rel="stylesheet"
+        href="style.css"
+      />${guarded ? html`<script src="token.js" defer></script>` : NO_HTML}`,
     body: html`<header class="guide">
         <p class="version"><a href="..">${title}</a></p>
+        ${tokenForm(guarded, 'clients')}
       </header>
-      <main class="guide">${{ html: renderMarkdown(markdown) }}</main>
-      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
+      <main class="guide" ${byToken}${isLocked ? html` data-locked` : NO_HTML}>
+        ${{ html: renderMarkdown(markdown) }}
+      </main>
+      <footer class="guide">
+        <a href="../docs">Interactive reference</a>
+        ${hasGuide ? html`<a href="guide">Guide of the maintainers</a>` : NO_HTML}
+      </footer>`,
   });
+}
 
 /** The names that GitHub gives to headings: the guide links to its own sections. */
 const anchorOf = (text: string): string =>

@@ -5,7 +5,6 @@ import type { Model, RecordType } from '../model/model.ts';
 interface AgentsGuide {
   readonly title: string;
   readonly guarded: boolean;
-  readonly hasGuide: boolean;
   /** Whether agents can connect to `/mcp`. */
   readonly agents: boolean;
 }
@@ -14,7 +13,7 @@ interface AgentsGuide {
 const MAX_LISTED = 100;
 
 /** `base`: what stands before each path; the empty string where the service is at the root. */
-export function llmsText({ types }: Model, { title, guarded, hasGuide, agents }: AgentsGuide, base: string): string {
+export function llmsText({ types }: Model, { title, guarded, agents }: AgentsGuide, base: string): string {
   const served = [...types.values()].filter(({ operations }) => operations.size > 0);
   const link = (path: string): string => `[${base}${path}](${base}${path})`;
   const example = served.find(({ operations }) => operations.has('list'));
@@ -44,7 +43,8 @@ export function llmsText({ types }: Model, { title, guarded, hasGuide, agents }:
     '',
     `- ${link('/openapi.json')}: all operations, parameters and schemas, as OpenAPI 3.1`,
     `- ${link('/openapi.json?profile=simple')}: the same as OpenAPI 3.0, for generators of clients`,
-    ...(hasGuide ? [`- ${link('/docs/clients')}: the guide for authors of clients, with examples`] : []),
+    `- ${link('/docs')}: the interactive reference, for people`,
+    `- ${link('/docs/clients')}: the guide for authors of clients, with examples`,
     ...(listed.length === 0 ? [] : ['', '## Record types', '', ...listed.map((type) => entry(type, base))]),
     ...(served.length > listed.length ? [`- and ${served.length - listed.length} more`] : []),
     '',

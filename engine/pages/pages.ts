@@ -18,6 +18,7 @@ import type { Cors } from '../http/send.ts';
 import { assetFile } from './assets.ts';
 import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
+import { type GuideSubject, guideText } from './guide.ts';
 import { STYLE } from './layout.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
 import { llmsText } from './llms.ts';
@@ -39,13 +40,11 @@ const GUIDE = 'CLIENTS.md';
 /** Where examples of the guide send their requests. */
 const LOCAL = 'http://127.0.0.1:3000';
 
-interface PagesOptions extends Omit<ServiceInfo, 'hasGuide' | 'hasStudio'> {
+interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'>, GuideSubject {
   readonly schemaDirectory: string;
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
   readonly limits: RequestLimits;
-  /** Whether agents can connect to `/mcp`. */
-  readonly agents: boolean;
 }
 
 interface PageRoutes {
@@ -74,7 +73,8 @@ export function createPages(
   const guide = join(schemaDirectory, GUIDE);
   // It speaks of every type, and not every client may know of all of them.
   const built = options.studio ? studioBuild() : undefined;
-  const about = { ...options, hasGuide: !guarded && existsSync(guide), hasStudio: built !== undefined };
+  const hasGuide = !guarded && existsSync(guide);
+  const about = { ...options, hasStudio: built !== undefined };
   const documentIn = (profile: Profile): ((model: Model) => JsonObject) =>
     memoized((model: Model) => secured(createDocument(model, about, profile), guarded));
   const documentOf: Readonly<Record<Profile, (model: Model) => JsonObject>> = {
@@ -131,16 +131,26 @@ export function createPages(
     return agentsAt(model, base, () => llmsText(model, about, base));
   };
 
+  const guideAt = perPlace<Model>();
+  const guideFor = async (request: Request): Promise<KeptText> => {
+    const model = modelFor(request);
+    const base = publicUrl || originOf(request) + request.baseUrl;
+    const shown = { title, guarded, isLocked: guarded && model.types.size === 0, hasGuide };
+    return guideAt(model, base, () => guidePage(guideText(model, options, base), shown));
+  };
+
   perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
   perMount('/openapi.json', 'application/json', (document) => JSON.stringify(document));
   // Each value is written out where it stands: anchors would save little, and few readers know them.
   perMount('/openapi.yaml', 'application/yaml', (document) => stringify(document, { aliasDuplicateObjects: false }));
   serve('/llms.txt', TEXT, agentsTextFor);
   fixed('/docs', HTML, () => docsPage(title, guarded));
-  if (about.hasGuide)
-    fixed('/docs/clients', HTML, async () => {
+  serve('/docs/clients', HTML, guideFor);
+  if (hasGuide)
+    fixed('/docs/guide', HTML, async () => {
       const text = await readFile(guide, 'utf8');
-      return guidePage(title, publicUrl === '' ? text : text.replaceAll(LOCAL, publicUrl));
+      const own = publicUrl === '' ? text : text.replaceAll(LOCAL, publicUrl);
+      return guidePage(own, { title, guarded: false, isLocked: false, hasGuide: false });
     });
   fixed('/docs/style.css', CSS, () => STYLE);
   fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
@@ -156,6 +166,11 @@ export function createPages(
   pages.use(documents);
   return { pages, documents };
 }
+
+/** As the client reaches the service. */
+const originOf = ({ headers: { host = '' } }: Request): string => (HOST.test(host) ? `http://${host}` : LOCAL);
+
+const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
 const EXACT = { caseSensitive: true, strict: true };
 

@@ -9,8 +9,6 @@ export interface ServiceInfo {
   readonly version: string;
   /** Where clients reach the service; the empty string if nobody said so. */
   readonly publicUrl: string;
-  /** Whether there is a guide for the authors of clients. */
-  readonly hasGuide: boolean;
   /** Whether there is a studio, in which people browse and edit records. */
   readonly hasStudio: boolean;
   /** Whether requests need a token, and pages differ by it. */
@@ -22,7 +20,7 @@ const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 /** `diagram` is the picture of the model as an SVG element; undefined if there is none. */
 export function startPage(
   { types: all }: Model,
-  { title, version, hasGuide, hasStudio, guarded, publicUrl }: ServiceInfo,
+  { title, version, hasStudio, guarded, publicUrl }: ServiceInfo,
   diagram: string | undefined,
 ): string {
   const types = [...all.values()];
@@ -40,7 +38,7 @@ export function startPage(
         <ul>
           ${hasStudio ? html`<li><a class="main" href="studio">Browse and edit records</a></li>` : NO_HTML}
           <li><a${hasStudio ? NO_HTML : html` class="main"`} href="docs">Interactive reference</a></li>
-          ${hasGuide ? html`<li><a href="docs/clients">Guide for client authors</a></li>` : NO_HTML}
+          <li><a href="docs/clients">Guide for client authors</a></li>
           <li><a href="openapi.json"${byToken}>OpenAPI as JSON</a></li>
           <li><a href="openapi.yaml"${byToken}>as YAML</a></li>
         </ul>

@@ -14,7 +14,10 @@ import { readOnly } from '../pages/read-only.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
-type MountedSettings = Pick<Settings, 'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'studio'> &
+type MountedSettings = Pick<
+  Settings,
+  'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'
+> &
   RequestLimits;
 type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'corsOrigins' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
@@ -74,6 +77,7 @@ const aboutService = (settings: MountedSettings, hasAgents: boolean) => ({
   title: settings.title,
   schemaDirectory: settings.schemaDirectory,
   publicUrl: settings.publicUrl,
+  dialects: settings.dialects,
   studio: settings.studio,
   limits: settings,
   version: VERSION,

@@ -44,11 +44,7 @@ test('it names what the token may see and do, and how to send it; nothing of it 
 });
 
 test('of very many types it names a hundred', () => {
-  const text = llmsText(
-    loadModel(manyTypes(300)),
-    { title: 'Many', guarded: false, hasGuide: false, agents: true },
-    '',
-  );
+  const text = llmsText(loadModel(manyTypes(300)), { title: 'Many', guarded: false, agents: true }, '');
   expect(text.match(/^- \[Kind\d+\]/gm)).toHaveLength(100);
   expect(text).toContain('- and 200 more');
 });

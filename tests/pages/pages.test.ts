@@ -68,7 +68,7 @@ test('pages have no script and no style of their own, and text from settings is 
   for (const path of ['/', '/docs', '/docs/clients']) {
     const { text } = await exchange(server.url, `GET ${path}`);
     expect(text).not.toMatch(
-      /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|(?<!<a href=")https?:\/\/(?!127\.0\.0\.1:3000|www\.w3\.org)/,
+      /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|(?<!<a href=")https?:\/\/(?!127\.0\.0\.1:\d|www\.w3\.org)/,
     );
     expect(text).toContain('&lt;b&gt;Shop&lt;/b&gt; &amp; more');
   }
@@ -104,10 +104,12 @@ test.each([
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
 });
 
-test('a schema without a guide has no page and no link for it', async () => {
+test('a guide that the maintainers have written has a page of its own', async () => {
+  expect((await exchange(server.url, 'GET /docs/guide')).text).toContain('Guide for client authors');
+  expect((await exchange(server.url, 'GET /docs/clients')).text).toContain('href="guide"');
   const other = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
-  expect((await exchange(other.url, 'GET /docs/clients')).status).toBe(404);
-  expect((await exchange(other.url, 'GET /')).text).not.toContain('docs/clients');
+  expect((await exchange(other.url, 'GET /docs/guide')).status).toBe(404);
+  expect((await exchange(other.url, 'GET /docs/clients')).text).not.toContain('href="guide"');
   await other.close();
 });
 

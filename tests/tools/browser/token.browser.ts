@@ -132,3 +132,16 @@ test('the reference takes another token, and executes with it', async () => {
   expect(complaints).toEqual([]);
   await close();
 });
+
+test('the guide shows what the token may see', async () => {
+  const { page, complaints, close } = await visit(browser);
+  await page.goto(`${server.url}/docs/clients`, { waitUntil: 'networkidle' });
+  expect(await page.locator('main').innerText()).toContain('Enter a token');
+  await enter(page, few);
+  await page.locator('#record-types').waitFor();
+  const shown = await page.locator('main').innerText();
+  expect([shown.includes('/api/tax-classes'), shown.includes('/api/notifications')]).toEqual([true, false]);
+  expect(shown).toContain('Authorization: Bearer TOKEN');
+  expect(complaints).toEqual([]);
+  await close();
+});
