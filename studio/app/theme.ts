@@ -9,6 +9,7 @@ const LIGHT = {
 };
 const DARK = {
   primary: { main: '#6cc8b6' },
+  error: { main: '#ff8a80' },
   background: { default: '#14181b', paper: '#1b2024' },
   text: { primary: '#e4e7e9', secondary: '#a3adb5' },
   divider: '#2f363b',

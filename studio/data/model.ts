@@ -151,3 +151,9 @@ export function nameOf(type: TypeInfo, values: Value | undefined, label = type.l
   if (text !== '') return text;
   return `${type.title.one} ${identifier}`;
 }
+
+/** Keys of an open type that nothing in its descriptor names. */
+export function otherValues(type: TypeInfo, values: ValueObject): readonly (readonly [string, Value])[] {
+  const known = new Set([type.identifier.name, ...[...type.fields, ...type.relations].map(({ name }) => name)]);
+  return Object.entries(values).filter(([name]) => !known.has(name));
+}

@@ -16,6 +16,7 @@ import {
   identifierOf,
   isToMany,
   nameOf,
+  otherValues,
   type RelationInfo,
   type StudioModel,
   type TypeInfo,
@@ -73,12 +74,7 @@ export function recordDraft(
   values: ValueObject,
   through?: RelationInfo,
 ): RecordDraft {
-  const known = new Set([
-    type.identifier.name,
-    ...type.fields.map(({ name }) => name),
-    ...type.relations.map(({ name }) => name),
-  ]);
-  const others = Object.entries(values).filter(([name]) => !known.has(name));
+  const others = otherValues(type, values);
   return Object.fromEntries([
     ...type.fields
       .filter(({ name }) => name in values)

@@ -11,8 +11,17 @@ import { CurlButton } from '../app/curl-button.tsx';
 import { EditIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { textOf, type ValueObject } from '../data/json.ts';
-import { can, isToMany, nameOf, type TypeInfo, useModel } from '../data/model.ts';
+import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
+import {
+  can,
+  isToMany,
+  nameOf,
+  otherValues,
+  type RelationInfo,
+  type TypeInfo,
+  typeNamed,
+  useModel,
+} from '../data/model.ts';
 import { hasOwnList, recordQuery, type StudioRecord } from '../data/provider.ts';
 import { Shown } from '../fields/show.tsx';
 import { Related } from '../fields/related.tsx';
@@ -79,10 +88,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
 
 export function Values({ type, values }: { readonly type: TypeInfo; readonly values: ValueObject }) {
   const say = useText();
-  const known = new Set(
-    [type.identifier.name, ...type.fields, ...type.relations].map((one) => (typeof one === 'string' ? one : one.name)),
-  );
-  const others = Object.entries(values).filter(([name]) => !known.has(name));
+  const others = otherValues(type, values);
   return (
     <Box
       component="dl"
@@ -101,6 +107,7 @@ export function Values({ type, values }: { readonly type: TypeInfo; readonly val
         .map((relation) => (
           <Line key={relation.name} title={relation.title} help={relation.description}>
             <Related relation={relation} value={values[relation.name]} />
+            <Inside relation={relation} value={values[relation.name]} />
           </Line>
         ))}
       {others.map(([name, value]) => (
@@ -108,6 +115,17 @@ export function Values({ type, values }: { readonly type: TypeInfo; readonly val
           <Shown field={OTHER} value={value} />
         </Line>
       ))}
+    </Box>
+  );
+}
+
+/** A record without a page of its own is shown within this one. */
+function Inside({ relation, value }: { readonly relation: RelationInfo; readonly value: Value | undefined }) {
+  const type = typeNamed(useModel(), relation.type);
+  if (can(type, 'get') || !isValueObject(value)) return undefined;
+  return (
+    <Box sx={{ my: 1, paddingInlineStart: 2, borderInlineStart: 2, borderColor: 'divider' }}>
+      <Values type={type} values={value} />
     </Box>
   );
 }

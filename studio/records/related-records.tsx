@@ -12,9 +12,10 @@ import Typography from '@mui/material/Typography';
 import { useGetList } from 'ra-core';
 import { Link as RouterLink } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
+import type { ReactNode } from 'react';
+import { isValueList, isValueObject, type Value, type ValueObject, writeJson } from '../data/json.ts';
 import { textOfWhere } from '../data/list-request.ts';
-import { identifierOf, type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import { identifierOf, otherValues, type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { ListMeta, StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { type ColumnInfo, columnsOf, isRight } from '../lists/columns.ts';
@@ -38,7 +39,7 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
       </Typography>
     );
   const columns = columnsOf(type)
-    .filter(({ kind, name }) => kind !== 'identifier' && rows.some((row) => name in row))
+    .filter(({ kind, name }) => kind !== 'identifier' && name !== type.label && rows.some((row) => name in row))
     .slice(0, MAX_COLUMNS);
   return (
     <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={relation.title}>
@@ -51,6 +52,7 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
                 {column.title}
               </TableCell>
             ))}
+            {type.open && <TableCell>{say('record.other_keys')}</TableCell>}
           </TableRow>
         </TableHead>
         <TableBody>
@@ -64,12 +66,18 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
                   {cell(column, values)}
                 </TableCell>
               ))}
+              {type.open && <TableCell>{otherKeys(type, values)}</TableCell>}
             </TableRow>
           ))}
         </TableBody>
       </Table>
     </TableContainer>
   );
+}
+
+function otherKeys(type: TypeInfo, values: ValueObject): ReactNode {
+  const others = otherValues(type, values);
+  return others.length === 0 ? undefined : <code>{writeJson(Object.fromEntries(others))}</code>;
 }
 
 const align = (column: ColumnInfo): 'left' | 'right' => (isRight(column) ? 'right' : 'left');

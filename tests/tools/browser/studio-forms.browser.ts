@@ -2,7 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { startBrowser, visit } from './chromium.ts';
+import { violations } from './axe.ts';
+import { READERS, startBrowser, visit } from './chromium.ts';
 
 let server: TestServer;
 let browser: Browser;
@@ -58,7 +59,7 @@ test('a record is made with everything that belongs to it: digits are kept, null
   const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
   await ask('POST', 'folders', { name: 'Root', tags: [{ word: 'old' }] });
   await open(page, '/folders');
-  await page.getByRole('link', { name: 'New' }).click();
+  await page.getByRole('link', { name: 'New', exact: true }).click();
   await input(page, 'Name *').fill('First');
   await input(page, 'Amount').fill('1234567890.12340');
   await input(page, 'Ratio').fill('0.10000000000000000001');
@@ -200,7 +201,7 @@ test('two people change one record: mine, theirs and what was there, field by fi
 test('leaving asks, while something is typed', async () => {
   const { page, close } = await visit(browser, { locale: 'en-US' });
   await open(page, '/folders');
-  await page.getByRole('link', { name: 'New' }).click();
+  await page.getByRole('link', { name: 'New', exact: true }).click();
   await input(page, 'Note').fill('typed');
   await page.getByRole('navigation').getByText('Things').click();
   await page.getByText('Leave without saving?').waitFor();
@@ -223,5 +224,59 @@ test('keys of open types are added, changed and removed', async () => {
   await page.getByText('was saved').waitFor();
   const { text } = await ask('GET', `things/${String(stored['id'])}`);
   expect(text).toBe(`{"id":${String(stored['id'])},"kind":"k","b":{"c":12345678901234567890},"d":[]}`);
+  await close();
+});
+
+test.each(READERS)(
+  '%s, %d pixels wide: forms and dialogs have nothing to complain about',
+  async (colorScheme, width) => {
+    const { page, complaints, close } = await visit(browser, {
+      colorScheme,
+      locale: 'en-US',
+      viewport: { width, height: 800 },
+    });
+    await open(page, '/folders');
+    await page.getByRole('link', { name: 'New', exact: true }).click();
+    await page.getByRole('button', { name: 'New: Line' }).click();
+    await save(page);
+    await faultAt(page, 'Name *').waitFor();
+    await keep(page, `${colorScheme}-${width}`);
+    expect(await violations(page)).toEqual([]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(
+      0,
+    );
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByText('Leave without saving?').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    await page.getByRole('combobox', { name: 'Field' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    // The descriptor has texts that are scripts.
+    expect(await page.evaluate('window.ran')).toBe(undefined);
+    // Chromium complains of every answer that is a problem.
+    expect(complaints.filter((text) => !text.includes('status of 422'))).toEqual([]);
+    await close();
+  },
+);
+
+test.each([
+  [503, { 'Retry-After': '7' }, 'Try again in 7 seconds'],
+  [403, {}, 'Your token does not allow this: No.'],
+  [500, {}, 'This did not work (internal-error)'],
+])('%d is said in words, and what was typed stays', async (status, headers, words) => {
+  const { page, close } = await visit(browser, { locale: 'en-US' });
+  await open(page, '/folders/new');
+  await input(page, 'Name *').fill('Typed');
+  const body = JSON.stringify({ type: 'urn:problem:internal-error', status, message: 'No.' });
+  await page.route('**/api/folders?*', (route) => route.fulfill({ status, headers, body }));
+  await save(page);
+  await page.getByText(words).waitFor();
+  expect(await input(page, 'Name *').inputValue()).toBe('Typed');
+  await page.unroute('**/api/folders?*');
+  await page.route('**/api/folders?*', (route) => route.abort());
+  await save(page);
+  await page.getByText('cannot be reached').waitFor();
+  expect(await input(page, 'Name *').inputValue()).toBe('Typed');
   await close();
 });

@@ -1,14 +1,12 @@
 /** The studio in a browser: lists and records as they are found and read, whatever their texts, light and dark, wide and narrow. */
-import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
+import { violations } from './axe.ts';
 import { READERS, startBrowser, visit } from './chromium.ts';
 
 const SCRIPT = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
-const AXE = createRequire(`${process.cwd()}/tests/tools/package.json`).resolve('axe-core/axe.min.js');
-const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 let server: TestServer;
 let browser: Browser;
@@ -55,16 +53,6 @@ async function rows(page: Page, count: number): Promise<void> {
 
 const firstIs = (page: Page, id: number): Promise<void> =>
   page.locator('tbody tr:first-child td:first-child', { hasText: new RegExp(`^${id}$`) }).waitFor();
-
-/** Violations of WCAG 2.2 at levels A and AA, as "rule: element". */
-async function violations(page: Page): Promise<readonly string[]> {
-  const { readFile } = await import('node:fs/promises');
-  await page.evaluate(await readFile(AXE, 'utf8'));
-  return page.evaluate(
-    `axe.run(document, { runOnly: { type: 'tag', values: ${JSON.stringify(LEVELS)} } }).then(({ violations }) =>
-      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
-  );
-}
 
 describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
   test.each([
@@ -136,7 +124,7 @@ test('a record shows its values as they are stored, and leads to its relations',
   const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
   await page.goto(`${server.url}/studio#/shipping-markups/2`);
   await page.waitForSelector('main dl');
-  const text = await page.locator('main dl').innerText();
+  const text = await page.locator('main dl').first().innerText();
   expect(text).toContain('12345678901.10');
   expect(text).toContain('Islands');
   await page.goto(`${server.url}/studio#/tmp-vars/2`);
@@ -178,4 +166,33 @@ test('with a token, only what it may see; it is kept for the tab, and forgotten 
   expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(token);
   await close();
   await guarded.close();
+});
+
+test('what is not offered is not there; a related record without a list is found by its name', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  await page.goto(`${server.url}/studio#/notifications`);
+  await page.waitForSelector('tbody tr');
+  expect(await page.getByRole('link', { name: 'New', exact: true }).count()).toBe(0);
+  await page.goto(`${server.url}/studio#/shipping-markups/1/edit`);
+  const zone = page.getByRole('combobox', { name: 'Zone' });
+  await zone.fill('slan');
+  await page.getByRole('option', { name: 'Islands' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('main dl').getByText('Islands').first().waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('behind the prefix of a proxy it finds its own', async () => {
+  const { page, complaints, origins, close } = await visit(browser, { locale: 'en-US' });
+  await page.route('http://shop.localhost/admin/**', async (route) => {
+    const request = route.request();
+    const response = await route.fetch({ url: request.url().replace('http://shop.localhost/admin', server.url) });
+    await route.fulfill({ response });
+  });
+  await page.goto('http://shop.localhost/admin/studio#/shipping-markups');
+  await page.waitForSelector('tbody tr td a');
+  expect([...origins]).toEqual(['http://shop.localhost']);
+  expect(complaints).toEqual([]);
+  await close();
 });
