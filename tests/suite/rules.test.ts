@@ -15,11 +15,14 @@ relations:
   leaves: { kind: hasMany, type: Leaf, inverse: stem, owned: true }
   stem: { kind: belongsTo, type: Leaf, inverse: leaves }
   next: { kind: belongsTo, type: Leaf, nested: write }
+  friend: { kind: belongsTo, type: Leaf }
   above: { kind: belongsTo, type: Leaf, inverse: below, acyclic: true, nested: write }
   below: { kind: hasMany, type: Leaf, inverse: above, nested: write }
 fields:
   grade: { type: integer }
   least: { type: integer, readOnly: true, default: 1 }
+  mark: { type: boolean, nullable: true, default: true }
+  word: { type: string, unique: true }
 checks:
   - must: { grade: { gte: { field: least } } }
 `;
@@ -98,14 +101,30 @@ const refusals: Readonly<
     ['PATCH', 1, { below: [{ id: 1 }], above: { id: 1 } }],
     ['PATCH', 1, { above: { id: 1 }, below: [{ id: 1 }] }],
   ],
+  'a record that is only linked holds null, not the default of its field': [
+    ['POST', undefined, { id: 1, mark: null }],
+    ['POST', undefined, { id: 2, friend: { id: 1, mark: true } }],
+  ],
   'a read-only value that does not fit its field is refused before the record is looked for': [
     ['PUT', 7, { least: '1' }],
   ],
   'a read-only value that does not fit its field is not compared': [['POST', undefined, { grade: 0, least: '1' }]],
 };
 
-it.each(Object.entries(refusals))('%s', async (_, requests) => {
-  const project = await createProject({ 'leaf.yaml': LEAF });
+const uniqueRefusals: typeof refusals = {
+  'a value that must be unique is null, not the default of its field': [
+    ['POST', undefined, { id: 1, word: 'a', code: 'x' }],
+    ['POST', undefined, { id: 2, word: 'b', code: null }],
+    ['PATCH', 2, { word: 'a' }],
+  ],
+};
+const CODED = LEAF.replace('fields:', 'fields:\n  code: { type: string, unique: true, nullable: true, default: x }');
+
+it.each([
+  ...Object.entries(refusals).map(([title, requests]) => [title, requests, LEAF] as const),
+  ...Object.entries(uniqueRefusals).map(([title, requests]) => [title, requests, CODED] as const),
+])('%s', async (_, requests, descriptor) => {
+  const project = await createProject({ 'leaf.yaml': descriptor });
   const type = loadModel(project.directory).types.get('Leaf');
   if (!type) throw new Error('no type Leaf');
   const world = createWorld();

@@ -64,7 +64,8 @@ const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): strin
 function operand({ dialect }: WriteSession, node: Node, member: Field | Relation): SqlValue {
   const column = columnOf(member);
   const assigned = node.assigned.get(column)?.value;
-  const kept = storedValue(node, column) ?? node.table.columns.find(({ name }) => name === column)?.default ?? null;
+  const unsaid = node.table.columns.find(({ name }) => name === column)?.default;
+  const kept = (node.stored ? storedValue(node, column) : unsaid) ?? null;
   const value = assigned === undefined ? kept : assigned;
   if (typeof value === 'object') return value?.identifier ?? null;
   if ('link' in member) return value;

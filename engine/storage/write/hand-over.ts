@@ -49,7 +49,8 @@ function comparable(node: Node, name: string, asStored: boolean): SqlValue | und
   const assigned = node.assigned.get(name)?.value;
   // A link that is cut is cut before anything else is written.
   if (asStored && assigned === null && column?.reference) return undefined;
-  const value = asStored || assigned === undefined ? (storedValue(node, name) ?? column?.default ?? null) : assigned;
+  const value =
+    asStored || assigned === undefined ? ((node.stored ? storedValue(node, name) : column?.default) ?? null) : assigned;
   if (value === null || typeof value === 'object') return undefined;
   // One text for all values that are equal, on any database.
   const { sqlite } = column?.field?.type.columns ?? {};

@@ -47,7 +47,8 @@ export function assign(session: WriteSession, node: Node, assignment: Assignment
 
 function willHold(node: Node, column: string): SqlValue | Node | undefined {
   const known = node.assigned.get(column);
-  return known ? known.value : (storedValue(node, column) ?? node.table.defaults.get(column) ?? null);
+  if (known) return known.value;
+  return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
 }
 
 /** Whether a record that may only be linked can be compared with the body: one that is not there cannot. */
