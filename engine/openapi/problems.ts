@@ -123,7 +123,7 @@ export function createProblemResponses(): ProblemResponses {
       const responses = statuses.map((status) => {
         const same = codes.filter((code) => problemKinds[code].status === status);
         const more = same.includes('unsupported-media-type') ? (INSTEAD[method] ?? []) : [];
-        return [String(status), ref('responses', nameOf(same, more, meaningOf(same, status)))] as const;
+        return [String(status), ref('responses', nameOf(same, more, meaningOf(same, status, more)))] as const;
       });
       return Object.fromEntries(responses);
     },
@@ -131,12 +131,23 @@ export function createProblemResponses(): ProblemResponses {
   };
 }
 
-/** `UniqueConflict` of one code, `Conflict` of several. */
-const meaningOf = ([code, ...others]: readonly ProblemCode[], status: number): string =>
-  (code !== undefined && others.length === 0 ? code : (STATUS_CODES[status] ?? String(status)))
-    .split(/\W/)
-    .map(capitalized)
-    .join('');
+const pascal = (text: string): string => text.split(/\W/).map(capitalized).join('');
+
+/** `UniqueConflict`; of several codes `IdentifierOrUniqueConflict`, or `InvalidQueryOrHeader`. The same codes always have the same name. */
+function meaningOf(codes: readonly ProblemCode[], status: number, more: readonly HeaderName[]): string {
+  // What the service itself lacks is the same for all requests.
+  if (status >= 500 && codes.length > 1) return pascal(STATUS_CODES[status] ?? String(status));
+  const [invalid, others] = [`invalid-`, '-conflict'].map((part) => codes.filter((code) => code.includes(part)));
+  const rest = codes.filter((code) => !invalid?.includes(code) && !others?.includes(code));
+  const words = [
+    ...(invalid?.length ? [`Invalid${joined(invalid.map((code) => code.replace('invalid-', '')))}`] : []),
+    ...(others?.length ? [`${joined(others.map((code) => code.replace('-conflict', '')))}Conflict`] : []),
+    ...rest.map(pascal),
+  ];
+  return more.includes('Accept-Patch') ? `${words.join('Or')}OfPatch` : words.join('Or');
+}
+
+const joined = (words: readonly string[]): string => words.map(pascal).join('Or');
 
 function response(codes: readonly ProblemCode[], more: readonly HeaderName[]): JsonObject {
   const headers: readonly HeaderName[] = [

@@ -73,6 +73,13 @@ describe('the shipped document', () => {
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));
     expect([...documented].toSorted()).toEqual(expected.toSorted());
   });
+
+  it('names each response by its meaning, without numbers', () => {
+    const { responses } = shipped['components'] as { readonly responses: JsonObject };
+    const names = Object.keys(responses);
+    expect(names.filter((name) => !/^[a-z]+$/i.test(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining(['InvalidQueryOrIdentifier', 'IdentifierOrUniqueConflict']));
+  });
 });
 
 test('a type that needs preconditions says so', () => {
