@@ -12,7 +12,9 @@ export function listTypes({ types }: Model, search = ''): JsonObject {
   const found = [...types.values()].filter(({ name, description }) =>
     `${name} ${description}`.toLowerCase().includes(wanted),
   );
-  const listed = found.slice(0, MAX_LISTED).map(({ name, description, operations }) => ({
+  // Those that can be asked for come first.
+  const ordered = found.toSorted((a, b) => Number(a.operations.size === 0) - Number(b.operations.size === 0));
+  const listed = ordered.slice(0, MAX_LISTED).map(({ name, description, operations }) => ({
     type: name,
     description,
     operations: [...operations],
@@ -28,8 +30,33 @@ export function listTypes({ types }: Model, search = ''): JsonObject {
   };
 }
 
-/** Of the descriptor, what concerns only the database and maintainers. */
-const INTERNAL = new Set(['table', 'column', 'through', 'index', 'indexes', 'renamedFrom', 'seed', 'path', 'unique']);
+/** Of the descriptor, what concerns only the database, maintainers, and people who look at forms. */
+const INTERNAL = new Set([
+  'table',
+  'column',
+  'through',
+  'index',
+  'indexes',
+  'renamedFrom',
+  'seed',
+  'path',
+  'unique',
+  'title',
+  'label',
+  'multiline',
+]);
+/** Said only where it is not as usual. */
+const USUAL: Readonly<Record<string, JsonValue>> = {
+  required: false,
+  nullable: false,
+  readOnly: false,
+  sensitive: false,
+  caseless: false,
+  owned: false,
+  acyclic: false,
+  open: false,
+  shown: true,
+};
 
 /** Without what the database alone needs, and without what is as usual. */
 export function describeFor(model: Model, name: string): JsonObject {
@@ -39,7 +66,7 @@ export function describeFor(model: Model, name: string): JsonObject {
   return {
     ...without(rest),
     operations: operations ?? [],
-    identifier: identifier ?? {},
+    identifier: isObject(identifier) ? without(identifier) : {},
     fields: each(fields, (field) => without(field)),
     relations: each(relations, (relation) => without(relation)),
     ...(uniques.length > 0 ? { unique: uniques } : {}),
@@ -54,9 +81,13 @@ const each = (items: JsonValue | undefined, change: (item: JsonObject) => JsonOb
   );
 
 const without = (item: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(item).filter(([key, value]) => !INTERNAL.has(key) && value !== false && value !== null),
-  );
+  Object.fromEntries(Object.entries(item).filter(([key, value]) => !INTERNAL.has(key) && !isUsual(key, value)));
+
+/** An empty text or list can be a default. */
+const isUsual = (key: string, value: JsonValue): boolean =>
+  value === null ||
+  value === USUAL[key] ||
+  (key !== 'default' && (value === '' || (Array.isArray(value) && value.length === 0)));
 
 function waysOfWriting({ preconditions, operations }: RecordType): JsonObject {
   return preconditions === 'required' && (operations.has('update') || operations.has('delete'))

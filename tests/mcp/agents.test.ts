@@ -15,6 +15,7 @@ fields:
   price: { type: decimal, scale: 2, default: '0' }
   code: { type: string, unique: true }
   extra: { type: any }
+  sold: { type: boolean, default: false }
 relations:
   author: { kind: belongsTo, type: Author, inverse: books, nested: write }
 `,
@@ -108,11 +109,13 @@ describe('types', () => {
       fields: {
         title: { type: 'string', required: true, maxLength: 100, description: 'As on the cover' },
         price: { type: 'decimal', scale: 2, default: '0' },
+        // What is usual is not said, but a default is.
+        sold: { type: 'boolean', default: false },
       },
       relations: { author: { kind: 'belongsTo', type: 'Author', nested: 'write' } },
       unique: [['code']],
     });
-    expect(JSON.stringify(says)).not.toMatch(/"(?:table|column|seed)"/);
+    expect(JSON.stringify(says)).not.toMatch(/"(?:table|column|seed|readOnly|shown)"|\[\]/);
     const hidden = await useTool(url, 'describe_type', { type: 'Book' }, { token: tokens.logs });
     expect(hidden).toMatchObject({ isError: true, says: { problem: 'path-not-found', status: 404 } });
   });
