@@ -81,6 +81,7 @@ export interface TypeInfo {
   readonly open: boolean;
   readonly list: { readonly maxLimit: number; readonly count: 'exact' | 'estimated' | 'none' };
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
+  readonly preconditions: 'off' | 'optional' | 'required';
   readonly foundThrough: readonly Way[];
   /** Groups of fields and relations that are unique together. */
   readonly unique: readonly (readonly string[])[];

@@ -17,6 +17,7 @@ import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.t
 import { useText } from '../texts/texts.ts';
 import { CurlButton } from '../app/curl-button.tsx';
 import { ManyButtons } from '../many/many-buttons.tsx';
+import { SelectedBar } from '../many/selected-bar.tsx';
 import { ColumnsButton } from './columns-button.tsx';
 import { useColumns } from './columns.ts';
 import { Filters } from './filters.tsx';
@@ -96,6 +97,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Typography>
       )}
       <Filters type={type} />
+      <SelectedBar type={type} />
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && <LinearProgress aria-hidden />}
       </Box>

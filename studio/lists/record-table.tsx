@@ -1,6 +1,7 @@
 /** The records of a page of a list. */
 import Alert from '@mui/material/Alert';
 import Box from '@mui/material/Box';
+import Checkbox from '@mui/material/Checkbox';
 import Link from '@mui/material/Link';
 import Paper from '@mui/material/Paper';
 import Skeleton from '@mui/material/Skeleton';
@@ -19,6 +20,7 @@ import { can, nameOf, type TypeInfo } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { Shown } from '../fields/show.tsx';
+import { isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
 import { type ColumnInfo, isFast, isRight, isSortable } from './columns.ts';
 
@@ -33,7 +35,8 @@ const LONG = 10_000;
 
 export function RecordTable({ type, columns }: RecordTableProps) {
   const say = useText();
-  const { data, isPending, sort, setSort, filterValues, total = 0 } = useListContext<StudioRecord>();
+  const { data, isPending, sort, setSort, filterValues, total = 0, ...selection } = useListContext<StudioRecord>();
+  const { selectedIds, onToggleItem } = selection;
   const navigate = useNavigate();
   const isOpened = can(type, 'get');
   if (data?.length === 0)
@@ -100,6 +103,15 @@ export function RecordTable({ type, columns }: RecordTableProps) {
                   >
                     {columns.map((column, index) => (
                       <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'} sx={CELL}>
+                        {index === 0 && isSelectable(type) && (
+                          <Checkbox
+                            size="small"
+                            checked={selectedIds.includes(id)}
+                            onChange={() => onToggleItem(id)}
+                            slotProps={{ input: { 'aria-label': say('many.select', { name: nameOf(type, values) }) } }}
+                            sx={{ p: 0.5, marginInlineEnd: 0.5 }}
+                          />
+                        )}
                         {index === 0 && isOpened ? (
                           <OpenLink type={type} id={id} values={values}>
                             {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
@@ -122,7 +134,8 @@ const CELL = { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whit
 
 export const recordPath = ({ path }: TypeInfo, id: string): string => `/${path}/${encodeURIComponent(id)}`;
 
-const isOfLink = (target: EventTarget): boolean => target instanceof Element && target.closest('a, button') !== null;
+const isOfLink = (target: EventTarget): boolean =>
+  target instanceof Element && target.closest('a, button, input') !== null;
 
 export function cell(column: ColumnInfo, values: ValueObject): ReactNode {
   if (column.kind === 'relation') return <Related relation={column.relation} value={values[column.name]} />;

@@ -20,6 +20,9 @@ import { FaultTable } from './fault-table.tsx';
 import { faultsIn, type ImportFile, type LineFault, matchingOf, readFile, sendBatch } from './import.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
+/** No field has such a name. */
+const CREATE = '$create';
+
 interface ImportDialogProps {
   readonly type: TypeInfo;
   readonly onClose: () => void;
@@ -39,13 +42,14 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const queries = useQueryClient();
   const matching = matchingOf(type);
   const [file, setFile] = useState<ImportFile>();
-  const [choice, setChoice] = useState('');
+  const [choice, setChoice] = useState(CREATE);
   const [preview, setPreview] = useState<Preview>();
   /** Parts that were written: they are not sent again. */
   const [written, setWritten] = useState(0);
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>(undefined);
+  const input = useRef<HTMLInputElement>(null);
   useEffect(() => () => running.current?.abort(), []);
   const on = matching.find((names) => names.join() === choice);
   const isWorking = progress !== undefined;
@@ -141,16 +145,16 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
         <Stack spacing={2} sx={{ pt: 1 }}>
           <Typography variant="body2">{say('import.help')}</Typography>
           <Stack direction="row" spacing={2} sx={{ alignItems: 'center' }}>
-            <Button component="label" variant="outlined" disabled={isWorking}>
+            <Button variant="outlined" disabled={isWorking} onClick={() => input.current?.click()}>
               {say('import.choose')}
-              <input
-                type="file"
-                accept=".csv,.ndjson,.jsonl,text/csv"
-                aria-label={say('import.choose')}
-                onChange={({ target: { files } }) => void choose(files?.[0])}
-                style={HIDDEN}
-              />
             </Button>
+            <input
+              ref={input}
+              type="file"
+              accept=".csv,.ndjson,.jsonl,text/csv"
+              hidden
+              onChange={({ target: { files } }) => void choose(files?.[0])}
+            />
             {file && (
               <Typography variant="body2" role="status">
                 <bdi>{file.name}</bdi>: {say('import.count', { smart_count: file.count })}
@@ -168,7 +172,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
                 forget();
               }}
             >
-              <MenuItem value="">{say('import.create')}</MenuItem>
+              <MenuItem value={CREATE}>{say('import.create')}</MenuItem>
               {matching.map((names) => (
                 <MenuItem key={names.join()} value={names.join()}>
                   {say('import.change', { names: names.map((name) => titleIn(type, name)).join(', ') })}
@@ -213,9 +217,6 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     </Dialog>
   );
 }
-
-/** The button around it is what people see; the input has the focus. */
-const HIDDEN = { position: 'absolute', width: 1, height: 1, opacity: 0 } as const;
 
 const titleIn = ({ fields, relations }: TypeInfo, name: string): string =>
   [...fields, ...relations].find((one) => one.name === name)?.title ?? name;

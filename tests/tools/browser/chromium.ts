@@ -52,3 +52,9 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
   page.on('request', (request) => origins.add(new URL(request.url()).origin));
   return { page, complaints, origins, close: () => context.close() };
 }
+
+/** Where SCREENSHOTS names a folder, what was seen is kept there. */
+export async function keep(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder) await page.screenshot({ path: `${folder}/studio-${name}.png` });
+}

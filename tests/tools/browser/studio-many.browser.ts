@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { startBrowser, visit } from './chromium.ts';
+import { violations } from './axe.ts';
+import { keep, READERS, startBrowser, visit } from './chromium.ts';
 
 const FORMULA = '=HYPERLINK("http://x.example","a, b")';
 
@@ -194,4 +195,48 @@ describe('import', () => {
     expect((await list('_cnd[name][like]=late*')).length).toBe(12);
     await close();
   });
+});
+
+test('several records are deleted at once, once it is said what goes with them', async () => {
+  await post(
+    'global-tabs',
+    'application/json',
+    '[{"service_name": "a", "providers": [{"code": "x"}, {"code": "y"}]}, {"service_name": "b"}, {"service_name": "c"}]',
+  );
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  await page.goto(`${server.url}/studio#/global-tabs`);
+  await page.getByLabel('Select a', { exact: true }).check();
+  await page.getByLabel('Select c', { exact: true }).check();
+  await page.getByText('2 selected').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('Delete 2 records?').waitFor();
+  await page.getByText('Deleted with them: 2 × Tab providers').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('2 records were deleted').waitFor();
+  await page.getByText('1 record', { exact: true }).waitFor();
+  const left = (await (await fetch(`${server.url}/api/global-tabs`)).json()) as readonly { service_name: string }[];
+  expect(left.map((tab) => tab.service_name)).toEqual(['b']);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wide', async (colorScheme, width) => {
+  const { page, close } = await visit(browser, { colorScheme, locale: 'en-US', viewport: { width, height: 800 } });
+  await page.goto(`${server.url}/studio#/tmp-vars`);
+  await page.getByRole('button', { name: 'Export Temporary variables' }).click();
+  await page.getByRole('heading', { name: 'Export Temporary variables' }).waitFor();
+  await keep(page, `export-${colorScheme}-${width}`);
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Import Temporary variables' }).click();
+  await page.setInputFiles('input[type=file]', {
+    name: 'a.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from('name,price\na,1\n'),
+  });
+  await page.getByRole('button', { name: 'Try it' }).click();
+  await page.getByRole('dialog').locator('tbody tr').waitFor();
+  await keep(page, `import-${colorScheme}-${width}`);
+  expect(await violations(page)).toEqual([]);
+  await close();
 });

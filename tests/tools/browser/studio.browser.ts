@@ -4,7 +4,7 @@ import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
-import { READERS, startBrowser, visit } from './chromium.ts';
+import { keep, READERS, startBrowser, visit } from './chromium.ts';
 
 const SCRIPT = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 
@@ -36,12 +36,6 @@ async function create(path: string, body: object): Promise<void> {
     body: JSON.stringify(body),
   });
   expect(response.status).toBe(201);
-}
-
-/** Where SCREENSHOTS names a folder, what was seen is kept there. */
-async function keep(page: Page, name: string): Promise<void> {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/studio-${name}.png` });
 }
 
 const cells = (page: Page, column: number): Promise<readonly string[]> =>
