@@ -50,7 +50,7 @@ const CLIENTS: readonly TriedClient[] = [
   inAdmin('react-admin', ADMIN),
   inAdmin('ra-data-json-server', 'the provider of react-admin for `/json-server`'),
   inAdmin('ra-data-simple-rest', 'the provider of react-admin for `/simple-rest`'),
-  inAdmin('@refinedev/simple-rest', `with refine, at \`/simple-rest\`: ${ADMIN}`),
+  inAdmin('@refinedev/simple-rest', `with refine, at \`/json-server\`: ${ADMIN}`),
   inTools('@modelcontextprotocol/client', 'uses the tools of `/mcp` and `records mcp`'),
   inTools('swagger-client', 'calls operations of the document'),
   inTools('newman', 'runs the requests of a Postman collection made from the document'),

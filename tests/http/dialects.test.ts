@@ -150,6 +150,7 @@ describe('lists', () => {
     ['simple-rest/authors?sort=["rank","up"]', 'sort', 'invalid-value', '"up" is not asc or desc'],
     ['simple-rest/authors?filter=[]', 'filter', 'invalid-value', 'takes a JSON object'],
     ['simple-rest/authors?filter={"rnak":1}', 'rnak', 'unknown-parameter', 'did you mean "rank"?'],
+    ['simple-rest/authors?filter={"mentor":{}}', 'mentor', 'invalid-value', 'compared with nothing'],
     ['simple-rest/authors?filter={"rank":[[1]]}', 'rank', 'invalid-value', 'an item that is not a value'],
     ['simple-rest/authors?embed={"a":1}', 'embed', 'invalid-value', 'names of relations'],
   ]);

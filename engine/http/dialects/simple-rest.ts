@@ -56,7 +56,10 @@ function filtered(key: string, value: JsonValue, names: ConditionNames, faults: 
   if (value === null) return conditionsOf(names, key, ['true'], faults).map(toNull);
   if (Array.isArray(value)) return listed(key, value as readonly JsonValue[], names, faults);
   if (!isObject(value)) return conditionsOf(names, key, [String(value)], faults);
-  return Object.entries(value).flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
+  const inside = Object.entries(value);
+  if (inside.length === 0)
+    return complainAbout(faults, key)('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
+  return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
 }
 
 /** What equals null has no value. */
