@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Contender } from './contenders.ts';
 import { atTheEnd } from './leftovers.ts';
 import { pinned } from './cores.ts';
-import { childrenOf, cpuTime } from './cpu.ts';
+import { cpuTimes } from './cpu.ts';
 import type { Data } from './data.ts';
 
 export interface Running {
@@ -15,7 +15,7 @@ export interface Running {
   readonly url: string;
   /** Milliseconds from the start of the process until it listened. */
   readonly startTime: number;
-  /** CPU time so far of all its threads, and those of its workers, in microseconds. */
+  /** CPU time so far of all its threads, and those of its workers and readers, in microseconds. */
   cpu(): number;
   memory(): Memory;
   /** From now on the peak is that of what follows. */
@@ -53,7 +53,7 @@ export async function start(contender: Contender, data: Data, cores: readonly nu
     data,
     url,
     startTime,
-    cpu: () => [pid, ...workersOf(contender, pid)].reduce((sum, one) => sum + cpuTime(one), 0),
+    cpu: () => [...cpuTimes(pid).values()].reduce((sum, time) => sum + time, 0),
     memory: () => memory(pid),
     forgetPeak: () => writeFileSync(`/proc/${pid}/clear_refs`, '5'),
     stop,
@@ -73,10 +73,6 @@ function announced({ stdout, ...child }: ChildProcess, name: string): Promise<st
     stdout?.once('end', () => reject(new Error(`${name} ended before it listened`)));
   });
 }
-
-/** The reader processes of the engine on SQLite are none. */
-const workersOf = ({ environment }: Contender, pid: number): readonly number[] =>
-  environment['WORKERS'] === undefined ? [] : childrenOf(pid);
 
 function memory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
