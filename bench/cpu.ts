@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** CPU time so far of all threads of a process, in microseconds: exact where the kernel counts nanoseconds, else to 10 ms. */
-export function cpuTime(pid: number): number {
+function cpuTime(pid: number): number {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
     return threads.reduce((sum, thread) => sum + threadTime(pid, thread), 0);
