@@ -5,6 +5,7 @@ import CardActionArea from '@mui/material/CardActionArea';
 import Typography from '@mui/material/Typography';
 import { useMemo } from 'react';
 import { Link } from 'react-router-dom';
+import { Heading } from './heading.tsx';
 import { listedTypes, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 
@@ -14,9 +15,7 @@ export function Home() {
   const types = useMemo(() => listedTypes(model), [model]);
   return (
     <>
-      <Typography variant="h1" sx={{ mb: 3 }}>
-        {types.length === 0 ? say('app.nothing') : say('app.home')}
-      </Typography>
+      <Heading text={say(types.length === 0 ? 'app.nothing' : 'app.home')} sx={{ mb: 3 }} />
       <Box
         component="ul"
         sx={{

@@ -1,8 +1,8 @@
 /** The addresses of the studio. Lists, records and forms are loaded when they are first needed. */
-import Typography from '@mui/material/Typography';
 import { ResourceContextProvider } from 'ra-core';
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes, useParams } from 'react-router-dom';
+import { Heading } from './heading.tsx';
 import { can, listedTypes, type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { Frame } from './frame.tsx';
@@ -64,5 +64,5 @@ function Nothing() {
   const model = useModel();
   const [only, ...others] = listedTypes(model);
   if (only !== undefined && others.length === 0) return <Navigate to={`/${only.path}`} replace />;
-  return <Typography variant="h1">{say('app.not_found')}</Typography>;
+  return <Heading text={say('app.not_found')} />;
 }

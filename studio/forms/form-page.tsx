@@ -1,11 +1,11 @@
 /** A new record, or a change of one that is there. */
 import Box from '@mui/material/Box';
 import Link from '@mui/material/Link';
-import Typography from '@mui/material/Typography';
 import { useQuery } from '@tanstack/react-query';
 import { useDataProvider } from 'ra-core';
 import { useMemo } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
+import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { nameOf, type TypeInfo, useModel } from '../data/model.ts';
@@ -22,11 +22,10 @@ interface FormPageProps {
 }
 
 export default function FormPage({ type, id }: FormPageProps) {
-  const say = useText();
   return (
     <Box sx={{ maxWidth: '68rem' }}>
       <Link component={RouterLink} to={id === undefined ? `/${type.path}` : recordPath(type, id)} variant="body2">
-        {id === undefined ? say('record.back', { types: type.title.many }) : `${type.title.one} ${id}`}
+        {id === undefined ? type.title.many : `${type.title.one} ${id}`}
       </Link>
       {id === undefined ? <NewForm type={type} /> : <EditForm type={type} id={id} />}
     </Box>
@@ -38,9 +37,7 @@ function NewForm({ type }: { readonly type: TypeInfo }) {
   const draft = useMemo(() => newDraft(type), [type]);
   return (
     <>
-      <Typography variant="h1" sx={{ my: 2 }}>
-        {say('form.new', { type: type.title.one })}
-      </Typography>
+      <Heading text={say('form.new', { type: type.title.one })} sx={{ my: 2 }} />
       <RecordForm type={type} record={undefined} draft={draft} />
     </>
   );
@@ -65,9 +62,7 @@ function EditForm({ type, id }: { readonly type: TypeInfo; readonly id: string }
   if (data === undefined || draft === undefined) return <Waiting />;
   return (
     <>
-      <Typography variant="h1" sx={{ my: 2 }}>
-        <bdi>{say('form.edit', { name: nameOf(type, data.values) })}</bdi>
-      </Typography>
+      <Heading text={say('form.edit', { name: nameOf(type, data.values) })} sx={{ my: 2 }} />
       <RecordForm type={type} record={data} draft={draft} />
     </>
   );

@@ -9,6 +9,7 @@ import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
 import { ListContextProvider, useListController } from 'ra-core';
 import { Link, useSearchParams } from 'react-router-dom';
+import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
 import { whereOf } from '../data/list-request.ts';
@@ -59,9 +60,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   return (
     <ListContextProvider value={list}>
       <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1 }}>
-        <Typography variant="h1" sx={{ flexGrow: 1 }}>
-          {type.title.many}
-        </Typography>
+        <Heading text={type.title.many} sx={{ flexGrow: 1 }} />
         {type.variants === undefined ? undefined : (
           <TextField
             select

@@ -7,6 +7,7 @@ import Typography from '@mui/material/Typography';
 import { useGetOne } from 'ra-core';
 import type { ReactNode } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
+import { Heading } from '../app/heading.tsx';
 import { CurlButton } from '../app/curl-button.tsx';
 import { EditIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
@@ -41,22 +42,23 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   const { values } = data;
+  const [name, own] = [nameOf(type, values), `${type.title.one} ${id}`];
   const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type)}`;
   return (
     <>
       {can(type, 'list') && (
         <Link component={RouterLink} to={`/${type.path}`} variant="body2">
-          {say('record.back', { types: type.title.many })}
+          {type.title.many}
         </Link>
       )}
       <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, my: 1.5 }}>
         <Box sx={{ flexGrow: 1, minWidth: 0 }}>
-          <Typography variant="h1">
-            <bdi>{nameOf(type, values)}</bdi>
-          </Typography>
-          <Typography variant="body2" sx={{ color: 'text.secondary' }}>
-            {type.title.one} {id}
-          </Typography>
+          <Heading text={name} />
+          {name !== own && (
+            <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+              {own}
+            </Typography>
+          )}
         </Box>
         <CurlButton sent={{ method: 'GET', target }} />
         {can(type, 'delete') && <DeleteButton type={type} record={data} />}

@@ -89,7 +89,6 @@ export const de: Texts = {
   'value.items': '%{smart_count} Eintrag |||| %{smart_count} Einträge',
   'record.edit': 'Bearbeiten',
   'record.delete': 'Löschen',
-  'record.back': 'Alle %{types}',
   'record.no_related': 'Keine',
   'record.all_related': 'Alle als Liste zeigen',
   'record.delete_title': '„%{name}“ löschen?',

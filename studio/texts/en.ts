@@ -85,7 +85,6 @@ export const en = {
   'value.items': '%{smart_count} item |||| %{smart_count} items',
   'record.edit': 'Edit',
   'record.delete': 'Delete',
-  'record.back': 'All %{types}',
   'record.no_related': 'None',
   'record.all_related': 'Show all in a list',
   'record.delete_title': 'Delete “%{name}”?',

@@ -78,6 +78,7 @@ test('a list is paged, sorted and filtered through relations, and its address ho
   await page.click('nav >> text=Shipping markups');
   await rows(page, 25);
   await page.getByText('60 records').waitFor();
+  expect(await page.title()).toBe('Shipping markups · Records of <the> shop');
   await page.click('[aria-label="Next page"]');
   await page.getByText('26–50').waitFor();
   await rows(page, 25);
