@@ -1,5 +1,6 @@
 /** Answers as text in which identifiers are renamed in the order in which they appear: two databases count with different gaps. */
 import type { Model, RecordType } from '../../engine/model/model.ts';
+import { readSettings } from '../../engine/settings.ts';
 import type { ReceivedAnswer } from '../../engine/suite/client.ts';
 
 export interface Sent {
@@ -12,6 +13,9 @@ export type Rename = (sent: Sent, answer: ReceivedAnswer) => string;
 
 /** The new name of a record. */
 type NameOf = (type: RecordType, identifier: string) => string;
+
+/** Of records, by the interface itself or by a dialect. */
+const PATH = new RegExp(`^/(?:api|${readSettings({}).dialects.join('|')})/([^/?]+)`);
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*|null|[{}[\],]/g;
 /** They tell the time, the connection and the request apart, or follow from the bytes of the body. */
@@ -28,7 +32,7 @@ export function createRenamer(model: Model): Rename {
   const inWords = wordsRenamer(model, byPath, nameOf);
   const inSummary = summaryRenamer(model);
   return (sent, { status, headers, text }) => {
-    const [, path = ''] = /^\/api\/([^/?]+)/.exec(sent.path) ?? [];
+    const [, path = ''] = PATH.exec(sent.path) ?? [];
     const type = byPath.get(path);
     const problem = headers['content-type'] === 'application/problem+json';
     const kept = Object.keys(headers).filter((name) => !OTHER_HEADERS.has(name));
