@@ -249,10 +249,12 @@ export function write(
     if (relation.owned) removeRows(world, relation.target, [row.id], before);
   const gone = mentions.filter((mention) => isNamed(mention) && !rowOf(world, mention.type, ids.get(mention.who)));
   refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
-  for (const root of update ? [] : roots)
-    if (rowOf(before, type, root.id)) refuse('identifier-conflict', { pointers: [identifierAt(root)] });
-  for (const mention of mentions)
-    refuseDuplicate(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
+  // Records are made one after the other.
+  for (const root of roots) {
+    if (!update && rowOf(before, type, root.id)) refuse('identifier-conflict', { pointers: [identifierAt(root)] });
+    for (const mention of allMentions(root))
+      refuseDuplicate(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
+  }
   stampChanged(world, before, time);
   return roots.map(({ who }) => ids.get(who) ?? '');
 }
