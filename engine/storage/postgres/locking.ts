@@ -12,7 +12,7 @@ import { alone } from './transaction.ts';
 
 /** Milliseconds: at first, and once it did not get the lock so. */
 const LOCK_TIMEOUT = 100;
-const LONGER_TIMEOUT = 170;
+const LONGER_TIMEOUT = 150;
 const LONGER_AFTER = 5;
 const FIRST_PAUSE = 200;
 const LONGEST_PAUSE = 3000;
