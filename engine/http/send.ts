@@ -214,6 +214,8 @@ const newId = (): string => `${PROCESS}-${(requests += 1)}`;
 type HeaderLines = readonly string[];
 
 export interface Cors {
+  /** Whether pages of this origin may read what the service answers. */
+  allows(origin: string): boolean;
   /** Whether answers differ by origin. */
   readonly varies: boolean;
   headersOf(request: IncomingMessage): HeaderLines;
@@ -268,11 +270,12 @@ const PREFLIGHT: HeaderLines = [
 export function createCors(origins: readonly string[]): Cors {
   const known = new Set(origins);
   const everyone = known.has('*');
+  const allows = (origin: string): boolean => everyone || known.has(origin);
   const headersOf = ({ headers, method }: IncomingMessage): HeaderLines => {
     const { origin } = headers;
-    if (origin === undefined || !(everyone || known.has(origin))) return NO_HEADERS;
+    if (origin === undefined || !allows(origin)) return NO_HEADERS;
     const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
     return ['Access-Control-Allow-Origin', everyone ? '*' : origin, ...(asks ? PREFLIGHT : EXPOSE)];
   };
-  return { varies: known.size > 0 && !everyone, headersOf: known.size === 0 ? () => NO_HEADERS : headersOf };
+  return { allows, varies: known.size > 0 && !everyone, headersOf: known.size === 0 ? () => NO_HEADERS : headersOf };
 }

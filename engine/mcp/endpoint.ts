@@ -4,11 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { serveCall } from '../embed/call.ts';
+import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
+import type { Cors } from '../http/send.ts';
 import type { JsonObject } from '../json.ts';
 import { Problem } from '../problem.ts';
 import { createAgentServer } from './agent-server.ts';
@@ -17,7 +18,6 @@ import type { AgentRights } from './tools.ts';
 interface EndpointOptions extends TextLimits {
   readonly title: string;
   readonly publicUrl: string;
-  readonly corsOrigins: readonly string[];
 }
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -27,9 +27,9 @@ const WRAP_COST = 6;
 
 export function createAgentEndpoint(engine: Engine, options: EndpointOptions): ServeAgent {
   const { host } = engine;
-  const position: { last: string | undefined } = { last: undefined };
+  const position: Position = { last: undefined };
   return async (request, response) => {
-    refuseOrigin(request, options);
+    refuseOrigin(request, host.cors, options);
     if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
     if (request.method !== 'POST') throw notAllowed(request.method);
     const { model } = engine.permittedTo(request);
@@ -63,14 +63,9 @@ const notAllowed = (method = ''): Problem =>
 
 /** Writes of agents are seen by their later reads, of replicas too: agents do not send the position themselves. */
 class AgentCaller extends HttpCaller {
-  readonly #position: { last: string | undefined };
+  readonly #position: Position;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    budget: Engine['budget'],
-    position: { last: string | undefined },
-  ) {
+  constructor(request: IncomingMessage, response: ServerResponse, budget: Engine['budget'], position: Position) {
     super(request, response, budget);
     this.#position = position;
   }
@@ -125,9 +120,9 @@ async function whole(answer: Response) {
  * A page of a foreign site must not use the service through the browser of somebody who can reach it, under whatever
  * name that site gives it (DNS rebinding).
  */
-function refuseOrigin({ headers }: IncomingMessage, { corsOrigins, publicUrl }: EndpointOptions): void {
+function refuseOrigin({ headers }: IncomingMessage, cors: Cors, { publicUrl }: EndpointOptions): void {
   const { origin, host } = headers;
-  if (origin === undefined || corsOrigins.includes('*') || corsOrigins.includes(origin)) return;
+  if (origin === undefined || cors.allows(origin)) return;
   if (publicUrl !== '' && new URL(publicUrl).origin === origin) return;
   if (/^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, '') === host) return;
   const shown = origin.slice(0, 100);

@@ -120,8 +120,8 @@ export function createPages(
   const modelAt = perPlace<Permitted>();
   const modelTextFor = async (request: Request): Promise<KeptText> => {
     const permitted = permittedTo(request);
-    const prefix = publicUrl === '' ? request.baseUrl : new URL(publicUrl).pathname.replace(/\/$/, '');
-    return modelAt(permitted, prefix, () => JSON.stringify(modelDocument(permitted, options, prefix)));
+    const { baseUrl } = request;
+    return modelAt(permitted, baseUrl, () => JSON.stringify(modelDocument(permitted, options, baseUrl)));
   };
 
   const agentsAt = perPlace<Model>();

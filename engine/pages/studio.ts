@@ -7,6 +7,7 @@ import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/negotiation.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { Problem } from '../problem.ts';
+import { contentPolicy } from './content-policy.ts';
 import { html, layout } from './layout.ts';
 import { readOnly } from './read-only.ts';
 
@@ -35,18 +36,11 @@ export function serveStudio(router: IRouter, title: string, built: Built, ...fir
  * Scripts cannot write HTML into the page.
  */
 const policyWith = (nonce: string): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'nonce-${nonce}'`,
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ');
+  contentPolicy({
+    'style-src': `'nonce-${nonce}'`,
+    'require-trusted-types-for': "'script'",
+    'trusted-types': "'none'",
+  });
 
 /** What is seen until the studio has started. */
 const STYLE = 'body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }';

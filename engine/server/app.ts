@@ -10,6 +10,7 @@ import type { createAgentEndpoint } from '../mcp/endpoint.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
+import { contentPolicy } from '../pages/content-policy.ts';
 import { readOnly } from '../pages/read-only.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
@@ -19,7 +20,7 @@ type MountedSettings = Pick<
   'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'
 > &
   RequestLimits;
-type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'corsOrigins' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
+type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
 export function createApp(engine: Engine, settings: AppSettings): Express {
   const { host } = engine;
@@ -84,18 +85,9 @@ const aboutService = (settings: MountedSettings, hasAgents: boolean) => ({
   guarded: isGuarded(settings),
 });
 
-/** Headers of every answer: nothing comes from elsewhere, nothing inline runs, no other site frames it. */
+/** Headers of every answer. */
 const SECURITY_HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
+  'Content-Security-Policy': contentPolicy(),
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',

@@ -63,6 +63,29 @@ function refusalsIn({ page }: Visit): readonly string[] {
   return refused;
 }
 
+type App = Awaited<ReturnType<typeof serveApp>>;
+
+interface Opened {
+  readonly app: App;
+  readonly server: TestServer;
+  readonly page: Page;
+  readonly refused: readonly string[];
+  close(): Promise<void>;
+}
+
+/** The application in a browser, and a service that its origin may use. */
+async function open(name: string): Promise<Opened> {
+  const app = await serveApp(name);
+  const server = await startTestServer({ settings: { corsOrigins: [app.origin] } });
+  const visiting = await visit(browser);
+  const close = async (): Promise<void> => {
+    await visiting.close();
+    await server.close();
+    app.close();
+  };
+  return { app, server, page: visiting.page, refused: refusalsIn(visiting), close };
+}
+
 type Row = Readonly<Record<string, unknown>>;
 
 async function stored({ url }: TestServer, { path }: TypeUnderTest, query = ''): Promise<readonly Row[]> {
@@ -81,24 +104,16 @@ async function untilTexts(found: Locator, expected: readonly string[]): Promise<
 }
 
 describe.each(['json-server', 'simple-rest'])('react-admin with ra-data-%s', (provider) => {
-  let app: Awaited<ReturnType<typeof serveApp>>;
+  let app: App;
   let server: TestServer;
-  let visiting: Visit;
-  let refused: readonly string[];
   let page: Page;
+  let refused: readonly string[];
+  let close: Opened['close'];
 
   beforeAll(async () => {
-    app = await serveApp('react-admin');
-    server = await startTestServer({ settings: { corsOrigins: [app.origin] } });
-    visiting = await visit(browser);
-    ({ page } = visiting);
-    refused = refusalsIn(visiting);
+    ({ app, server, page, refused, close } = await open('react-admin'));
   });
-  afterAll(async () => {
-    await visiting?.close();
-    await server?.close();
-    app?.close();
-  });
+  afterAll(() => close?.());
 
   const go = (place: string): Promise<unknown> =>
     page.goto(`${app.origin}/?${new URLSearchParams({ provider, url: `${server.url}/${provider}` })}#/${place}`);
@@ -162,25 +177,17 @@ describe.each(['json-server', 'simple-rest'])('react-admin with ra-data-%s', (pr
 const idOf = ({ path }: TypeUnderTest): string => (path === 'shipping-markups' ? 'markup_id' : 'id');
 
 describe('refine with @refinedev/simple-rest', () => {
-  let app: Awaited<ReturnType<typeof serveApp>>;
+  let app: App;
   let server: TestServer;
-  let visiting: Visit;
-  let refused: readonly string[];
   let page: Page;
+  let refused: readonly string[];
+  let close: Opened['close'];
 
   beforeAll(async () => {
-    app = await serveApp('refine');
-    server = await startTestServer({ settings: { corsOrigins: [app.origin] } });
-    visiting = await visit(browser);
-    ({ page } = visiting);
-    refused = refusalsIn(visiting);
+    ({ app, server, page, refused, close } = await open('refine'));
     await page.goto(`${app.origin}/?${new URLSearchParams({ url: `${server.url}/json-server` })}`);
   });
-  afterAll(async () => {
-    await visiting?.close();
-    await server?.close();
-    app?.close();
-  });
+  afterAll(() => close?.());
 
   const press = (name: string, index = 0): Promise<void> =>
     page.locator('section').getByRole('button', { name, exact: true }).nth(index).click();

@@ -54,7 +54,7 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
 }
 
 /** Where SCREENSHOTS names a folder, what was seen is kept there. */
-export async function keep(page: Page, name: string): Promise<void> {
+export async function keep(page: Page, name: string, fullPage = false): Promise<void> {
   const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/studio-${name}.png` });
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage });
 }

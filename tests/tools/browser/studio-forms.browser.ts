@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
-import { READERS, startBrowser, visit } from './chromium.ts';
+import { keep, READERS, startBrowser, visit } from './chromium.ts';
 
 let server: TestServer;
 let browser: Browser;
@@ -33,12 +33,6 @@ async function ask(
   });
   const text = await response.text();
   return { status: response.status, text, stored: JSON.parse(text) as Stored };
-}
-
-/** Where SCREENSHOTS names a folder, what was seen is kept there. */
-async function keep(page: Page, name: string): Promise<void> {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/studio-form-${name}.png`, fullPage: true });
 }
 
 const open = (page: Page, address: string): Promise<unknown> => page.goto(`${server.url}/studio#${address}`);
@@ -79,7 +73,7 @@ test('a record is made with everything that belongs to it: digits are kept, null
   await page.getByRole('option', { name: 'old' }).click();
   await page.getByRole('button', { name: 'New: Tag' }).click();
   await input(page, 'Word *').fill('new');
-  await keep(page, 'new');
+  await keep(page, 'studio-form-new', true);
   await save(page);
   const id = await saved(page);
   const { text, stored } = await ask('GET', `folders/${id}?include=parent,cover,lines,tags`);
@@ -96,7 +90,7 @@ test('a record is made with everything that belongs to it: digits are kept, null
   });
   expect(text).toContain('"long":12345678901234567890.0');
   expect((stored['lines'] as readonly Stored[]).map((line) => line['text']).toSorted()).toEqual(['a', 'b']);
-  await keep(page, 'record');
+  await keep(page, 'studio-form-record', true);
   expect(complaints).toEqual([]);
   await close();
 });
@@ -149,7 +143,7 @@ test('each fault stands at its input, nested ones too, and nothing that was type
   await page.getByText('4 inputs need a correction').waitFor();
   for (const label of ['Name *', 'Count', 'Text *', 'Word *'])
     expect(await faultAt(page, label).innerText()).toMatch(/must|missing|required/);
-  await keep(page, 'faults');
+  await keep(page, 'studio-form-faults', true);
   expect(await input(page, 'Text *').inputValue()).toBe('much too long for this');
   expect(await page.evaluate('document.activeElement.value')).toBe('x');
   await input(page, 'Extra').fill('{');
@@ -188,7 +182,7 @@ test('two people change one record: mine, theirs and what was there, field by fi
   const dialog = other.page.getByRole('dialog');
   await dialog.getByText('It was: was').waitFor();
   await dialog.getByText('Mine: mine').waitFor();
-  await keep(other.page, 'conflict');
+  await keep(other.page, 'studio-form-conflict', true);
   await dialog.getByText('Theirs: theirs').click();
   await dialog.getByRole('button', { name: 'Save these' }).click();
   await saved(other.page);
@@ -240,7 +234,7 @@ test.each(READERS)(
     await page.getByRole('button', { name: 'New: Line' }).click();
     await save(page);
     await faultAt(page, 'Name *').waitFor();
-    await keep(page, `${colorScheme}-${width}`);
+    await keep(page, `studio-form-${colorScheme}-${width}`, true);
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(
       0,

@@ -225,7 +225,7 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   await page.goto(`${server.url}/studio#/tmp-vars`);
   await page.getByRole('button', { name: 'Export Temporary variables' }).click();
   await page.getByRole('heading', { name: 'Export Temporary variables' }).waitFor();
-  await keep(page, `export-${colorScheme}-${width}`);
+  await keep(page, `studio-export-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Import Temporary variables' }).click();
@@ -236,7 +236,7 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   });
   await page.getByRole('button', { name: 'Try it' }).click();
   await page.getByRole('dialog').locator('tbody tr').waitFor();
-  await keep(page, `import-${colorScheme}-${width}`);
+  await keep(page, `studio-import-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await close();
 });

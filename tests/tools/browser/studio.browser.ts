@@ -61,7 +61,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
     });
     await page.goto(`${server.url}/studio#${address}`, { waitUntil: 'networkidle' });
     await page.waitForSelector(shown);
-    await keep(page, `${colorScheme}-${width}${address.replaceAll('/', '-')}`);
+    await keep(page, `studio-${colorScheme}-${width}${address.replaceAll('/', '-')}`);
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([server.url]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { READERS, startBrowser, visit } from './chromium.ts';
+import { keep, READERS, startBrowser, visit } from './chromium.ts';
 
 const all = createToken();
 const few = createToken();
@@ -27,12 +27,6 @@ async function enter(page: Page, token: string): Promise<void> {
 }
 
 const said = (page: Page, text: string): Promise<void> => page.locator('#access-said', { hasText: text }).waitFor();
-
-/** Where SCREENSHOTS names a folder, what was seen is kept there. */
-async function keep(page: Page, name: string): Promise<void> {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
-}
 
 describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
   test('start page and reference show what the token may see, with nothing to complain about', async () => {
