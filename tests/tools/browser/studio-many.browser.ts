@@ -183,6 +183,7 @@ describe('import', () => {
     await post('tmp-vars', 'application/json', '{"name": "late11"}');
     await page.getByRole('button', { name: 'Import 12 records' }).click();
     await page.getByText('What stands before line 11 has been written').waitFor();
+    await page.getByRole('dialog').locator('tbody tr').first().waitFor();
     const rows = await page.getByRole('dialog').locator('tbody tr').allInnerTexts();
     expect(rows).toEqual([expect.stringMatching(/^12\tName\t/)]);
     expect((await list('_cnd[name][like]=late*')).length).toBe(11);

@@ -1,0 +1,65 @@
+/** The reference in a browser: requests made in it, also where others know the service by another address; how much of a screen an operation takes. */
+import type { Browser } from 'playwright-core';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startBrowser, visit } from './chromium.ts';
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  server = await startTestServer();
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+test('try it out makes a record, and reads it', async () => {
+  const { page, complaints, close } = await visit(browser);
+  const answered = async (operation: string): Promise<string> => {
+    await page.goto(`${server.url}/docs?${operation}#/TaxClass/${operation}`);
+    const block = page.locator(`#operations-TaxClass-${operation}`);
+    await block.locator('.execute').click();
+    const status = block.locator('.live-responses-table tbody .response-col_status').first();
+    await status.waitFor();
+    const body = block.locator('.live-responses-table .highlight-code code').first();
+    return `${(await status.innerText()).trim()} ${(await body.innerText()).replaceAll(/\s/g, '')}`;
+  };
+  expect(await answered('createTaxClass')).toContain('201 {"id":1,"position":10');
+  expect(await answered('getTaxClass')).toContain('200 {"id":1,"position":10');
+  expect(await answered('listTaxClasses')).toContain('200 [{"id":1,"position":10');
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('behind PUBLIC_URL, try it out works at the internal address too', async () => {
+  const hidden = await startTestServer({ settings: { publicUrl: 'https://shop.example.com/records' } });
+  const { page, complaints, origins, close } = await visit(browser);
+  await page.goto(`${hidden.url}/docs#/TaxClass/createTaxClass`);
+  const block = page.locator('#operations-TaxClass-createTaxClass');
+  await block.locator('.execute').click();
+  const status = block.locator('.live-responses-table tbody .response-col_status').first();
+  await status.waitFor();
+  expect((await status.innerText()).trim()).toBe('201');
+  expect(complaints).toEqual([]);
+  expect([...origins]).toEqual([hidden.url]);
+  await close();
+  await hidden.close();
+});
+
+/** Pixels: it was four times as much. */
+const SCREEN = 2600;
+
+test('an operation fits on a screen: what is nested is folded', async () => {
+  const { page, close } = await visit(browser, { viewport: { width: 1280, height: 800 } });
+  for (const operation of ['createSalesTaxRate', 'getSalesTaxRate', 'createShippingMarkup', 'listShippingMarkups']) {
+    const type = operation.replace(/^[a-z]+/, '').replace(/s$/, '');
+    await page.goto(`${server.url}/docs?${operation}#/${type}/${operation}`);
+    const block = page.locator(`#operations-${type}-${operation}`);
+    await block.locator('.execute').waitFor();
+    const { height } = (await block.boundingBox()) ?? { height: 0 };
+    if (process.env['SCREENSHOTS']) await block.screenshot({ path: `${process.env['SCREENSHOTS']}/${operation}.png` });
+    expect([operation, height < SCREEN]).toEqual([operation, true]);
+  }
+  await close();
+});
