@@ -76,7 +76,11 @@ function faultsOf(mentions: readonly RecordMention[], faulty: ReadonlySet<string
     const said = mentions.filter(({ body }) => Object.hasOwn(body, field.name));
     const texts = new Set(said.map(({ body }) => writeJson(body[field.name] ?? null)));
     const isMissing = row === undefined && !field.nullable && !saying(field) && held(row, field) === null;
-    return isMissing || texts.size > 1 || said.some(({ path }) => faulty.has(pointer([...path, field.name])));
+    return (
+      isMissing ||
+      (texts.size > 1 && !field.readOnly) ||
+      said.some(({ path }) => faulty.has(pointer([...path, field.name])))
+    );
   };
   return type.checks.flatMap((check) => {
     const { fields, at } = check;

@@ -20,11 +20,13 @@ relations:
   below: { kind: hasMany, type: Leaf, inverse: above, nested: write }
 fields:
   grade: { type: integer }
+  most: { type: integer }
   least: { type: integer, readOnly: true, default: 1 }
   mark: { type: boolean, nullable: true, default: true }
   word: { type: string, unique: true }
 checks:
   - must: { grade: { gte: { field: least } } }
+  - must: { most: { gte: { field: grade } } }
 `;
 const model = loadModel(SCHEMA);
 let server: TestServer;
@@ -115,6 +117,14 @@ const refusals: Readonly<
   ],
   'a read-only value that does not fit its field is refused before the record is looked for': [
     ['PUT', 7, { least: '1' }],
+  ],
+  'a record of which the body says two things is held to no check that compares them, wherever it is only linked': [
+    ['POST', undefined, { id: 1, grade: 1 }],
+    ['PATCH', 1, { friend: { id: 1, grade: 5 }, next: { id: 1, grade: 9, most: 7 } }],
+    ['PATCH', 1, { next: { id: 1, grade: 9, most: 7 }, friend: { id: 1, grade: 5 } }],
+    ['POST', undefined, [{ friend: { id: 1, grade: 5 } }, { next: { id: 1, grade: 9, most: 7 } }]],
+    ['POST', undefined, { friend: { id: 1, grade: 5 }, next: { next: { id: 1, grade: 9, most: 7 } } }],
+    ['POST', undefined, { next: { friend: { id: 1, least: 1 }, next: { id: 1, grade: 0, least: 2 } } }],
   ],
   'a read-only value that does not fit its field is not compared': [['POST', undefined, { grade: 0, least: '1' }]],
 };

@@ -32,14 +32,12 @@ interface Assignment {
 
 export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
   const { column, value, pointer, writable, same, byOmission = false, compared = true } = assignment;
-  if (!byOmission) node.said.add(column);
+  if (!byOmission && node.said.has(column) && node.said.get(column) !== value) node.unusable.add(column);
+  if (!byOmission) node.said.set(column, value);
   const stored = storedValue(node, column);
   const known = node.assigned.get(column);
   if (known && byOmission) return;
-  if (known && !known.byOmission && known.value !== value) {
-    node.unusable.add(column);
-    return contradiction(session, pointer, known.pointer);
-  }
+  if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
   const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
   if (!writable && compared && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });

@@ -30,9 +30,9 @@ export interface Node {
   readonly related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }>;
   /** The one child of its owner, new because there was none: required fields are checked later than by the validator. */
   readonly isOwnChild: boolean;
-  /** Columns that the body speaks of, also where it may only link. */
-  readonly said: Set<string>;
-  /** Columns of which the body holds a value that is refused. */
+  /** Columns that the body speaks of, also where it may only link, and what it says of each first. */
+  readonly said: Map<string, SqlValue | Node>;
+  /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
   readonly unusable: Set<string>;
   /** Whether a place of the body that may write it speaks of it. */
   isWritten: boolean;
@@ -257,7 +257,7 @@ const blank = (table: WriteTable, pointer: string): Node => ({
   assigned: new Map(),
   related: new Map(),
   isOwnChild: false,
-  said: new Set(),
+  said: new Map(),
   unusable: new Set(),
   isWritten: false,
   openKeys: new Map(),
