@@ -2,7 +2,7 @@
  * Exact totals of numbers that are kept as text. SQLite's own sum() would round decimals and overflow with integers,
  * and its min() and max() would compare texts: its driver adds these functions to each connection.
  */
-import type { SqlValue } from './field-type.ts';
+import type { ColumnSql, SqlValue } from './field-type.ts';
 
 /** An aggregate: `step` is called with the value of each row. */
 interface Total<T> {
@@ -98,12 +98,39 @@ const WIDEST = 40;
 
 const PART = 1_000_000_000;
 
-/** SQL: the sum of integers. SQLite's own sum() is the faster one, but fails beyond 64 bits: so it adds up both parts of each. */
+/** SQL: the sum of integers, whatever their number: both parts of each are added up. */
 export const sumOfIntegers = (column: string): string =>
   `records_whole(cast(sum(${column} / ${PART}) as text), cast(sum(${column} % ${PART}) as text))`;
 
 const whole = (high: SqlValue, low: SqlValue): SqlValue =>
   high === null || low === null ? null : String(BigInt(high) * BigInt(PART) + BigInt(low));
+
+// SQLite's own sum() of integers is much faster, and exact: it fails beyond 64 bits.
+
+/** The message of that failure. */
+export const SUM_OVERFLOW = 'integer overflow';
+/** A quick sum would not be exact: the slow one is asked instead. */
+export class SumOverflow extends Error {}
+
+export const quickSumOfIntegers: ColumnSql = (column) => `cast(sum(${column}) as text)`;
+
+/** SQL: the sum of decimals with at most `scale` digits after the point, as multiples of the last one. */
+export function quickSumOfDecimals(column: string, scale: number): string {
+  const units = `sum(cast(round(${column} * ${10 ** scale}) as integer))`;
+  // Below 0 for those without a point.
+  const fraction = `max(octet_length(${column}) - instr(${column} || '.', '.'))`;
+  return `records_decimal(cast(${units} as text), ${fraction}, ${scale})`;
+}
+
+/** `fraction`: digits after the point of the value that has most. */
+function decimalOf(units: SqlValue, fraction: SqlValue, scale: SqlValue): SqlValue {
+  if (units === null) return null;
+  const digits = Math.max(0, Number(fraction));
+  const dropped = Number(scale) - digits;
+  // Another instance may take more digits than this one.
+  if (dropped < 0) throw Object.assign(new Error(SUM_OVERFLOW), { code: 'SQLITE_ERROR' });
+  return decimalText(BigInt(units) / 10n ** BigInt(dropped), digits);
+}
 
 /** The day or month of a point in time, in UTC, without what comes after it. */
 const period =
@@ -130,6 +157,7 @@ export const SQLITE_AGGREGATES = {
 export const SQLITE_FUNCTIONS = {
   records_rank: rank,
   records_whole: whole,
+  records_decimal: decimalOf,
   records_day: period('T00:00:00.000Z'),
   records_month: period('-01T00:00:00.000Z'),
 } as const;

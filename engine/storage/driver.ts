@@ -118,6 +118,8 @@ export interface ListWork {
   readonly bytes: Statement;
   /** What it shows of each set. */
   readonly sets: readonly SetWork[];
+  /** The rows that an index finds, if it finds them by one filter, and how many bytes of texts they have. */
+  readonly found?: { readonly rows: BoundStatement; readonly bytes: BoundStatement } | undefined;
   /** The tables, each as in `newest`, that it joins because it shows more than one level, or that its filters search. */
   readonly deep: readonly Statement[];
   /** The statement of the total, if it was asked for. */

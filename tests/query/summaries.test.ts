@@ -484,3 +484,24 @@ describe('a table that looks large', () => {
     expect(filtered).toBe(200);
   });
 });
+
+describe('a sum', () => {
+  const sumOf = async (measure: string): Promise<string> =>
+    (await get(`ticks/$summary?measure=${measure}&_cnd[name]=sum`)).text;
+
+  it('is exact beyond 64 bits', async () => {
+    await fill(`insert into ticks (number, name, price) select 9007199254740991, 'sum', `, 1100);
+    expect(await sumOf('sum(number)')).toContain(':9907919180215090100}');
+    expect(await sumOf('sum(price)')).toContain('"110.00"');
+  });
+
+  it('has all digits of values that an instance with a wider field has written', async () => {
+    // On PostgreSQL, no instance can write what the field does not take.
+    if (server.database.kind !== 'sqlite') return;
+    const database = new Database(fileOf(server.database));
+    database.exec(`insert into ticks (name, price) values ('sum', '0.0005'), ('sum', '-3'), ('sum', null)`);
+    database.close();
+    expect(await sumOf('sum(price)')).toContain('"107.0005"');
+    expect(await sumOf('count(price)')).toContain(':1102}');
+  });
+});

@@ -1,14 +1,16 @@
 /** How much work a list is for the database. Drivers decide by it where the list runs. */
-import { numeric } from '../../field-types/field-type.ts';
+import { type ColumnType, numeric } from '../../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
-import type { Filter, ListQuery, SetPath, SummaryQuery, View } from '../../query/list-query.ts';
+import type { Filter, ListQuery, Path, SetPath, SummaryQuery, ValueFilter, View } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
-import { memoized } from '../../memo.ts';
+import { createShapeCache, memoized } from '../../memo.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect, ListWork, SetWork, Statement, TextWork, Values } from '../driver.ts';
-import { filteredByIndex, servedByIndex } from './lists.ts';
+import { filteredByIndex, indexedFilter, servedByIndex } from './lists.ts';
+import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
 import type { BoundList } from './pages.ts';
+import { createJoinedTables, ROOT_ALIAS } from './views.ts';
 
 /** Bytes of a character, at most. */
 const UTF8 = 4;
@@ -20,8 +22,9 @@ const MAX_COUNTED = 20_001;
 /** Filters that take as long as looking for records of a set. */
 const SET_WEIGHT = 20;
 
-/** Filters that take as long as a key or a measure of a summary, at worst. */
-const COLUMN_WEIGHT = 20;
+/** Filters that take as long as a key or a measure of a summary that JavaScript computes, and as a look into another table. */
+const COMPUTED_WEIGHT = 20;
+const JOINED_WEIGHT = 5;
 
 /** How many filters the conditions count as. Sets of sets can lead to the same records again and again. */
 const weightOf = (conditions: readonly Filter[], isInSet = false): number =>
@@ -31,6 +34,22 @@ const weightOf = (conditions: readonly Filter[], isInSet = false): number =>
     const inner = 'conditions' in condition ? weightOf(condition.conditions, true) : 0;
     return sum + inner + (isInSet ? Infinity : SET_WEIGHT);
   }, 0);
+
+/** How many filters the keys and measures count as. */
+function weightOfColumns({ keys, measures }: SummaryQuery, { name }: Dialect, slowly: boolean): number {
+  const typeOf = ({ field }: Path): ColumnType | undefined => field && columnType(field, name);
+  const isComputed = [
+    ...keys.map(({ path, period }) => (period ?? typeOf(path)?.spelling ?? (path.field?.caseless || false)) !== false),
+    ...measures.map(({ path, aggregate }) => {
+      if (!path || aggregate === 'count') return false;
+      const type = typeOf(path);
+      if (aggregate === 'sum') return slowly || type?.quickSum === undefined;
+      return path.field?.caseless === true || type?.aggregates?.[aggregate] !== undefined;
+    }),
+  ];
+  const joined = [...keys, ...measures].reduce((sum, { path }) => sum + (path?.relations.length ?? 0), 0);
+  return joined * JOINED_WEIGHT + isComputed.reduce((sum, is) => sum + (is ? COMPUTED_WEIGHT : 1), 0);
+}
 
 /** The greatest identifier of a table. */
 export const newestIn = ({ table, identifier }: RecordType, { quote }: Dialect): Statement => ({
@@ -44,7 +63,12 @@ export interface WorkOf {
   /** `identifiers` selects the identifiers of the records that are answered. */
   shape(query: ListQuery, identifiers: Statement): ShapeWork;
   list(query: ListQuery, bound: BoundList, count: CountMode): ListWork;
-  summary(query: SummaryQuery, summary: { readonly page: Statement; readonly values: Values }): ListWork;
+  /** `slowly`: sums are added up by the way that takes all numbers. */
+  summary(
+    query: SummaryQuery,
+    summary: { readonly page: Statement; readonly values: Values },
+    slowly: boolean,
+  ): ListWork;
   /** The tables that a view joins, if it shows more than one level. */
   deep(view: View): readonly Statement[];
 }
@@ -52,15 +76,38 @@ export interface WorkOf {
 export function createWorkOf(dialect: Dialect): WorkOf {
   const { quote, unlimited } = dialect;
   const newestOf = memoized((type: RecordType) => newestIn(type, dialect));
+  const octetsOf = (columns: readonly string[], from = ''): string =>
+    columns.map((column) => `coalesce(octet_length(${from}${quote(column)}), 0)`).join(' + ') || '0';
   const lengthOf = (columns: readonly string[], table: string): Statement => ({
-    sql: `select coalesce(sum(${columns.map((column) => `coalesce(octet_length(${quote(column)}), 0)`).join(' + ') || '0'}), 0) from ${quote(table)}`,
+    sql: `select coalesce(sum(${octetsOf(columns)}), 0) from ${quote(table)}`,
   });
   const bytesOfField = memoized((field: Field, { table }: RecordType) =>
     lengthOf([(field.caseless ? field.folded : undefined) ?? field.column], table),
   );
-  const bytesOf = memoized(({ fields, open, table }: RecordType) => {
+  const textColumnsOf = ({ fields, open }: RecordType): readonly string[] => {
     const texts = [...fields.values()].filter((field) => /text|json/i.test(columnType(field, dialect.name).sqlType));
-    return lengthOf([...texts.map(({ column }) => column), ...(open ? [OPEN_COLUMN] : [])], table);
+    return [...texts.map(({ column }) => column), ...(open ? [OPEN_COLUMN] : [])];
+  };
+  const bytesOf = memoized((type: RecordType) => lengthOf(textColumnsOf(type), type.table));
+
+  /** The same for the rows that the filter finds, up to a limit. */
+  const compileFound = createShapeCache(({ type, only }: { readonly type: RecordType; readonly only: ValueFilter }) => {
+    const source = createJoinedTables(type, dialect);
+    const { sql: where } = sqlOf([only], source, dialect);
+    const counting = (what: string, octets: string): Statement => ({
+      sql: `select ${what} from (select ${octets} as octets from ${source.from} where ${where} limit ${MAX_COUNTED}) as found`,
+    });
+    return {
+      rows: counting('count(*)', '1'),
+      bytes: counting('coalesce(sum(octets), 0)', octetsOf(textColumnsOf(type), `${ROOT_ALIAS}.`)),
+    };
+  });
+  const foundBy = memoized(({ type, filters }: SummaryQuery): ListWork['found'] => {
+    const only = indexedFilter(type, filters);
+    if (only === undefined) return undefined;
+    const { rows, bytes } = compileFound(`${type.statementKey}|${shapeOfConditions([only])}`, { type, only });
+    const values = valuesOf([only], dialect);
+    return { rows: { statement: rows, values }, bytes: { statement: bytes, values } };
   });
 
   /** `within`: the set that the conditions are about. */
@@ -134,20 +181,24 @@ export function createWorkOf(dialect: Dialect): WorkOf {
       counted: count === 'exact' ? { statement: list.count, values: filterValues } : undefined,
     }),
     // All records that it finds are read, whatever the limit.
-    summary: ({ type, filters, keys, measures, limit, offset }, { page, values }) => ({
-      newest: newestOf(type),
-      rows: page,
-      values: [...values, limit ?? unlimited, offset],
-      filters: 2 + weightOf(filters) + COLUMN_WEIGHT * (keys.length + measures.length),
-      texts: textsOf(filters),
-      offset: 0,
-      whole: true,
-      continued: true,
-      bytes: bytesOf(type),
-      isIndexed: false,
-      sets: [],
-      deep: searched(filters),
-      counted: undefined,
-    }),
+    summary: (query, { page, values }, slowly) => {
+      const { type, filters, limit, offset } = query;
+      return {
+        newest: newestOf(type),
+        rows: page,
+        values: [...values, limit ?? unlimited, offset],
+        filters: 2 + weightOf(filters) + weightOfColumns(query, dialect, slowly),
+        texts: textsOf(filters),
+        offset: 0,
+        whole: true,
+        continued: true,
+        bytes: bytesOf(type),
+        isIndexed: false,
+        sets: [],
+        deep: searched(filters),
+        counted: undefined,
+        found: foundBy(query),
+      };
+    },
   };
 }

@@ -2,8 +2,8 @@
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { type Field, MAX_SHOWN_BYTES } from '../../model/model.ts';
-import type { Cursor, ListQuery } from '../../query/list-query.ts';
+import { type Field, MAX_SHOWN_BYTES, type RecordType } from '../../model/model.ts';
+import type { Cursor, Filter, ListQuery, Path, ValueFilter } from '../../query/list-query.ts';
 import type { Dialect, Row, Statement } from '../driver.ts';
 import { compiled, escaped, raw } from '../knex.ts';
 import { all, and, any, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
@@ -250,12 +250,19 @@ export function servedByIndex({ view: { type }, order }: OrderedRecords): boolea
 }
 
 /** Whether an index finds the records that the filters ask for, or the database has to look for them. */
-export function filteredByIndex({ view: { type }, filters }: ListQuery): boolean {
-  const [only, ...others] = filters;
-  if (only === undefined) return true;
-  if (only.kind !== 'value') return false;
-  const { path, operator } = only;
-  if (others.length > 0 || path.relations.length > 0 || (operator !== 'eq' && operator !== 'in')) return false;
-  if (path.field === undefined) return true;
-  return isIndexedAlike(path.field) && type.indexes.some(({ members }) => members[0] === path.field);
+export const filteredByIndex = ({ view: { type }, filters }: ListQuery): boolean =>
+  filters.length === 0 || (filters.length === 1 && indexedFilter(type, filters) !== undefined);
+
+/** The filter whose records an index finds, if it is the only one that an index could find. */
+export function indexedFilter(type: RecordType, filters: readonly Filter[]): ValueFilter | undefined {
+  const [found, other] = filters.filter(
+    (filter): filter is ValueFilter => filter.kind === 'value' && isIndexed(type, filter.path),
+  );
+  return found && !other && (found.operator === 'eq' || found.operator === 'in') ? found : undefined;
+}
+
+function isIndexed(type: RecordType, { field, relations }: Path): boolean {
+  if (relations.length > 0) return false;
+  if (field === undefined) return true;
+  return isIndexedAlike(field) && type.indexes.some(({ members }) => members[0] === field);
 }

@@ -4,6 +4,7 @@ import { type Caller, PATIENT } from '../../caller.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
+import { SumOverflow } from '../../field-types/totals.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { faultyRequest, isPageTooLong } from '../../problem.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
@@ -84,7 +85,7 @@ function measureColumn(
   { aggregate, path }: Measure,
   index: number,
   source: JoinedTables,
-  dialect: Dialect,
+  { dialect, slowly }: Compiling,
 ): GroupColumn {
   const alias = `m${index}`;
   const whole = integer.columns[dialect.name];
@@ -98,7 +99,8 @@ function measureColumn(
     const computed = `${aggregate}(${joined(comparable, stored)}) as ${alias}`;
     return { computed: [computed], json: dialect.nullable(type.json(text(alias))), ordered: folded(alias) };
   }
-  const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
+  const quick = aggregate === 'sum' && !slowly && path.field ? type.quickSum?.(stored, path.field) : undefined;
+  const computed = quick ?? type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
   const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
   return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };
 }
@@ -106,12 +108,19 @@ function measureColumn(
 /** Whether a computed column is a group, not an aggregate. */
 const isGroup = (sql: string): boolean => / as k\d+$/.test(sql);
 
-function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
+interface Compiling {
+  readonly dialect: Dialect;
+  /** Whether sums are added up by the way that takes all numbers. */
+  readonly slowly: boolean;
+}
+
+function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSummary {
+  const { dialect } = compiling;
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const all = {
     keys: keys.map((key, index) => keyColumn(key, index, source, dialect)),
-    measures: measures.map((measure, index) => measureColumn(measure, index, source, dialect)),
+    measures: measures.map((measure, index) => measureColumn(measure, index, source, compiling)),
   };
   const where = sqlOf(filters, source, dialect);
   const computed = [...all.keys, ...all.measures].flatMap((column) => column.computed);
@@ -165,29 +174,33 @@ interface Bound extends CompiledSummary {
 
 export function createSummaries(driver: Driver, workOf: WorkOf): Pick<Store, 'summary'> {
   const { dialect } = driver;
-  const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
-  const boundOf = memoized((query: SummaryQuery): Bound => {
-    return { ...statements(shapeOf(query), query), values: valuesOf(query.filters, dialect) };
-  });
+  const binding = (slowly: boolean): ((query: SummaryQuery) => Bound) => {
+    const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, { dialect, slowly }));
+    return memoized((query) => ({ ...statements(shapeOf(query), query), values: valuesOf(query.filters, dialect) }));
+  };
+  const [quickly, slowly] = [binding(false), binding(true)];
+  /** Summaries with a sum that the quick way does not tell. */
+  const overflowing = new WeakSet<SummaryQuery>();
   /** Summaries for which one statement was not enough, and those whose page was too long to be read at once. */
   const inSnapshot = new WeakSet<SummaryQuery>();
   const long = new WeakSet<SummaryQuery>();
 
-  function summary(query: SummaryQuery, count: CountMode, caller: Caller = PATIENT): Awaitable<Summary> {
-    const bound = boundOf(query);
+  function read(query: SummaryQuery, count: CountMode, caller: Caller): Awaitable<Summary> {
+    const isSlow = overflowing.has(query);
+    const bound = (isSlow ? slowly : quickly)(query);
     const single = !inSnapshot.has(query);
-    const work = workOf.summary(query, bound);
+    const work = workOf.summary(query, bound, isSlow);
     const readGroups = query.limit === undefined ? readAllGroups : readPageOfGroups;
-    const read = (reader: Reader, most: number): Awaitable<Summary> =>
+    const readWithin = (reader: Reader, most: number): Awaitable<Summary> =>
       readGroups(reader, query, bound, { count, caller, most });
     const refused = (reader: Reader): Awaitable<void> =>
       query.limit === undefined && query.keys.length > 0 ? refuseMany(reader, bound, work.newest) : undefined;
     const scan = (): Awaitable<Summary> =>
-      driver.scan((reader) => andThen(refused(reader), () => read(reader, caller.most)), caller, single);
+      driver.scan((reader) => andThen(refused(reader), () => readWithin(reader, caller.most)), caller, single);
     if (long.has(query) || driver.isHeavy(work)) return scan();
     const most = Math.min(caller.most, driver.pageAtOnce);
     return orElse(
-      () => driver.read((reader) => read(reader, most), caller, single),
+      () => driver.read((reader) => readWithin(reader, most), caller, single),
       (error) => {
         if (!isPageTooLong(error) || most === caller.most) throw error;
         long.add(query);
@@ -196,17 +209,18 @@ export function createSummaries(driver: Driver, workOf: WorkOf): Pick<Store, 'su
     );
   }
 
-  return {
-    summary: (query, count, caller) =>
-      orElse(
-        () => summary(query, count, caller),
-        (error) => {
-          if (!(error instanceof NeedsSnapshot)) throw error;
-          inSnapshot.add(query);
-          return summary(query, count, caller);
-        },
-      ),
-  };
+  const attempt = (query: SummaryQuery, count: CountMode, caller: Caller): Awaitable<Summary> =>
+    orElse(
+      () => read(query, count, caller),
+      (error) => {
+        if (error instanceof NeedsSnapshot) inSnapshot.add(query);
+        else if (error instanceof SumOverflow) overflowing.add(query);
+        else throw error;
+        return attempt(query, count, caller);
+      },
+    );
+
+  return { summary: (query, count, caller = PATIENT) => attempt(query, count, caller) };
 }
 
 interface Wanted {

@@ -2,7 +2,7 @@
 import { statSync, utimesSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS } from '../../field-types/totals.ts';
+import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, SUM_OVERFLOW, SumOverflow } from '../../field-types/totals.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
 import { weighed } from '../lengths.ts';
 import { foldedText } from '../columns.ts';
@@ -91,7 +91,7 @@ const busy = (cause: unknown): Error => unavailable('busy', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 
-const translations = new Map<string, (cause: unknown) => Error>([
+const translations = new Map<string, (cause: unknown) => unknown>([
   ['SQLITE_CONSTRAINT_UNIQUE', unique],
   ['SQLITE_CONSTRAINT_PRIMARYKEY', unique],
   ['SQLITE_CONSTRAINT_ROWID', unique],
@@ -107,6 +107,11 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['SQLITE_CANTOPEN', busy],
   ['SQLITE_FULL', (cause) => diskFull(cause)],
   ['SQLITE_TOOBIG', answerTooLong],
+  [
+    'SQLITE_ERROR',
+    (cause) =>
+      cause instanceof Error && cause.message === SUM_OVERFLOW ? new SumOverflow(SUM_OVERFLOW, { cause }) : cause,
+  ],
 ]);
 
 /** Of `SQLITE_IOERR_READ`, `SQLITE_IOERR`. */

@@ -65,9 +65,12 @@ export function createListCost(reader: TurnReader, database: Database.Database):
   }
 
   function isLong(list: ListWork): boolean {
-    const { newest, filters, offset, whole, counted, bytes } = list;
+    const { newest, filters, offset, whole, counted, bytes, found } = list;
     // Identifiers are never reused: there cannot be more rows than the greatest identifier.
     const size = Number(reader.count(newest, []));
+    const few = found && reader.count(found.rows.statement, found.rows.values);
+    if (found && few !== undefined && few <= MAX_SCANNED)
+      return isLongMatch(list, few) || reader.count(found.bytes.statement, found.bytes.values) > MAX_READ;
     if (size <= MAX_SCANNED) return isLongMatch(list, size) || (isSearched(list) && bytesOf(bytes) > MAX_READ);
     if (offset > MAX_SCANNED || isSearched(list)) return true;
     const countable = filters > 0 ? MAX_SCANNED : whole ? MAX_STREAMED : MAX_COUNTED;
