@@ -65,7 +65,15 @@ export type Fault = FaultPlace & {
   readonly message: string;
   /** In bodies that hold a record on each line: the number of the line, from 1. */
   readonly line?: number;
+  /** The stored records in the way, or the first of many; only those that the token may read. */
+  readonly records?: readonly RecordName[];
 };
+
+/** A stored record, as responses name it. */
+export interface RecordName {
+  readonly type: string;
+  readonly identifier: number;
+}
 
 /** The maximum number of faults in a response, which also has the total number. */
 export const MAX_ERRORS = 100;

@@ -26,7 +26,7 @@ export interface SchemaNames {
 }
 
 /** Names of the schemas that every document has. */
-const RESERVED = ['Problem', 'Fault', 'DryRun', 'DryRunEffect'];
+const RESERVED = ['Problem', 'Fault', 'RecordName', 'DryRun', 'DryRunEffect'];
 
 export function createNames(): SchemaNames {
   const nameOf = namer(RESERVED);

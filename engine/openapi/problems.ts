@@ -226,6 +226,11 @@ export const PROBLEM_SCHEMAS: JsonObject = {
       line: { type: 'integer', minimum: 1, description: 'The line of the record, in NDJSON and CSV.' },
       code: text('A short code for the kind of error.'),
       message: text('What is wrong, in words.'),
+      records: {
+        type: 'array',
+        items: ref('schemas', 'RecordName'),
+        description: 'Of a conflict: the stored records in the way, at most ten; only those that the token may read.',
+      },
     },
     additionalProperties: false,
     oneOf: [
@@ -234,6 +239,16 @@ export const PROBLEM_SCHEMAS: JsonObject = {
       { required: ['header'] },
       { required: ['relation'] },
     ],
+  },
+  RecordName: {
+    type: 'object',
+    description: 'A stored record.',
+    required: ['type', 'identifier'],
+    properties: {
+      type: text('The name of its record type.'),
+      identifier: { type: 'integer', minimum: 1, description: 'Its identifier, as in the path.' },
+    },
+    additionalProperties: false,
   },
 };
 

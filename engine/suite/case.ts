@@ -36,6 +36,12 @@ const CONDITIONS = {
 
 export type Condition = keyof typeof CONDITIONS;
 
+interface ExpectedRecord {
+  readonly type: string;
+  /** A variable, or the identifier itself. */
+  readonly identifier: string | number;
+}
+
 export interface ExpectedProblem {
   readonly code: ProblemCode;
   /** JSON Pointers into the body: exactly these, in this order. */
@@ -44,6 +50,8 @@ export interface ExpectedProblem {
   readonly parameters?: readonly string[];
   /** Request headers: exactly these. */
   readonly headers?: readonly string[];
+  /** Stored records in the way, which the errors must name; those that the case knows. */
+  readonly records?: readonly ExpectedRecord[];
   /** The request had no readable path. */
   readonly unaddressed?: true;
 }

@@ -173,6 +173,7 @@ function matchProblem(
   expected: ExpectedProblem,
   status: number,
   { headers, text: body }: ReceivedAnswer,
+  bindings: Bindings,
 ): Difference[] {
   const problem = parsedJson(body);
   if (!isObject(problem)) return [difference('body', 'a problem', body)];
@@ -190,12 +191,28 @@ function matchProblem(
   return [
     ...texts.filter((key) => !isText(problem[key])).map((key) => difference(`problem ${key}`, 'a text', problem[key])),
     ...parts.flatMap(([place, wanted, got]) => (wanted === undefined ? [] : unlessEqual(place, wanted, got))),
+    ...unnamed(expected, places(problem, 'records').flat(), bindings),
   ];
+}
+
+/** Records in the way that no error names. What the request itself would have made has no identifier yet. */
+function unnamed(
+  { records = [] }: ExpectedProblem,
+  named: readonly JsonValue[],
+  bindings: Bindings,
+): readonly Difference[] {
+  return records.flatMap(({ type, identifier }) => {
+    const known = typeof identifier === 'number' ? identifier : bindings.get(identifier);
+    const record = { type, identifier: known ?? null };
+    return known === undefined || named.some((one) => isDeepStrictEqual(one, record))
+      ? []
+      : [difference('problem records', record, named)];
+  });
 }
 
 function matchBody(expect: Expectation, answer: ReceivedAnswer, bindings: Bindings): Difference[] {
   if (expect.empty) return answer.text === '' ? [] : [difference('body', undefined, answer.text)];
-  if (expect.problem) return matchProblem(expect.problem, expect.status, answer);
+  if (expect.problem) return matchProblem(expect.problem, expect.status, answer, bindings);
   if (expect.body === undefined) return [];
   return match(expect.body, readJson(answer.text) ?? tree(answer.text), 'body', bindings);
 }

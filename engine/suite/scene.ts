@@ -178,7 +178,8 @@ interface RecordAddress {
 
 /** The records that the type lets clients delete and whose identifiers some answer showed, the youngest first. */
 function made({ model, world, steps }: Scene): readonly RecordAddress[] {
-  const seen = JSON.stringify(steps.map(({ expect }) => expect));
+  // Problems show no variable that is not known.
+  const seen = JSON.stringify(steps.map(({ expect }) => ({ ...expect, problem: undefined })));
   const isSeen = (id: Id): boolean => typeof id === 'number' || seen.includes(`"${id}"`) || seen.includes(`{${id}}`);
   const all = [...model.types.values()].flatMap((type) =>
     [...rowsOf(world, type).values()].map(({ id }) => ({ type, id })),

@@ -10,6 +10,7 @@ import {
   uniqueIndexes,
 } from '../model/model.ts';
 import { reference, referenceName, timeNumber } from './template.ts';
+import type { ExpectedProblem } from './case.ts';
 import { refuse, Unreachable } from './refusal.ts';
 
 /** The name of a variable (`Order:1`), or the number where the client chose it. */
@@ -171,10 +172,15 @@ function removedWith(world: World, type: RecordType, ids: readonly Id[]): readon
   return removed;
 }
 
+/** Records that a conflict is to name. */
+export const inTheWay = ({ name: type }: RecordType, ids: readonly Id[]): Pick<ExpectedProblem, 'records'> => ({
+  records: ids.map((identifier) => ({ type, identifier })),
+});
+
 function unlinkFrom(world: World, { type, id }: Address, before: World): void {
   for (const { child, key, row } of pointingAt(world, { type, id })) {
     if (key.onDelete === 'restrict' && rowOf(before, child, row.id)?.links.get(key) === id)
-      refuse('restrict-conflict', {}, `${child.name} ${row.id} refers to ${type.name} ${id}`);
+      refuse('restrict-conflict', inTheWay(child, [row.id]), `${child.name} ${row.id} refers to ${type.name} ${id}`);
     setLink(world, child, row.id, key, undefined);
   }
   for (const [table, pairs] of world.joins) {
@@ -271,13 +277,18 @@ export function refuseDuplicate(
   const row = rowOf(world, type, id);
   if (row === undefined) return;
   const others = [...rowsOf(world, type).values()].filter((other) => other.id !== id);
-  const shared = uniqueIndexes(type).filter(({ members }) =>
-    others.some((other) => members.every((member) => sameMember(member, row, other))),
-  );
+  const holders = uniqueIndexes(type).flatMap(({ members }) => {
+    const holder = others.find((other) => members.every((member) => sameMember(member, row, other)));
+    return holder ? [{ members, holder }] : [];
+  });
   const isTaken = type.references.some((key) => key.unique && others.some((other) => sameLink(key, row, other)));
-  if (shared.length === 0 && !isTaken) return;
-  const places = pointerTo && shared.flatMap(({ members }) => members.map(({ name }) => pointerTo(name)));
-  refuse('unique-conflict', places ? { pointers: places } : {}, `another ${type.name} has the same`);
+  if (holders.length === 0 && !isTaken) return;
+  const places = pointerTo && holders.flatMap(({ members }) => members.map(({ name }) => pointerTo(name)));
+  const records = inTheWay(
+    type,
+    holders.map(({ holder }) => holder.id),
+  );
+  refuse('unique-conflict', { ...(places && { pointers: places }), ...records }, `another ${type.name} has the same`);
 }
 
 /** The same text, the same content: links in any order, open keys in theirs. */

@@ -19,6 +19,7 @@ import { isUnchanged, ownEntries, withValues } from './values.ts';
 import {
   copyWorld,
   type Id,
+  inTheWay,
   newId,
   putRow,
   refuseDuplicate,
@@ -251,7 +252,8 @@ export function write(
   refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
   // Records are made one after the other.
   for (const root of roots) {
-    if (!update && rowOf(before, type, root.id)) refuse('identifier-conflict', { pointers: [identifierAt(root)] });
+    if (!update && rowOf(before, type, root.id))
+      refuse('identifier-conflict', { pointers: [identifierAt(root)], ...inTheWay(type, [root.id ?? '']) });
     for (const mention of allMentions(root))
       refuseDuplicate(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
   }

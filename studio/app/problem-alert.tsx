@@ -1,6 +1,7 @@
 /** A problem in words, wherever one can occur. */
 import Alert from '@mui/material/Alert';
 import Button from '@mui/material/Button';
+import { InTheWay } from './in-the-way.tsx';
 import { problemOf } from '../data/problem.ts';
 import { type Say, useText } from '../texts/texts.ts';
 
@@ -31,6 +32,7 @@ export function ProblemAlert({ error, onRetry }: ProblemAlertProps) {
   return (
     <Alert severity="error" action={retry}>
       {problemText(say, error)}
+      <InTheWay error={error} />
     </Alert>
   );
 }

@@ -144,6 +144,8 @@ export const listedTypes = ({ types }: StudioModel): readonly TypeInfo[] =>
 
 export const identifierOf = ({ identifier }: TypeInfo, values: ValueObject): string => textOf(values[identifier.name]);
 
+export const recordPath = ({ path }: TypeInfo, id: string): string => `/${path}/${encodeURIComponent(id)}`;
+
 /** What names a record for people: its label if it has one, and its identifier. */
 export function nameOf(type: TypeInfo, values: Value | undefined, label = type.label): string {
   if (!isValueObject(values)) return '';

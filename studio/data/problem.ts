@@ -1,13 +1,20 @@
 /** Problems, as the interface answers them. */
 import { isValueList, isValueObject, parseJson, textOf, type Value } from './json.ts';
 
+export interface RecordName {
+  readonly type: string;
+  readonly identifier: string;
+}
+
 export interface Fault {
   readonly code: string;
   readonly message: string;
   /** Its place in the body that was sent. */
   readonly pointer: string | undefined;
-  /** What the problem says besides: the record that is in the way, for example. */
-  readonly more: Readonly<Record<string, Value>>;
+  /** Of a body with a record on each line. */
+  readonly line: number | undefined;
+  /** The stored records that are in the way. */
+  readonly records: readonly RecordName[];
 }
 
 interface ProblemParts {
@@ -61,12 +68,15 @@ function parsed(text: string): Value {
 }
 
 function faultFrom(entry: Value): Fault {
-  if (!isValueObject(entry)) return { code: '', message: textOf(entry), pointer: undefined, more: {} };
-  const { code = null, message = null, pointer, ...more } = entry;
+  if (!isValueObject(entry)) return { code: '', message: textOf(entry), pointer: undefined, line: undefined, records: [] };
+  const { code = null, message = null, pointer, line, records } = entry;
   return {
     code: textOf(code),
     message: textOf(message),
     pointer: pointer === undefined ? undefined : textOf(pointer),
-    more,
+    line: line === undefined ? undefined : Number(textOf(line)),
+    records: (isValueList(records) ? records : [])
+      .filter(isValueObject)
+      .map(({ type, identifier }) => ({ type: textOf(type), identifier: textOf(identifier) })),
   };
 }

@@ -1,5 +1,4 @@
 /** Faults of a body -> the inputs that they are about, nested ones included. */
-import type { Fault } from '../data/problem.ts';
 import { keyOf, OTHER_KEYS, type Draft, type RecordDraft } from './draft.ts';
 
 /** The path of the input in the form; undefined if no input shows it. */
@@ -34,9 +33,3 @@ function inValue(tokens: readonly string[], draft: Draft): string | undefined {
 
 const isItem = (value: unknown): value is { readonly record: RecordDraft | null } =>
   typeof value === 'object' && value !== null && 'record' in value;
-
-/** A conflict names the record that is in the way: "Type 12 has …". */
-export function recordInTheWay({ message }: Fault): { readonly type: string; readonly id: string } | undefined {
-  const [, type, id] = /^([\p{L}_][\p{L}\p{N}_]*) (\d+) /u.exec(message) ?? [];
-  return type === undefined || id === undefined ? undefined : { type, id };
-}

@@ -16,7 +16,7 @@ import { useListContext } from 'ra-core';
 import type { ReactNode } from 'react';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { textOf, type ValueObject } from '../data/json.ts';
-import { can, nameOf, type TypeInfo } from '../data/model.ts';
+import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { Shown } from '../fields/show.tsx';
@@ -131,8 +131,6 @@ export function RecordTable({ type, columns }: RecordTableProps) {
 }
 
 const CELL = { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } as const;
-
-export const recordPath = ({ path }: TypeInfo, id: string): string => `/${path}/${encodeURIComponent(id)}`;
 
 const isOfLink = (target: EventTarget): boolean =>
   target instanceof Element && target.closest('a, button, input') !== null;

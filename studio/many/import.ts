@@ -128,14 +128,12 @@ export function faultsIn(error: unknown, batch: Batch): readonly LineFault[] | u
   return faults.every((fault) => fault !== undefined) ? faults : undefined;
 }
 
-function atLine({ pointer = '', message, more }: Fault, batch: Batch): LineFault | undefined {
+function atLine({ pointer = '', message, line }: Fault, batch: Batch): LineFault | undefined {
   const [, index, place = ''] = IN_BATCH.exec(pointer) ?? [];
   const record = batch.records[Number(index ?? Number.NaN)];
   const said = message.replace(/^Line \d+: /, '');
   if (record) return { line: record.line, place, message: said };
-  return more['line'] === undefined
-    ? undefined
-    : { line: lineIn(batch, Number(textOf(more['line']))), place, message: said };
+  return line === undefined ? undefined : { line: lineIn(batch, line), place, message: said };
 }
 
 const breaksIn = (text: string): number => text.split('\n').length - 1;

@@ -134,6 +134,7 @@ test('a conflict names no relation that the token may not know', async () => {
       pointer: '/number',
       code: 'unique',
       message: expect.stringMatching(/has this value of "number" already, together/),
+      records: [{ type: 'Invoice', identifier: expect.any(Number) }],
     },
   ]);
   expect(answer.text).not.toMatch(/payer|customer/i);
@@ -147,8 +148,12 @@ test('a record that the token may not know, and that keeps another from being de
   const answer = await ask('crm', `DELETE /api/customers/${id}`);
   expect([answer.status, codeOf(answer)]).toEqual([409, 'restrict-conflict']);
   const number = (JSON.parse(memo) as { id: number }).id;
-  expect(JSON.parse(answer.text).errors.map(({ message }: { message: string }) => message)).toEqual([
-    `A record that this token may not read, number ${number} refers to Customer ${id}`,
+  expect(JSON.parse(answer.text).errors).toEqual([
+    {
+      pointer: '',
+      code: 'restrict',
+      message: `A record that this token may not read, number ${number} refers to Customer ${id}`,
+    },
   ]);
 });
 

@@ -93,13 +93,19 @@ describe('the shipped types', () => {
       [{ providers: [{ code: 'a' }, { code: 7 }] }, 422, '/providers/1/code'],
       [{ providers: [{ code: 'a' }, { id: 999_999 }] }, 422, '/providers/1/id'],
       [{ custom_tab: {}, providers: [{ code: 'a' }], service_name: 'taken' }, 409, '/service_name'],
+      [{ id: taken['id'] }, 409, '/id'],
       [{ providers: [{ id: (taken['providers'] as JsonObject[])[0]?.['id'] }] }, 422, '/providers/0/id'],
     ];
     for (const [body, status, pointer] of cases) {
       const answer = await send('POST /api/global-tabs', body);
       expect({ ...(answer.body as object), status: answer.status }).toMatchObject({
         status,
-        errors: [expect.objectContaining({ pointer })],
+        errors: [
+          expect.objectContaining({
+            pointer,
+            ...(status === 409 && { records: [{ type: 'GlobalTab', identifier: taken['id'] }] }),
+          }),
+        ],
       });
     }
     expect(await watch.contents()).toBe(before);
@@ -128,7 +134,15 @@ describe('the shipped types', () => {
     const { status, body } = await send(`DELETE /api/tax-classes/${id}`);
     expect({ status, body }).toMatchObject({
       status: 409,
-      body: { errors: [{ code: 'restrict', message: `SalesTaxRate ${String(rate['id'])} refers to TaxClass ${id}` }] },
+      body: {
+        errors: [
+          {
+            code: 'restrict',
+            message: `SalesTaxRate ${String(rate['id'])} refers to TaxClass ${id}`,
+            records: [{ type: 'SalesTaxRate', identifier: rate['id'] }],
+          },
+        ],
+      },
     });
   });
 

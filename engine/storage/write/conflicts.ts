@@ -9,7 +9,7 @@ import {
   uniqueIndexes,
   type UniqueMembers,
 } from '../../model/model.ts';
-import { faultyRequest, type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
+import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import { type Node, type WriteSession, storedValue } from './session.ts';
 import { NAMED } from './tables.ts';
@@ -19,7 +19,7 @@ export async function uniqueConflict(session: WriteSession, node: Node): Promise
   if (!node.stored && identifier !== undefined && (await session.writer.get(node.table.load, [identifier]))) {
     const message = `${type.recordName} ${identifier} already exists; choose another identifier, or leave it out`;
     const pointer = `${node.pointer}/${escapeStep(type.identifier.name)}`;
-    return faultyRequest('identifier-conflict', [{ pointer, code: 'taken', message }]);
+    return faultyRequest('identifier-conflict', [{ pointer, code: 'taken', message, ...inTheWay(type, [identifier]) }]);
   }
   const faults: Fault[] = [];
   for (const index of uniqueIndexes(type)) {
@@ -50,8 +50,18 @@ function heldBy(
       pointer: pointerTo(node, member),
       code: 'unique',
       message: `${who} has this value of ${names} already${rest}`,
+      ...inTheWay(node.type, made ? [] : [Number(holder)]),
     };
   });
+}
+
+function inTheWay(
+  { name, recordName }: RecordType,
+  identifiers: readonly number[],
+): { readonly records?: readonly RecordName[] } {
+  // A type that the token may not read has another name in messages than its own.
+  if (name !== recordName || identifiers.length === 0) return {};
+  return { records: identifiers.slice(0, NAMED).map((identifier) => ({ type: name, identifier })) };
 }
 
 /** Of a relation that a token may not know, not even the name is said: there is none in its type. */
@@ -120,7 +130,8 @@ async function referrersOf(
       const found = (await writer.column(tables.of(child).children(column), [identifier, writeRows])).map(Number);
       const staying = found.filter((one) => !going.get(child)?.has(one));
       if (staying.length === 0) continue;
-      faults.push({ pointer, code: 'restrict', message: refers(child, staying, type, identifier) });
+      const message = refers(child, staying, type, identifier);
+      faults.push({ pointer, code: 'restrict', message, ...inTheWay(child, staying) });
     }
   }
   return faults;
