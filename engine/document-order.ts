@@ -4,19 +4,20 @@ import { type Fault, MAX_ERRORS } from './problem.ts';
 
 /**
  * At most one fault per location. A missing key comes after the existing keys of its object. Only the first MAX_ERRORS
- * faults, which a response lists, are sorted.
+ * faults, which a response lists, are sorted. `at`: where the body stands that they are all about.
  */
-export function inDocumentOrder(faults: readonly Fault[], body: JsonValue): readonly Fault[] {
+export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
   const byPlace = firstByLocation(faults);
-  const first = firstPlaces(byPlace, body, MAX_ERRORS).flatMap((place) => byPlace.get(place) ?? []);
-  if (first.length === byPlace.size) return first;
-  const sorted = new Set(first);
-  return [...first, ...[...byPlace.values()].filter((fault) => !sorted.has(fault))];
+  const first = firstPlaces([...byPlace.keys()], body, { at, most: MAX_ERRORS });
+  const sorted = first.flatMap((place) => byPlace.get(place) ?? []);
+  if (sorted.length === byPlace.size) return sorted;
+  for (const place of first) byPlace.delete(place);
+  return [...sorted, ...byPlace.values()];
 }
 
 /** The first fault of each location, by pointer. */
-export function firstByLocation(faults: readonly Fault[]): ReadonlyMap<string, Fault> {
+export function firstByLocation(faults: readonly Fault[]): Map<string, Fault> {
   const byPlace = new Map<string, Fault>();
   for (const fault of faults) {
     const place = 'pointer' in fault ? fault.pointer : '';
@@ -27,43 +28,44 @@ export function firstByLocation(faults: readonly Fault[]): ReadonlyMap<string, F
 
 /** The first of two locations in a body. */
 export const firstPlace = (a: string, b: string, body: JsonValue): string =>
-  firstPlaces(new Set([a, b]), body, 1)[0] ?? a;
+  firstPlaces([a, b], body, { at: '', most: 1 })[0] ?? a;
 
-/** A Set of locations, or a Map by location. */
-type Locations = Pick<ReadonlyMap<string, unknown>, 'has'> & { keys(): Iterable<string> };
+interface FirstPlaces {
+  /** Where the body stands. */
+  readonly at: string;
+  readonly most: number;
+}
 
-/** The first `most` of the locations, in order. */
-function firstPlaces(places: Locations, body: JsonValue, most: number): readonly string[] {
-  const below = placesBelow(places.keys());
-  const first: string[] = [];
-  const visit = (value: unknown, place: string): void => {
-    if (first.length === most) return;
-    if (places.has(place)) first.push(place);
-    const inside = below.get(place);
-    if (!inside) return;
-    const keys = isObject(value) || Array.isArray(value) ? Object.keys(value) : [];
-    for (const key of keys) {
-      if (first.length === most) return;
-      const next = `${place}/${escapeStep(key)}`;
-      if (inside.delete(next)) visit((value as Record<string, unknown>)[key], next);
-    }
-    for (const missing of inside) visit(undefined, missing);
+/** The first `most` of the locations, each of which is given once, in order. */
+function firstPlaces(places: readonly string[], body: unknown, { at, most }: FirstPlaces): readonly string[] {
+  if (places.length === 1) return places;
+  const first = places.includes(at) ? [at] : [];
+  const below = placesBelow(places, at);
+  const visit = (value: unknown, child: string): void => {
+    const inside = below.get(child);
+    if (inside === undefined || first.length >= most) return;
+    below.delete(child);
+    first.push(...firstPlaces(inside, value, { at: child, most: most - first.length }));
   };
-  visit(body, '');
+  if (isObject(body) || Array.isArray(body))
+    for (const key of Object.keys(body)) {
+      if (first.length >= most || below.size === 0) break;
+      visit(Reflect.get(body, key), `${at}/${escapeStep(key)}`);
+    }
+  for (const missing of below.keys()) visit(undefined, missing);
   return first;
 }
 
-/** By pointer: its direct children that are among the locations, or lead to one. */
-function placesBelow(places: Iterable<string>): ReadonlyMap<string, Set<string>> {
-  const below = new Map<string, Set<string>>();
-  for (let place of places)
-    while (place !== '') {
-      const parent = place.slice(0, place.lastIndexOf('/'));
-      const known = below.get(parent);
-      if (known?.has(place)) break;
-      if (known) known.add(place);
-      else below.set(parent, new Set([place]));
-      place = parent;
-    }
+/** The locations by the direct child of `at` that they are, or are within. */
+function placesBelow(places: readonly string[], at: string): Map<string, string[]> {
+  const below = new Map<string, string[]>();
+  for (const place of places) {
+    if (place === at) continue;
+    const end = place.indexOf('/', at.length + 1);
+    const child = end === -1 ? place : place.slice(0, end);
+    const inside = below.get(child);
+    if (inside) inside.push(place);
+    else below.set(child, [place]);
+  }
   return below;
 }

@@ -5,15 +5,28 @@
  */
 import type { Awaitable } from './awaitable.ts';
 
+/** Work that may be interrupted at each `yield`. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** Does all steps at once. */
+export function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 export interface Pace {
   /** Does new work at once if this turn has time left for it, else when a later one has. First come, first served. */
   begin<T>(work: () => Awaitable<T>): Awaitable<T>;
   /** In the middle of work, which may hold a connection or locks: it goes on before other work begins. Undefined if it may go on at once. */
   pause(): Promise<void> | undefined;
+  /** Does the steps of work that has begun, with pauses between them. */
+  run<T>(steps: Steps<T>): Awaitable<T>;
 }
 
 /** For work that has the process to itself. */
-export const UNPACED: Pace = { begin: (work) => work(), pause: () => undefined };
+export const UNPACED: Pace = { begin: (work) => work(), pause: () => undefined, run: finish };
 
 interface PaceOptions {
   /** Milliseconds of a turn. A step that cannot be divided may exceed them. */
@@ -80,8 +93,27 @@ export function createPace({ slice = 5, between = 4, now = () => performance.now
     });
   }
 
+  const pause = (): Promise<void> | undefined => (isSpent() ? waitIn(waiting.begun) : undefined);
+
+  async function goOnAfter<T>(steps: Steps<T>, paused: Promise<void>): Promise<T> {
+    await paused;
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      await pause();
+    }
+  }
+
   return {
     begin: (work) => (isSpent() || isWanted() ? waitIn(waiting.fresh).then(work) : work()),
-    pause: () => (isSpent() ? waitIn(waiting.begun) : undefined),
+    pause,
+    run: (steps) => {
+      for (;;) {
+        const step = steps.next();
+        if (step.done === true) return step.value;
+        const paused = pause();
+        if (paused) return goOnAfter(steps, paused);
+      }
+    },
   };
 }

@@ -94,6 +94,6 @@ test('what a body mentions is collected once, also if it is faulty', async () =>
   await exchange(server.url, 'PUT /api/owners/1', { headers: JSON_TYPE, body: faulty });
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const { functions = [] } = result.find(({ url }) => url.endsWith('/engine/validation/mentions.ts')) ?? {};
-  const times = functions.find(({ functionName }) => functionName === 'mentionsIn')?.ranges[0]?.count;
+  const times = functions.find(({ functionName }) => functionName === 'rootsOf')?.ranges[0]?.count;
   expect([status, times]).toEqual([422, 1]);
 });

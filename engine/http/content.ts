@@ -90,7 +90,15 @@ function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<v
     const pause = (): void => {
       unpaused = 0;
       request.pause();
-      void pace.begin(() => request.resume());
+      void pace.begin(goOn);
+    };
+    const goOn = (): void => {
+      try {
+        body.check();
+        request.resume();
+      } catch (error) {
+        settle(() => reject(error));
+      }
     };
     const onEnd = (): void => settle(resolve);
     const onGone = (): void => settle(() => reject(new CallerGone()));
@@ -105,6 +113,8 @@ function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<v
 
 interface Growing {
   add(chunk: Buffer): void;
+  /** Throws if there are too many keys so far: then the body is not worth parsing. In a small one the parser counts them. */
+  check(): unknown;
   /** Draws the memory to parse it as well. */
   whole(): Buffer;
 }
@@ -118,6 +128,11 @@ function createGrowing(
   const tally = mediaType === CSV_TYPE ? createCellTally() : createTally();
   let held: Buffer = EMPTY;
   let size = 0;
+  const counted = (): Counts => {
+    const counts = tally.count(held, size);
+    if (size > LARGE && counts.keys > bodyKeys) throw tooManyKeys(bodyKeys);
+    return counts;
+  };
   const makeRoom = (needed: number): void => {
     const enlarged = Math.min(limit, Math.max(needed, 2 * held.length, FIRST_BYTES));
     caller.take(enlarged - held.length);
@@ -138,12 +153,11 @@ function createGrowing(
         chunk.copy(held, size);
       }
       size = needed;
-      // A body with too many keys is not worth parsing. In a small one the parser counts them.
-      if (size > LARGE && tally.count(held, size).keys > bodyKeys) throw tooManyKeys(bodyKeys);
     },
+    check: counted,
     whole: () => {
       const whole = held.subarray(0, size);
-      const cost = BYTE_COST * size + BRACKET_COST * tally.count(held, size).brackets;
+      const cost = BYTE_COST * size + BRACKET_COST * counted().brackets;
       if (held.length + cost > most) throw tooNested();
       caller.take(cost);
       return whole;

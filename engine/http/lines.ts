@@ -1,6 +1,6 @@
 /** What has been read of a body with a record on each line, and its faults with the numbers of their lines. */
 import type { JsonObject } from '../json.ts';
-import { type Fault, faultyRequest, Problem, type ProblemCode } from '../problem.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMember } from '../raw-json.ts';
 import { type Body, type BodyLimits, type ParsedRecord, tooManyItems } from './body.ts';
 import { refuseTooMuch } from './body-text.ts';
@@ -25,7 +25,9 @@ const RECORD_PLACE = /^\/(\d+)/;
 
 function withLines(problem: Problem, lines: readonly number[]): Problem {
   const { code, errors, headers, retryAfter, message, cause } = problem;
-  const located = errors.map((fault) => {
+  const located = errors.map((fault, at) => {
+    // The others are only counted.
+    if (at >= MAX_ERRORS) return fault;
     const [, index] = ('pointer' in fault && RECORD_PLACE.exec(fault.pointer)) || [];
     const line = index === undefined ? undefined : lines[Number(index)];
     return line === undefined ? fault : atLine(fault, line);

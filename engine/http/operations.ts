@@ -1,15 +1,14 @@
 /** The operations on one record, each readable from top to bottom: create, get, update, remove. */
 import { createHash } from 'node:crypto';
-import { andThen } from '../awaitable.ts';
-import { inDocumentOrder } from '../document-order.ts';
+import { andThen, type Awaitable } from '../awaitable.ts';
 import { escapeStep } from '../json.ts';
-import { documentOf, ITEM_TAG } from '../model/bodies.ts';
+import { ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../model/model.ts';
-import type { Pace } from '../pace.ts';
+import type { Pace, Steps } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { RawValues } from '../raw-json.ts';
-import type { Once, Store, WriteEffect, WriteItem, WriteRequest, Written, WrittenRecords } from '../storage/store.ts';
+import type { CheckedBody, Once, Store, WriteEffect, WriteItem, Written, WrittenRecords } from '../storage/store.ts';
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
@@ -53,13 +52,14 @@ export function create(service: Service): ServeOperation {
     const content = await readContent(exchange, NEW_RECORDS);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    const body = await pace.begin(() => parsers.posted(content, exchange));
+    await pace.pause();
+    const body = parsers.posted(content, exchange);
     const { records, isArray, raw } = body;
     if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
     const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
     const tags = records.flatMap(tagOfNew);
-    const write = (): Promise<Whole> => {
-      const checked = faultsIn(service, validators.create(view.variant), items, raw, tags);
+    const write = async (): Promise<Whole> => {
+      const checked = await faultsIn(service, validators.create(view.variant), items, raw, tags);
       const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
       const asked = { type, items, raw, ...checked, view, author, caller, dryRun, precondition };
       const wanted = { ...asked, mergePatch: false, unread: isArray && isMinimal(request) };
@@ -68,7 +68,8 @@ export function create(service: Service): ServeOperation {
       if (once !== undefined && !dryRun && checked.faults.length === 0) return store.createOnce(wanted, once, answered);
       return store.create(wanted).then(answered);
     };
-    return pace.begin(() => onLines(body, write));
+    await pace.pause();
+    return onLines(body, write);
   };
 }
 
@@ -126,11 +127,13 @@ export function update(service: Service, method: string): ServeOperation {
     const content = await readContent(exchange, bodyTypes);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
-    const { records, raw } = await pace.begin(() => parsers.record(content, exchange));
+    await pace.pause();
+    const { records, raw } = parsers.record(content, exchange);
     const { precondition } = preconditionOf(request, type.preconditions);
     const items = records.map(({ body, pointer }) => ({ body, pointer, identifier, precondition }));
     const validate = validators.update(view.variant);
-    const { faults, disagreements } = await pace.begin(() => faultsIn(service, validate, items, raw));
+    await pace.pause();
+    const { faults, disagreements } = await faultsIn(service, validate, items, raw);
     const wanted = { type, items, raw, faults, disagreements, mergePatch, view, author, caller, dryRun };
     const { records: written, effects } = await store.update(wanted);
     const { body } = only(written);
@@ -145,12 +148,14 @@ export function updateMany(service: Service): ServeOperation {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORDS_PATCH);
     const { view, dryRun } = queries.write(target.query);
-    const { records, raw } = await pace.begin(() => parsers.records(content, exchange));
+    await pace.pause();
+    const { records, raw } = parsers.records(content, exchange);
     refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
     const validate = validators.update(view.variant);
-    const { faults, disagreements } = await pace.begin(() => faultsIn(service, validate, items, raw, misnamed));
+    await pace.pause();
+    const { faults, disagreements } = await faultsIn(service, validate, items, raw, misnamed);
     const unread = isMinimal(request);
     const wanted = { type, items, raw, faults, disagreements, mergePatch: true, view, author, caller, dryRun, unread };
     const { records: written, effects } = await store.update(wanted);
@@ -170,17 +175,25 @@ export function remove({ type, store, queries, author, seen }: Service): ServeOp
 }
 
 /** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
-export function faultsIn(
-  { type }: Pick<Service, 'type'>,
+export const faultsIn = (
+  { type, pace }: Pick<Service, 'type' | 'pace'>,
   validator: Validator,
   items: readonly WriteItem[],
   raw: RawValues,
   known: readonly Fault[] = [],
-): Required<Pick<WriteRequest, 'faults' | 'disagreements'>> {
-  const mentions = mentionsIn(type, items);
-  const faults = validator(items, raw, mentions);
-  if (known.length > 0) throw faultyRequest('invalid-body', inDocumentOrder([...known, ...faults], documentOf(items)));
-  if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
+): Awaitable<CheckedBody> => pace.run(checkedBody(type, validator, items, raw, known));
+
+function* checkedBody(
+  type: RecordType,
+  validator: Validator,
+  items: readonly WriteItem[],
+  raw: RawValues,
+  known: readonly Fault[],
+): Steps<CheckedBody> {
+  const mentions = yield* mentionsIn(type, items);
+  const faults = yield* validator(items, raw, { mentions, faults: known });
+  if (known.length > 0) throw faultyRequest('invalid-body', faults);
+  if (faults.length > 0 && !(yield* asksStored(mentions))) throw faultyRequest('invalid-body', faults);
   return { faults, disagreements: disagreementsKnowing(type, items, raw) };
 }
 

@@ -5,6 +5,7 @@ import { inDocumentOrder } from '../document-order.ts';
 import { enclosing, escapeStep, type JsonValue } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';
+import type { Steps } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { ON } from '../query/prepared-type.ts';
 import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
@@ -46,9 +47,11 @@ function upserting(service: Service, bodyTypes: BodyTypes, parse: ParseBody): Se
     const content = await readContent(exchange, bodyTypes);
     const once = onceOf(exchange, content, service);
     const query = queries.upsert(target.query);
-    const body = await pace.begin(() => parse(content, exchange));
+    await pace.pause();
+    const body = parse(content, exchange);
     if (body.isArray) refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
-    return pace.begin(() => onLines(body, () => write(service, exchange, { body, once, query })));
+    await pace.pause();
+    return onLines(body, () => write(service, exchange, { body, once, query }));
   };
 }
 
@@ -66,16 +69,16 @@ interface ReadUpsert {
 }
 
 async function write(service: Service, exchange: Exchange, { body, once, query }: ReadUpsert): Promise<Whole> {
-  const { type, store, validators, author } = service;
+  const { type, store, validators, author, pace } = service;
   const { request, caller } = exchange;
   const { records, raw, isArray } = body;
   const { view, dryRun, unique } = query;
   const validate = validators.upsert(view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const unfit = keyFaultsIn(validate(unknown, raw), unique, unknown);
+  const unfit = await pace.run(keyFaultsIn(validate(unknown, raw), unique, unknown));
   // With such values they cannot be looked for: whatever is wrong with one record is told as of a new one.
   if (unfit.length > 0 && !isArray) {
-    const found = faultsIn(service, () => unfit, unknown, raw);
+    const found = await faultsIn(service, () => asSteps(unfit), unknown, raw);
     await store.create({ type, items: unknown, raw, ...found, mergePatch: false, view, author, caller, dryRun });
   }
   if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
@@ -112,12 +115,21 @@ function refuseTag(pointer: string, tag: JsonValue | undefined): void {
   throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
 }
 
+/** Faults that are compared in much less than a millisecond. */
+const FAULTS_OF_STEP = 64;
+
+function* asSteps<T>(result: T): Steps<T> {
+  yield;
+  return result;
+}
+
 /** All faults, if what identifies a record is not there or not well-formed; otherwise none. */
-function keyFaultsIn(
-  found: readonly Fault[],
+function* keyFaultsIn(
+  validated: Steps<readonly Fault[]>,
   { members }: UniqueMembers,
   items: readonly WriteItem[],
-): readonly Fault[] {
+): Steps<readonly Fault[]> {
+  const found = yield* validated;
   const missing = items.flatMap(({ body, pointer }) =>
     members.flatMap(({ name }): readonly Fault[] => {
       if ((body[name] ?? null) !== null) return [];
@@ -137,10 +149,14 @@ function keyFaultsIn(
     'pointer' in fault &&
     fault.code !== 'contradiction' &&
     (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
-  if (missing.length === 0 && !found.some(isKey)) return [];
+  const unfit: Fault[] = [];
+  for (const [index, fault] of found.entries()) {
+    if (index % FAULTS_OF_STEP === FAULTS_OF_STEP - 1) yield;
+    if (isKey(fault)) unfit.push(fault);
+  }
+  if (missing.length + unfit.length === 0) return [];
   // Of several records, others may be there: what new ones lack says nothing.
-  const others = items.length === 1 ? found : found.filter(isKey);
-  return inDocumentOrder([...missing, ...others], documentOf(items));
+  return inDocumentOrder([...missing, ...(items.length === 1 ? found : unfit)], documentOf(items));
 }
 
 function oneAnswer(service: Service, exchange: Exchange, written: Upserted): Whole {

@@ -4,6 +4,7 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
+import type { Steps } from '../pace.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
@@ -50,7 +51,7 @@ export interface WriteRequest {
   /** What the type's validator found. With a fault, nothing is written: only further faults are looked for. */
   readonly faults?: readonly Fault[];
   /** Where the body contradicts itself, once it is known which children are meant where the body names none. */
-  readonly disagreements?: ((ownChildOf: OwnChildOf) => readonly Fault[]) | undefined;
+  readonly disagreements?: ((ownChildOf: OwnChildOf) => Steps<readonly Fault[]>) | undefined;
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** How the written records are returned. */
@@ -64,6 +65,9 @@ export interface WriteRequest {
   /** Everything is undone at the end; the answer says what was done. */
   readonly dryRun?: boolean;
 }
+
+/** What is known of a body before the database is asked. */
+export type CheckedBody = Required<Pick<WriteRequest, 'faults' | 'disagreements'>>;
 
 export type CreateRequest = WriteRequest & {
   /** Throws a Problem if the client expects something that a new record cannot be. Called if the body has no fault. */
@@ -120,7 +124,7 @@ export type UpsertRequest = Pick<WriteRequest, 'type' | 'raw' | 'view' | 'unread
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
   /** What is wrong with the bodies: those with an identifier change their record, the others make one. Throws if the database need not be asked. */
-  readonly checked: (items: readonly WriteItem[]) => Required<Pick<WriteRequest, 'faults' | 'disagreements'>>;
+  readonly checked: (items: readonly WriteItem[]) => Awaitable<CheckedBody>;
 };
 
 export interface Upserted extends WrittenRecords {

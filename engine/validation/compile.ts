@@ -4,13 +4,14 @@ import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
 import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json.ts';
 import { memoized } from '../memo.ts';
-import { type BodyRecord, documentOf, wholeBody } from '../model/bodies.ts';
+import { type BodyRecord, wholeBody } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf } from './faults.ts';
-import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
-import type { Fault } from '../problem.ts';
+import { type Mentions, mentionsIn, otherIdentifier, RECORDS_OF_STEP } from './mentions.ts';
+import { finish, type Steps } from '../pace.ts';
+import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { unmetBy } from '../query/checks.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { DescriptorFile } from '../descriptor/load.ts';
@@ -75,27 +76,58 @@ function validator(
   validateOf: (record: BodyRecord) => ValidateFunction,
   errorsWithin: ErrorsWithin,
 ): Validator {
-  return (records, raw, known) => {
-    const mentions = known ?? mentionsIn(type, records);
-    const faults = [...mentions.faults, ...disagreements(mentions, raw)];
-    const own = records.flatMap((record) => {
-      const validate = validateOf(record);
-      // Ajv stores errors on the function: read them before it runs again.
-      if (validate(record.body)) return otherIdentifier(type, record);
-      const found = faultsOf(validate.errors ?? [], errorsWithin, record.pointer);
-      return [...found, ...otherIdentifier(type, record)];
-    });
-    return own.length + faults.length === 0 ? NO_FAULTS : inDocumentOrder([...own, ...faults], documentOf(records));
+  return function* (records, raw, { mentions: collected, faults: known = [] } = {}) {
+    const mentions = collected ?? (yield* mentionsIn(type, records));
+    const others = mentions.mayDiffer
+      ? [...mentions.faults, ...(yield* disagreements(mentions, raw))]
+      : mentions.faults;
+    const [knownIn, othersIn] = [byRecord(records, known), byRecord(records, others)];
+    const all: Fault[] = [];
+    for (const [index, record] of records.entries()) {
+      if (index % RECORDS_OF_STEP === RECORDS_OF_STEP - 1) yield;
+      const { body, pointer } = record;
+      const found = [...knownIn(pointer), ...(yield* ownFaults(record, all.length < MAX_ERRORS)), ...othersIn(pointer)];
+      if (found.length > 0) all.push(...inDocumentOrder(found, body, pointer));
+    }
+    return all;
   };
+
+  function* ownFaults(record: BodyRecord, isTold: boolean): Steps<readonly Fault[]> {
+    const validate = validateOf(record);
+    // Ajv stores errors on the function: read them before it runs again.
+    if (validate(record.body)) return otherIdentifier(type, record);
+    const found = yield* faultsOf(validate.errors ?? [], { within: errorsWithin, place: record.pointer, isTold });
+    found.push(...otherIdentifier(type, record));
+    return found;
+  }
 }
 
 const NO_FAULTS: readonly Fault[] = Object.freeze([]);
 
+/** The faults by the record of the body that they are in. */
+function byRecord(records: readonly BodyRecord[], faults: readonly Fault[]): (pointer: string) => readonly Fault[] {
+  if (faults.length === 0) return () => NO_FAULTS;
+  if (records.length === 1) return () => faults;
+  const within = Map.groupBy(faults, (fault) => /^\/\d+/.exec('pointer' in fault ? fault.pointer : '')?.[0] ?? '');
+  return (pointer) => within.get(pointer) ?? NO_FAULTS;
+}
+
+interface KnownOfBody {
+  /** What the records mention. */
+  readonly mentions?: Mentions;
+  /** Told first where there are others at the same place. */
+  readonly faults?: readonly Fault[];
+}
+
 /**
  * All faults of the records, nested ones included, in document order, as pointers into the body; empty if it is valid.
- * `raw`: the values to store as they were written. `known`: what they mention, if that has been collected already.
+ * `raw`: the values to store as they were written. `known`: what has been collected already.
  */
-export type Validator = (records: readonly BodyRecord[], raw?: RawValues, known?: Mentions) => readonly Fault[];
+export type Validator = (
+  records: readonly BodyRecord[],
+  raw?: RawValues,
+  known?: KnownOfBody,
+) => Steps<readonly Fault[]>;
 
 export interface TypeValidators {
   create(variant: Variant): Validator;
@@ -120,7 +152,7 @@ export function checkSeeds(
     const validate = validatorsOf(type).create(type.defaultVariant);
     return type.seed.flatMap((record, index) => {
       const records = [wholeBody(record)];
-      const faults = validate(records);
+      const faults = finish(validate(records));
       return (faults.length > 0 ? faults : unmetIn(type, records)).map((fault) => {
         const path: YamlPath = ['seed', index, ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
@@ -131,7 +163,7 @@ export function checkSeeds(
 
 /** Checks that the new records do not meet. */
 const unmetIn = (type: RecordType, records: readonly BodyRecord[]): readonly Fault[] =>
-  mentionsIn(type, records)
+  finish(mentionsIn(type, records))
     .all.filter(({ subject }) => !subject.mayBeStored)
     .flatMap((mention) =>
       unmetBy(mention.subject.type, mention.body).map(({ at, message }) => ({

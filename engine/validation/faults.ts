@@ -1,13 +1,15 @@
 /** Turns Ajv's errors into faults: the location, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
 import { firstByLocation } from '../document-order.ts';
-import { escapeStep, unescapedSteps } from '../json.ts';
+import { escapeStep, unescapedStep, unescapedSteps } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { didYouMean, shortened } from '../names.ts';
+import type { Steps } from '../pace.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
 
-type Wording = (error: ErrorObject, index: number) => Fault | undefined;
+/** `path`: where the error is in the body. `isTold`: whether a response may list it. */
+type Wording = (error: ErrorObject, path: string, isTold: boolean) => Fault | undefined;
 
 /** Maximum characters of a key in a message. */
 const MAX_SHOWN = 100;
@@ -29,32 +31,32 @@ const reservedTag = (pointer: string): Fault => ({
 
 const wordings: Readonly<Record<string, Wording>> = {
   if: silent,
-  additionalProperties: ({ instancePath, params, parentSchema }, index) => {
+  additionalProperties: ({ params, parentSchema }, path, isTold) => {
     const key = String(params['additionalProperty']);
     const known = (parentSchema?.['properties'] as object | undefined) ?? {};
-    const suggestion = index < MAX_ERRORS ? didYouMean(key, Object.keys(known)) : '';
-    return unknownKey(`${instancePath}/${escapeStep(key)}`, key, suggestion);
+    const suggestion = isTold ? didYouMean(key, Object.keys(known)) : '';
+    return unknownKey(`${path}/${escapeStep(key)}`, key, suggestion);
   },
-  'false schema': ({ instancePath }) => {
-    const key = unescapedSteps(instancePath).at(-1) ?? '';
-    return key === ITEM_TAG ? reservedTag(instancePath) : unknownKey(instancePath, key);
+  'false schema': (_, path) => {
+    const key = unescapedSteps(path).at(-1) ?? '';
+    return key === ITEM_TAG ? reservedTag(path) : unknownKey(path, key);
   },
-  required: ({ instancePath, params, parentSchema }) => {
+  required: ({ params, parentSchema }, path) => {
     const key = String(params['missingProperty']);
     const relation: unknown = parentSchema?.[LINK_ONLY];
     const message =
       typeof relation === 'string'
         ? `"${relation}" can only link an existing record here; send its "${key}"`
         : `"${key}" is required`;
-    return { pointer: `${instancePath}/${escapeStep(key)}`, code: 'required', message };
+    return { pointer: `${path}/${escapeStep(key)}`, code: 'required', message };
   },
 };
 
-const other: Wording = ({ instancePath, keyword, data, message, parentSchema }) => {
+const other: Wording = ({ keyword, data, message, parentSchema }, path) => {
   const expected: unknown = parentSchema?.[EXPECTED];
-  const name = lastStep(instancePath);
+  const name = lastStep(path);
   return {
-    pointer: instancePath,
+    pointer: path,
     code: data === null ? 'null' : keyword.replace(/^x-/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     message: typeof expected === 'string' ? `${name} must be ${expected}` : `${name} ${message ?? 'is not valid'}`,
   };
@@ -63,27 +65,41 @@ const other: Wording = ({ instancePath, keyword, data, message, parentSchema }) 
 /** The errors of nested records, by record. */
 export type ErrorsWithin = Pick<WeakMap<object, readonly ErrorObject[]>, 'get'>;
 
-function collect(errors: readonly ErrorObject[], within: ErrorsWithin, place: string, faults: Fault[]): void {
-  for (const error of errors) {
-    const instancePath = place + error.instancePath;
-    if (error.keyword === RECORD) collect(within.get(error.data as object) ?? [], within, instancePath, faults);
-    else {
-      const placed = place === '' ? error : { ...error, instancePath };
-      const fault = (wordings[error.keyword] ?? other)(placed, faults.length);
-      if (fault) faults.push(fault);
-    }
-  }
+/** Where the errors of a record stand, and whether a response may list any of them. */
+interface FaultsContext {
+  readonly within: ErrorsWithin;
+  readonly place: string;
+  readonly isTold: boolean;
 }
 
+const WHOLE_BODY: FaultsContext = { within: new WeakMap(), place: '', isTold: true };
+
+/** Errors that are worded in much less than a millisecond. */
+const ERRORS_OF_STEP = 64;
+
 /** In Ajv's order; several may be about one location. */
-export function faultsOf(
-  errors: readonly ErrorObject[],
-  within: ErrorsWithin = new WeakMap(),
-  place = '',
-): readonly Fault[] {
+export function* faultsOf(errors: readonly ErrorObject[], context = WHOLE_BODY): Steps<Fault[]> {
   const faults: Fault[] = [];
-  collect(errors, within, place, faults);
+  const { within, isTold } = context;
+  for (const [error, path] of unfolded(errors, within, context.place)) {
+    if (faults.length % ERRORS_OF_STEP === ERRORS_OF_STEP - 1) yield;
+    const fault = (wordings[error.keyword] ?? other)(error, path, isTold && faults.length < MAX_ERRORS);
+    if (fault) faults.push(fault);
+  }
   return faults;
+}
+
+/** The errors with their paths; in place of those of nested records, what is wrong within them. */
+function* unfolded(
+  errors: readonly ErrorObject[],
+  within: ErrorsWithin,
+  place: string,
+): Generator<readonly [ErrorObject, path: string]> {
+  for (const error of errors) {
+    const path = place + error.instancePath;
+    if (error.keyword === RECORD) yield* unfolded(within.get(error.data as object) ?? [], within, path);
+    else yield [error, path];
+  }
 }
 
 /** The first fault of each location: the expected value covers all constraints. */
@@ -91,11 +107,18 @@ export function onePerLocation(faults: readonly Fault[]): readonly Fault[] {
   return [...firstByLocation(faults).values()];
 }
 
+const INDEX = /^\d+$/;
+
 /** The last key of the path, with the indices after it: `"tags[3]"`. */
 function lastStep(path: string): string {
   if (path === '') return 'The body';
-  const steps = unescapedSteps(path);
-  const key = steps.findLastIndex((step) => !/^\d+$/.test(step));
-  const indices = steps.slice(key + 1).map((index) => `[${index}]`);
-  return `"${steps[key] ?? ''}${indices.join('')}"`;
+  let indices = '';
+  for (let end = path.length; end > 0;) {
+    const slash = path.lastIndexOf('/', end - 1);
+    const step = path.slice(slash + 1, end);
+    if (!INDEX.test(step)) return `"${unescapedStep(step)}${indices}"`;
+    indices = `[${step}]${indices}`;
+    end = slash;
+  }
+  return `"${indices}"`;
 }

@@ -73,7 +73,7 @@ export function createUpsert<R extends UpsertRequest>({
         if (found !== undefined && !isOwn) throw new Overtaken();
       }
     };
-    const asked = { ...request, items: wanted, ...checked(wanted), mergePatch: false, locked, refused };
+    const asked = { ...request, items: wanted, ...(await checked(wanted)), mergePatch: false, locked, refused };
     const precondition =
       missing.length === 0 ? undefined : (): void => throwTogether(missing.map(({ absent }) => absent));
     return { ...(await write(writer, { ...asked, precondition })), made: missing.length };
