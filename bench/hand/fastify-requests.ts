@@ -15,6 +15,8 @@ interface Sums {
   readonly count: number;
   readonly stock: number;
   readonly cents: number;
+  /** After the point, of the price that has most. */
+  readonly digits: number;
 }
 
 const integer = { type: 'integer' } as const;
@@ -72,7 +74,9 @@ const counted = page<[number], Shelf>(
   'shelves as s where (select count(*) from products where shelf_id = s.id) >= ?',
   'id, name',
 );
-const SUMS = 'active, count(*) as count, sum(stock) as stock, sum(cast(round(price * 100) as integer)) as cents';
+// The sum has as many digits as the price that has most.
+const SUMS = `active, count(*) as count, sum(stock) as stock, sum(cast(round(price * 100) as integer)) as cents,
+  max(length(price) - instr(price || '.', '.')) as digits`;
 const sumsOfAll = database.prepare<[], Sums>(`select ${SUMS} from products group by active order by active`);
 const sumsOf = database.prepare<[string], Sums>(
   `select ${SUMS} from products where category = ? group by active order by active`,
@@ -109,9 +113,9 @@ function tryInsert(one: NewProduct): Row | undefined {
   }
 }
 
-const shown = ({ active, count, stock, cents }: Sums): object => ({
+const shown = ({ active, count, stock, cents, digits }: Sums): object => ({
   by: { active: active === 1 },
-  measures: { count, 'sum(stock)': stock, 'sum(price)': (cents / 100).toFixed(2) },
+  measures: { count, 'sum(stock)': stock, 'sum(price)': (cents / 100).toFixed(Math.max(digits, 0)) },
 });
 
 function sendPage(reply: FastifyReply, [rows, total]: readonly [readonly object[], number]): void {

@@ -45,7 +45,7 @@ const MAX_KEPT = 64;
 const MAX_TEXT = 500;
 
 export interface PreparingOptions {
-  /** How many queries of lists are remembered. */
+  /** How many queries of lists are remembered, and of summaries. */
   readonly lists?: number;
   /** Default: the parameters of `/api`. */
   readonly parse?: ParseSearch;
@@ -74,7 +74,7 @@ export function prepareType(
   const views = createBoundedCache<View>(MAX_KEPT, MAX_TEXT);
   const writes = createBoundedCache<WriteQuery>(MAX_KEPT, MAX_TEXT);
   const write = Object.freeze({ view: defaultVariant.view, dryRun: false });
-  const summaries = createBoundedCache<SummaryQuery>(MAX_KEPT, MAX_TEXT);
+  const summaries = createBoundedCache<SummaryQuery>(Math.max(lists, MAX_KEPT), MAX_TEXT);
   const kept = { query, queries, views, write, writes, summaries };
   const accepted = accepting(type, LIST_PARAMETERS);
   const acceptedBySummaries = accepting(type, SUMMARY_PARAMETERS);
