@@ -363,6 +363,25 @@ describe('group commit, which SQLite alone needs', () => {
     expect(seen.size).toBe(2);
   });
 
+  it('writes that are all undone leave nothing to be written to the disk', async () => {
+    const other = new Database(file(), { readonly: true });
+    const version = (): unknown => other.pragma('data_version', { simple: true });
+    const before = version();
+    const undone = Array.from({ length: 5 }, (_, index) =>
+      commits.write(async (group) => {
+        await group.run(INSERT, [`undone ${index}`]);
+        throw new Error('undone');
+      }),
+    );
+    const settled = await Promise.allSettled(undone);
+    expect(settled.map(({ status }) => status)).toEqual(undone.map(() => 'rejected'));
+    expect(version()).toBe(before);
+    await commits.write((group) => group.run(INSERT, ['kept']));
+    expect(version()).not.toBe(before);
+    expect(other.prepare('select name from shelves').pluck().all()).toEqual(['kept']);
+    other.close();
+  });
+
   it('nothing is answered before another connection can see it', async () => {
     const other = new Database(file(), { readonly: true });
     const count = other.prepare('select count(*) from shelves').pluck();

@@ -103,7 +103,9 @@ export function createGroupCommit(
       refresh();
       await begin();
       await runGroup(group);
-      connection.command(COMMIT);
+      // What was undone, such as dry runs, would go to the disk like any change.
+      const isUndone = group.every(({ failed }) => failed);
+      connection.command(isUndone ? ROLLBACK : COMMIT);
       refresh();
     } catch (error) {
       if (connection.database.inTransaction) connection.command(ROLLBACK);
