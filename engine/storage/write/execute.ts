@@ -66,7 +66,7 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const one of released) if (!one.relation.owned) await runReleased(session, one);
   const parked = new Map<Node, readonly string[]>();
   const deletes = session.deleted.size + removed.length > 0;
-  for (const node of changed) parked.set(node, await unlink(session, node, deletes));
+  for (const node of changed) if (speaksOfLinks(node)) parked.set(node, await unlink(session, node, deletes));
   for (const [{ type, identifier = 0 }, pointer] of session.deleted)
     await deleteRecords(session, type, [identifier], pointer);
   for (const one of removed) await runReleased(session, one);
@@ -85,14 +85,14 @@ export async function execute(session: WriteSession): Promise<void> {
     const free = changed.filter((node) => waitsForNothing(writing, node));
     await inGroups(session, free, (node) => write(writing, node));
   }
-  for (const node of changed) if (!linksNew(node)) await write(writing, node);
+  for (const node of changed) if (!writing.begun.has(node) && !linksNew(node)) await write(writing, node);
   for (const nodes of runsOf(writing)) {
     const [first] = nodes;
     await session.pace.pause();
     if (nodes.length > 1) await insertMany(writing, nodes);
     else if (first) await write(writing, first);
   }
-  for (const node of changed) await write(writing, node);
+  for (const node of changed) if (!writing.begun.has(node)) await write(writing, node);
   const paired = [...session.paired.values()];
   if (session.writer.isPipelined) await inGroups(session, paired, (wanted) => insertPair(session, wanted));
   else for (const wanted of paired) await insertPair(session, wanted);
@@ -136,13 +136,16 @@ async function write(writing: Writing, node: Node, depth = 1): Promise<void> {
   for (const holder of writing.holders(node)) await handOver(writing, holder, depth + 1);
   if (!node.stored) await insert(session, node);
   else {
-    const parked = writing.parked.get(node) ?? [];
-    const changes = changesOf(node, parked).filter((change) => parked.includes(change[0]) || !isUnlink(node, change));
-    const kept = parked.filter((column) => !node.assigned.has(column));
-    await update(session, node, [
-      ...changes,
-      ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null]),
-    ]);
+    const parked = writing.parked.get(node);
+    if (parked === undefined) await update(session, node, changesOf(node));
+    else {
+      const changes = changesOf(node, parked).filter((change) => parked.includes(change[0]) || !isUnlink(node, change));
+      const kept = parked.filter((column) => !node.assigned.has(column));
+      await update(session, node, [
+        ...changes,
+        ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null]),
+      ]);
+    }
   }
   done.add(node);
 }
@@ -159,7 +162,12 @@ async function handOver(writing: Writing, holder: Holder, depth: number): Promis
 
 const waitsForNothing = ({ holders }: Writing, node: Node): boolean => !linksNew(node) && holders(node).length === 0;
 
-const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
+function linksNew({ assigned }: Node): boolean {
+  for (const { value } of assigned.values()) if (isNode(value)) return true;
+  return false;
+}
+
+const speaksOfLinks = ({ type, assigned }: Node): boolean => type.references.some(({ column }) => assigned.has(column));
 
 const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
   value === null && type.references.some((reference) => reference.column === column);
@@ -224,9 +232,9 @@ const nameOf = ({ type, identifier }: Node): string => `${type.recordName} ${ide
 
 /** `again`: columns that were changed meanwhile. */
 function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
-  const changes = [...node.assigned].flatMap(([column, { value }]): ColumnValue[] =>
-    valueOf(value) === storedValue(node, column) && !again.includes(column) ? [] : [[column, value]],
-  );
+  const changes: ColumnValue[] = [];
+  for (const [column, { value }] of node.assigned)
+    if (valueOf(value) !== storedValue(node, column) || again.includes(column)) changes.push([column, value]);
   const openKeys = openColumn(node);
   return openKeys === undefined || openKeys === storedValue(node, OPEN_COLUMN)
     ? changes
@@ -241,9 +249,9 @@ async function update(session: WriteSession, node: Node, changes: readonly Colum
   );
   const statement = node.table.update(written.map(([column]) => column));
   const values = written.map(([, value]) => value);
-  const run = async (): Promise<{ readonly changes: number }> =>
-    session.writer.run(statement, [...values, node.identifier ?? null]);
-  const { changes: rows } = await explained(session, node, run);
+  const { changes: rows } = await explained(session, node, () =>
+    session.writer.run(statement, [...values, node.identifier ?? null]),
+  );
   if (rows === 0) throw gone(node);
 }
 

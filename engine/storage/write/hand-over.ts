@@ -1,5 +1,6 @@
 /** Unique values that move from one record to another within one body: the record that has the value is written first. */
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { memoized } from '../../memo.ts';
 import type { RecordType } from '../../model/model.ts';
 import { columnOf, encode, foldedText } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
@@ -17,6 +18,7 @@ export function holdersAmong(changed: readonly Node[], made: readonly Node[]): (
   const holders = new Map<RecordType, Map<string, Holder>>();
   for (const node of changed)
     for (const columns of uniqueColumns(node.type)) {
+      if (!columns.some((column) => node.assigned.has(column))) continue;
       const held = keyOf(node, columns, true);
       if (held === undefined || held === keyOf(node, columns, false)) continue;
       const known = holders.get(node.type) ?? new Map<string, Holder>();
@@ -33,10 +35,10 @@ export function holdersAmong(changed: readonly Node[], made: readonly Node[]): (
   };
 }
 
-const uniqueColumns = ({ indexes, references }: RecordType): readonly (readonly string[])[] => [
+const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
   ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
-];
+]);
 
 /** The values of columns that are unique together, as text; undefined if one of them is null. */
 function keyOf(node: Node, columns: readonly string[], asStored: boolean): string | undefined {

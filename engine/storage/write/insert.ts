@@ -1,4 +1,5 @@
 /** Inserts new records: one with one statement, or many. */
+import type { Awaitable } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { OPEN_COLUMN } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
@@ -74,7 +75,7 @@ export async function insert(session: WriteSession, node: Node): Promise<void> {
   node.identifier ??= await rehearsedIdentifier(session, node);
   const { statement, columns } = insertOf(session, node);
   const values = newValues(node, columns);
-  const { identifier } = await explained(session, node, async () => session.writer.run(statement, values));
+  const { identifier } = await explained(session, node, () => session.writer.run(statement, values));
   node.identifier = identifier;
 }
 
@@ -127,7 +128,7 @@ export const goneAt = (pointer: string): Problem => {
 };
 export const gone = ({ pointer }: Node): Problem => goneAt(pointer);
 
-export async function explained<T>(session: WriteSession, node: Node, work: () => Promise<T>): Promise<T> {
+export async function explained<T>(session: WriteSession, node: Node, work: () => Awaitable<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
