@@ -1,6 +1,7 @@
 /** Finds records to choose from: in the list of their type, or through the types that lead to them. */
 import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
 import { can, identifierOf, nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
+import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 
 export interface Choice {
@@ -30,10 +31,8 @@ export async function findChoices(
   return [...byId].map(([id, values]) => ({ id, name: nameOf(type, values, label) }));
 }
 
-const QUICK = { Prefer: 'count=none' };
-
 async function read(target: string, signal: AbortSignal): Promise<readonly Value[]> {
-  const { body } = await send({ method: 'GET', target, headers: QUICK }, signal);
+  const { body } = await send({ method: 'GET', target, headers: UNCOUNTED }, signal);
   return isValueList(body) ? body : [];
 }
 

@@ -1,6 +1,6 @@
 /** Which columns a list has: those that a person has chosen, otherwise the first ones of the type. */
 import { useStore } from 'ra-core';
-import { can, type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
+import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { isNumeric } from '../fields/show.tsx';
 
 export type ColumnInfo = { readonly name: string; readonly title: string; readonly description: string } & (
@@ -57,10 +57,3 @@ export const isRight = (column: ColumnInfo): boolean => column.kind === 'field' 
 
 export const isSortable = (column: ColumnInfo): boolean =>
   column.kind === 'identifier' || (column.kind === 'field' && column.field.operators.length > 0);
-
-/** Whether an index serves a list in this order; sets of operations that nobody may list are not asked for. */
-export function isFast(type: TypeInfo, sort: string): boolean {
-  if (!can(type, 'list') || sort === '') return type.isOrderIndexed;
-  if (sort === type.identifier.name) return type.identifier.isOrderIndexed;
-  return type.fields.find(({ name }) => name === sort)?.isOrderIndexed ?? true;
-}

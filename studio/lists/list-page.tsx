@@ -8,13 +8,15 @@ import TextField from '@mui/material/TextField';
 import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
 import { ListContextProvider, useListController } from 'ra-core';
+import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
-import { whereOf } from '../data/list-request.ts';
+import { textOfWhere, whereOf } from '../data/list-request.ts';
 import { can, type TypeInfo } from '../data/model.ts';
 import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
+import { useTotal } from '../data/total.ts';
 import { useText } from '../texts/texts.ts';
 import { CurlButton } from '../app/curl-button.tsx';
 import { ManyButtons } from '../many/many-buttons.tsx';
@@ -24,6 +26,7 @@ import { useColumns } from './columns.ts';
 import { Filters } from './filters.tsx';
 import { Pager } from './pager.tsx';
 import { RecordTable } from './record-table.tsx';
+import { SlowNotice } from './slow-notice.tsx';
 
 const PER_PAGE = 25;
 /** Of its own, since it changes what records look like, not which ones there are. */
@@ -43,7 +46,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     disableAuthentication: true,
     queryOptions: { meta: { ...meta }, onError: () => undefined },
   });
-  const { sort, page, perPage, filterValues, error, isFetching, refetch } = list;
+  const { sort, page, perPage, filterValues, error, isFetching, refetch, data, hasNextPage } = list;
   const target = listTarget(type, {
     sort,
     filter: filterValues,
@@ -51,6 +54,15 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     meta,
   });
   const where = whereOf((filterValues as { readonly where?: string }).where ?? '');
+  const [counted, setCounted] = useState<string>();
+  const filters = textOfWhere(where);
+  const total = useTotal({
+    type,
+    where,
+    known: page === 1 && hasNextPage === false ? data?.length : undefined,
+    isExact: counted === filters,
+    isWanted: data !== undefined,
+  });
   const showVariant = (name: string): void => {
     const next = new URLSearchParams(search);
     if (name === type.variants?.default) next.delete(VARIANT);
@@ -100,12 +112,13 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && <LinearProgress aria-hidden />}
       </Box>
+      <SlowNotice type={type} total={total} />
       {error ? (
         <ProblemAlert error={error} onRetry={() => void refetch()} />
       ) : (
         <RecordTable type={type} columns={columns.shown} />
       )}
-      <Pager type={type} />
+      <Pager type={type} total={total} onCount={() => setCounted(filters)} />
     </ListContextProvider>
   );
 }

@@ -5,18 +5,28 @@ import MenuItem from '@mui/material/MenuItem';
 import TextField from '@mui/material/TextField';
 import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
+import Button from '@mui/material/Button';
 import { useListContext } from 'ra-core';
 import { FirstIcon, NextIcon, PreviousIcon } from '../app/icons.tsx';
 import type { TypeInfo } from '../data/model.ts';
-import { useText } from '../texts/texts.ts';
+import type { Total } from '../data/total.ts';
+import { numberText, type Say, useText } from '../texts/texts.ts';
 
 const SIZES = [10, 25, 50, 100];
 
-export function Pager({ type }: { readonly type: TypeInfo }) {
+interface PagerProps {
+  readonly type: TypeInfo;
+  readonly total: Total | undefined;
+  /** Has the records counted where the total is an estimate. */
+  readonly onCount: () => void;
+}
+
+export function Pager({ type, total, onCount }: PagerProps) {
   const say = useText();
-  const { page, perPage, setPage, setPerPage, total, data = [], hasNextPage, meta } = useListContext();
+  const { page, perPage, setPage, setPerPage, data = [], hasNextPage } = useListContext();
   const from = (page - 1) * perPage + 1;
-  const isEstimate = (meta as { readonly isEstimate?: boolean } | undefined)?.isEstimate === true;
+  const range = say('list.range', { from: numberText(from), to: numberText(from + data.length - 1) });
+  const isPart = data.length > 0 && (page > 1 || hasNextPage === true);
   const sizes = [...new Set([...SIZES.filter((size) => size <= type.list.maxLimit), perPage])].toSorted(
     (a, b) => a - b,
   );
@@ -28,12 +38,12 @@ export function Pager({ type }: { readonly type: TypeInfo }) {
   return (
     <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 2, mt: 1.5 }}>
       <Typography variant="body2" role="status" sx={{ color: 'text.secondary', flexGrow: 1 }}>
-        {total === undefined
-          ? undefined
-          : say(isEstimate ? 'list.about' : 'list.total', { smart_count: total, formatted: total })}
-        {data.length > 0 && total !== undefined && total > data.length
-          ? `, ${say('list.range', { from, to: from + data.length - 1 })}`
-          : undefined}
+        {[total && totalText(say, total), isPart && range].filter(Boolean).join(', ')}
+        {total?.isEstimate === true && (
+          <Button size="small" onClick={onCount} sx={{ marginInlineStart: 1 }}>
+            {say('list.count')}
+          </Button>
+        )}
       </Typography>
       <TextField
         select
@@ -62,3 +72,6 @@ export function Pager({ type }: { readonly type: TypeInfo }) {
     </Box>
   );
 }
+
+export const totalText = (say: Say, { count, isEstimate }: Total): string =>
+  say(isEstimate ? 'list.about' : 'list.total', { smart_count: count, formatted: numberText(count) });

@@ -22,7 +22,7 @@ import { Related } from '../fields/related.tsx';
 import { Shown } from '../fields/show.tsx';
 import { isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
-import { type ColumnInfo, isFast, isRight, isSortable } from './columns.ts';
+import { type ColumnInfo, isRight, isSortable } from './columns.ts';
 
 interface RecordTableProps {
   readonly type: TypeInfo;
@@ -30,103 +30,93 @@ interface RecordTableProps {
 }
 
 const EXPECTED_ROWS = 8;
-/** A list of as many pages as this is long enough to be slow without an index. */
-const LONG = 10_000;
 
 export function RecordTable({ type, columns }: RecordTableProps) {
   const say = useText();
-  const { data, isPending, sort, setSort, filterValues, total = 0, ...selection } = useListContext<StudioRecord>();
+  const { data, isPending, sort, setSort, filterValues, ...selection } = useListContext<StudioRecord>();
   const { selectedIds, onToggleItem } = selection;
   const navigate = useNavigate();
   const isOpened = can(type, 'get');
   if (data?.length === 0)
     return <Alert severity="info">{say(filterValues['where'] ? 'list.none_found' : 'list.empty')}</Alert>;
-  const sorted = columns.find(({ name }) => name === sort.field);
   return (
-    <>
-      {total > LONG && !isFast(type, sort.field) && (
-        <Alert severity="warning" sx={{ mb: 1 }}>
-          {say('list.slow', { field: sorted?.name ?? type.order.join(', ') })}
-        </Alert>
-      )}
-      <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={type.title.many}>
-        <Table size="small">
-          <TableHead>
-            <TableRow>
-              {columns.map((column) => {
-                const isHere = column.name === sort.field;
-                const direction = sort.order === 'DESC' ? 'desc' : 'asc';
-                return (
-                  <TableCell
-                    key={column.name}
-                    align={isRight(column) ? 'right' : 'left'}
-                    sortDirection={isHere ? direction : false}
-                    title={column.description}
-                  >
-                    {isSortable(column) ? (
-                      <TableSortLabel
-                        active={isHere}
-                        direction={isHere ? direction : 'asc'}
-                        onClick={() =>
-                          setSort({ field: column.name, order: isHere && sort.order === 'ASC' ? 'DESC' : 'ASC' })
-                        }
-                      >
-                        {column.title}
-                      </TableSortLabel>
-                    ) : (
-                      column.title
-                    )}
-                  </TableCell>
-                );
-              })}
-            </TableRow>
-          </TableHead>
-          <TableBody>
-            {isPending
-              ? Array.from({ length: EXPECTED_ROWS }, (_, row) => (
-                  <TableRow key={row}>
-                    {columns.map(({ name }) => (
-                      <TableCell key={name}>
-                        <Skeleton />
-                      </TableCell>
-                    ))}
-                  </TableRow>
-                ))
-              : data?.map(({ id, values }) => (
-                  <TableRow
-                    key={id}
-                    hover
-                    sx={isOpened ? { cursor: 'pointer' } : undefined}
-                    onClick={(event) => {
-                      if (isOpened && !isOfLink(event.target)) void navigate(recordPath(type, id));
-                    }}
-                  >
-                    {columns.map((column, index) => (
-                      <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'} sx={CELL}>
-                        {index === 0 && isSelectable(type) && (
-                          <Checkbox
-                            size="small"
-                            checked={selectedIds.includes(id)}
-                            onChange={() => onToggleItem(id)}
-                            slotProps={{ input: { 'aria-label': say('many.select', { name: nameOf(type, values) }) } }}
-                            sx={{ p: 0.5, marginInlineEnd: 0.5 }}
-                          />
-                        )}
-                        {index === 0 && isOpened ? (
-                          <OpenLink type={type} id={id} values={values}>
-                            {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
-                          </OpenLink>
-                        ) : (
-                          cell(column, values)
-                        )}
-                      </TableCell>
-                    ))}
-                  </TableRow>
-                ))}
-          </TableBody>
-        </Table>
-      </TableContainer>
-    </>
+    <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={type.title.many}>
+      <Table size="small">
+        <TableHead>
+          <TableRow>
+            {columns.map((column) => {
+              const isHere = column.name === sort.field;
+              const direction = sort.order === 'DESC' ? 'desc' : 'asc';
+              return (
+                <TableCell
+                  key={column.name}
+                  align={isRight(column) ? 'right' : 'left'}
+                  sortDirection={isHere ? direction : false}
+                  title={column.description}
+                >
+                  {isSortable(column) ? (
+                    <TableSortLabel
+                      active={isHere}
+                      direction={isHere ? direction : 'asc'}
+                      onClick={() =>
+                        setSort({ field: column.name, order: isHere && sort.order === 'ASC' ? 'DESC' : 'ASC' })
+                      }
+                    >
+                      {column.title}
+                    </TableSortLabel>
+                  ) : (
+                    column.title
+                  )}
+                </TableCell>
+              );
+            })}
+          </TableRow>
+        </TableHead>
+        <TableBody>
+          {isPending
+            ? Array.from({ length: EXPECTED_ROWS }, (_, row) => (
+                <TableRow key={row}>
+                  {columns.map(({ name }) => (
+                    <TableCell key={name}>
+                      <Skeleton />
+                    </TableCell>
+                  ))}
+                </TableRow>
+              ))
+            : data?.map(({ id, values }) => (
+                <TableRow
+                  key={id}
+                  hover
+                  sx={isOpened ? { cursor: 'pointer' } : undefined}
+                  onClick={(event) => {
+                    if (isOpened && !isOfLink(event.target)) void navigate(recordPath(type, id));
+                  }}
+                >
+                  {columns.map((column, index) => (
+                    <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'} sx={CELL}>
+                      {index === 0 && isSelectable(type) && (
+                        <Checkbox
+                          size="small"
+                          checked={selectedIds.includes(id)}
+                          onChange={() => onToggleItem(id)}
+                          slotProps={{ input: { 'aria-label': say('many.select', { name: nameOf(type, values) }) } }}
+                          sx={{ p: 0.5, marginInlineEnd: 0.5 }}
+                        />
+                      )}
+                      {index === 0 && isOpened ? (
+                        <OpenLink type={type} id={id} values={values}>
+                          {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
+                        </OpenLink>
+                      ) : (
+                        cell(column, values)
+                      )}
+                    </TableCell>
+                  ))}
+                </TableRow>
+              ))}
+        </TableBody>
+      </Table>
+    </TableContainer>
   );
 }
 

@@ -107,7 +107,7 @@ export function RelatedList({ relation, id }: RelatedListProps) {
   const columns = columnsOf(type).slice(0, MAX_COLUMNS);
   const where = textOfWhere([[`_cnd[${relation.inverse ?? ''}][eq]`, id]]);
   const meta: ListMeta = { columns: columns.map(({ name }) => name) };
-  const { data, total, error, refetch } = useGetList<StudioRecord>(
+  const { data, pageInfo, error, refetch } = useGetList<StudioRecord>(
     type.path,
     { pagination: { page: 1, perPage: SHOWN }, sort: { field: '', order: 'ASC' }, filter: { where }, meta },
     { retry: false },
@@ -118,10 +118,10 @@ export function RelatedList({ relation, id }: RelatedListProps) {
   return (
     <>
       <RelatedTable type={type} relation={relation} rows={data.map(({ values }) => values)} />
-      {(total ?? 0) > SHOWN && (
+      {pageInfo?.hasNextPage === true && (
         <Alert severity="info" icon={false} sx={{ mt: 1 }}>
           <Button component={RouterLink} to={`/${type.path}?${search.toString()}`} size="small">
-            {say('record.all_related')} ({total})
+            {say('record.all_related')}
           </Button>
         </Alert>
       )}

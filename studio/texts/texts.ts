@@ -35,3 +35,6 @@ export function useText(): Say {
   const translate = useTranslate();
   return useCallback((key, values) => translate(key, values), [translate]);
 }
+
+/** A number with the marks between its thousands that the language of the page has. */
+export const numberText = (value: number): string => value.toLocaleString(document.documentElement.lang);

@@ -1,5 +1,5 @@
 /** The studio in a browser: lists and records as they are found and read, whatever their texts, light and dark, wide and narrow. */
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
@@ -115,6 +115,38 @@ test('pages are reached by cursor: a record that comes meanwhile moves none to a
   await close();
 });
 
+test('a list does not wait for its total; one that takes long says which index is missing', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  /** Such requests wait until the function that is returned is called. */
+  const hold = async (isHeld: (request: Request) => boolean): Promise<() => void> => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/shipping-markups?**', async (route) => {
+      if (isHeld(route.request())) await released;
+      await route.fallback();
+    });
+    return () => release();
+  };
+  const count = await hold((request) => request.headers()['prefer'] === 'count=estimated');
+  await page.goto(`${server.url}/studio#/shipping-markups`);
+  await rows(page, 25);
+  expect(await page.getByText(/\d+ records/).count()).toBe(0);
+  count();
+  await page.getByText(/^6\d records/).waitFor();
+  const sort = await hold((request) => request.url().includes('orderBy'));
+  await page.click('th >> text=Min total');
+  const notice = page.getByRole('alert').filter({ hasText: 'Still searching' });
+  await notice.waitFor();
+  expect(await notice.innerText()).toContain('descriptor of ShippingMarkup');
+  expect(await notice.locator('code').innerText()).toBe('min_total: { index: true }');
+  await keep(page, 'studio-slow-list');
+  sort();
+  await notice.waitFor({ state: 'detached' });
+  expect(await page.getByRole('alert').locator('code').innerText()).toBe('min_total: { index: true }');
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 test('a record shows its values as they are stored, and leads to its relations', async () => {
   const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
   await page.goto(`${server.url}/studio#/shipping-markups/2`);
@@ -122,6 +154,7 @@ test('a record shows its values as they are stored, and leads to its relations',
   const text = await page.locator('main dl').first().innerText();
   expect(text).toContain('12345678901.10');
   expect(text).toContain('Islands');
+  expect(await page.title()).toBe('Shipping markup 2 · Records of <the> shop');
   await page.goto(`${server.url}/studio#/tmp-vars/2`);
   await page.getByText('empty text').waitFor();
   expect(complaints).toEqual([]);
@@ -170,6 +203,8 @@ test('what is not offered is not there; a related record without a list is found
   expect(await page.getByRole('link', { name: 'New', exact: true }).count()).toBe(0);
   await page.goto(`${server.url}/studio#/shipping-markups/1/edit`);
   const zone = page.getByRole('combobox', { name: 'Zone' });
+  await zone.waitFor();
+  expect(await page.title()).toBe('Edit “Shipping markup 1” · Records of <the> shop');
   await zone.fill('slan');
   await page.getByRole('option', { name: 'Islands' }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).click();

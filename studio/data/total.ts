@@ -1,0 +1,60 @@
+/** How many records a list has. */
+import { useQuery } from '@tanstack/react-query';
+import { textOfWhere, type Where } from './list-request.ts';
+import type { TypeInfo } from './model.ts';
+import { send } from './request.ts';
+
+export interface Total {
+  readonly count: number;
+  readonly isEstimate: boolean;
+}
+
+/** So many records are counted as fast as they are estimated. */
+const FEW = 10_000;
+
+/** Of a long list it may be an estimate, unless it has to be exact. Undefined where the service does not count. */
+export async function readTotal(
+  type: TypeInfo,
+  where: Where,
+  isExact: boolean,
+  signal?: AbortSignal,
+): Promise<Total | undefined> {
+  const total = await ask(type, where, isExact, signal);
+  return total?.isEstimate === true && total.count < FEW ? ask(type, where, true, signal) : total;
+}
+
+async function ask(
+  { path }: TypeInfo,
+  where: Where,
+  isExact: boolean,
+  signal?: AbortSignal,
+): Promise<Total | undefined> {
+  const query = textOfWhere([['fields', ''], ['include', ''], ...where, ['_cnd[limit]', '0'], ['_cnd[limit]', '1']]);
+  const headers = { Prefer: `count=${isExact ? 'exact' : 'estimated'}` };
+  const answer = await send({ method: 'GET', target: `${path}?${query}`, headers }, signal);
+  const total = answer.headers.get('X-Total-Count');
+  const isEstimate = answer.headers.get('Preference-Applied')?.includes('estimated') ?? false;
+  return total === null ? undefined : { count: Number(total), isEstimate };
+}
+
+interface TotalWanted {
+  readonly type: TypeInfo;
+  readonly where: Where;
+  /** What a page that is the whole list says by itself. */
+  readonly known: number | undefined;
+  readonly isExact: boolean;
+  /** Not before the page is there: the person waits for that. */
+  readonly isWanted: boolean;
+}
+
+/** Undefined until it is known, or where nobody wants it counted. */
+export function useTotal({ type, where, known, isExact, isWanted }: TotalWanted): Total | undefined {
+  const { data } = useQuery({
+    queryKey: [type.path, 'total', textOfWhere(where), isExact],
+    queryFn: async ({ signal }) => (await readTotal(type, where, isExact, signal)) ?? null,
+    enabled: isWanted && known === undefined && type.list.count !== 'none',
+    // A total that cannot be had is left out; the list says what is wrong.
+    retry: false,
+  });
+  return known === undefined ? (data ?? undefined) : { count: known, isEstimate: false };
+}
