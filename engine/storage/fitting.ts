@@ -15,6 +15,7 @@ import { type AppliedModel, appliedModel, NO_MODEL, readAppliedModel } from './m
 import { followed } from './migrate/moves.ts';
 import { placedModel } from './migrate/place.ts';
 import { servedModel } from './migrate/served.ts';
+import { type AroundMethod, itself, readerThrough, writerThrough } from './methods.ts';
 import { Outdated, unavailable } from './unavailable.ts';
 import {
   ConstraintError,
@@ -132,29 +133,20 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     if (touches) throw unavailable('changed');
   }
 
-  const gate =
-    <A extends readonly unknown[], T>(ask: (statement: Statement, ...rest: A) => T) =>
-    (statement: Statement, ...rest: A): T => {
-      if (fit.unfit.length > 0) requireUsable(statement);
-      return ask(statement, ...rest);
-    };
-  const gatedReader = (reader: Reader): Reader => ({
-    get: gate(reader.get),
-    all: gate(reader.all),
-    value: gate(reader.value),
-    count: gate(reader.count),
-    page: (wanted, caller) => gate(() => reader.page(wanted, caller))(wanted.statement),
-    column: gate(reader.column),
-  });
+  const gate: AroundMethod = (ask, statementIn) => (first, second) => {
+    if (fit.unfit.length > 0) requireUsable(statementIn(first));
+    return ask(first, second);
+  };
   // As long as all tables fit, there is no wrapper.
-  const usable = <R extends Reader>(reader: R, gated: (reader: R) => R): R =>
-    fit.unfit.length === 0 ? reader : gated(reader);
-  const gatedWriter = (writer: Writer): Writer => ({
-    ...gatedReader(writer),
-    run: gate(writer.run),
-    send: gate(writer.send),
-    isPipelined: writer.isPipelined,
-  });
+  const usableReader = (reader: Reader): Reader => (fit.unfit.length === 0 ? reader : readerThrough(gate, reader));
+  const usableWriter = (writer: Writer): Writer => {
+    if (fit.unfit.length === 0) return writer;
+    const send: Writer['send'] = (statement, values) => {
+      requireUsable(statement);
+      writer.send(statement, values);
+    };
+    return { ...writerThrough(gate, writer), send };
+  };
 
   /** An unexpected error may be caused by changed tables. */
   function explain(error: unknown): Awaitable<never> {
@@ -184,22 +176,20 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     }
   }
 
-  const alone =
-    <A extends readonly unknown[], T>(ask: (statement: Statement, ...rest: A) => Awaitable<T>) =>
-    (statement: Statement, ...rest: A): Awaitable<T> =>
-      explained(() =>
-        andThen(checkTurn(), () => {
-          if (fit.unfit.length > 0) requireUsable(statement);
-          return ask(statement, ...rest);
-        }),
-      );
+  const alone: AroundMethod = (ask, statementIn) => (first, second) =>
+    explained(() =>
+      andThen(checkTurn(), () => {
+        if (fit.unfit.length > 0) requireUsable(statementIn(first));
+        return ask(first, second);
+      }),
+    );
 
   async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T> {
     const overtaken = async (writer: Writer): Promise<T> => {
       // Where each snapshot tells, nothing changes before the write ends.
       if (inEachSnapshot) await check(writer);
       const before = { fit, served: held?.served };
-      const result = await work(usable(writer, gatedWriter));
+      const result = await work(usableWriter(writer));
       if (inEachSnapshot) return result;
       await check(writer);
       if (fit !== before.fit && fit.unfit.length > 0) throw unavailable('changed');
@@ -241,22 +231,14 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       await opened.close();
       throw error;
     }
-    const texts: Snapshot['texts'] = gate((statement, values) => explainedTexts(opened.texts(statement, values)));
-    return { ...explainedReader(usable<Reader>(opened, gatedReader)), texts, close: () => opened.close() };
+    const texts: Snapshot['texts'] = (statement, values) => {
+      if (fit.unfit.length > 0) requireUsable(statement);
+      return explainedTexts(opened.texts(statement, values));
+    };
+    return { ...readerThrough(explaining, usableReader(opened)), texts, close: () => opened.close() };
   }
 
-  const explaining =
-    <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>) =>
-    (...asked: A): Awaitable<T> =>
-      explained(() => ask(...asked));
-  const explainedReader = ({ get, all, value, count, page, column }: Reader): Reader => ({
-    get: explaining(get),
-    all: explaining(all),
-    value: explaining(value),
-    count: explaining(count),
-    page: explaining(page),
-    column: explaining(column),
-  });
+  const explaining: AroundMethod = (ask) => (first, second) => explained(() => ask(first, second));
 
   async function* explainedTexts(texts: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
     try {
@@ -266,23 +248,18 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     }
   }
 
+  const isSmall = alone<Statement, undefined, boolean>((newest) => driver.isSmall(newest), itself);
+
   return {
     ...driver,
-    get: alone(driver.get),
-    all: alone(driver.all),
-    value: alone(driver.value),
-    count: alone(driver.count),
-    page: (wanted, caller) => alone(() => driver.page(wanted, caller))(wanted.statement),
-    column: alone(driver.column),
+    ...readerThrough(alone, driver),
     read: (work, caller, single) =>
-      explained(() =>
-        driver.read((reader) => andThen(checkTurn(), () => work(usable(reader, gatedReader))), caller, single),
-      ),
+      explained(() => driver.read((reader) => andThen(checkTurn(), () => work(usableReader(reader))), caller, single)),
     // A scan on SQLite runs in another process, with a snapshot of its own.
     scan: (work, caller, single) =>
       explained(() =>
         driver.scan(
-          (reader) => andThen(inEachSnapshot ? check(reader) : undefined, () => work(usable(reader, gatedReader))),
+          (reader) => andThen(inEachSnapshot ? check(reader) : undefined, () => work(usableReader(reader))),
           caller,
           single,
         ),
@@ -293,7 +270,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       if (fit.unfit.length > 0) requireUsable(list.rows);
       return driver.isHeavy(list);
     },
-    isSmall: alone(driver.isSmall),
+    isSmall: (newest) => isSmall(newest, undefined),
     write,
     writeAlone: driver.writeAlone && writeAlone.bind(undefined, driver.writeAlone),
     snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),

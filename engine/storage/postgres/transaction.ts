@@ -4,6 +4,7 @@ import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import {
   type Awaitable,
   ConstraintError,
+  lateStatement,
   Overtaken,
   type Reader,
   type Row,
@@ -27,7 +28,6 @@ import type { Connections } from './pool.ts';
 import type { Answered } from './prepared.ts';
 import { readerOf, type RunQuery } from './reader.ts';
 import type { ShareRead } from './shared-reads.ts';
-import { lateStatement } from '../ending-writer.ts';
 
 /** Each conflict means that another transaction succeeded: many may have to wait for one row. */
 const MAX_CONFLICTS = 50;

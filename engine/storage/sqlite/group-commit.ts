@@ -6,8 +6,8 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
-import type { Awaitable, Statement, Values, Writer } from '../driver.ts';
-import { endingWriter } from '../ending-writer.ts';
+import { type Awaitable, lateStatement, type Statement, type Writer } from '../driver.ts';
+import { type AroundMethod, writerThrough } from '../methods.ts';
 import type { SqliteConnection } from './connection.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;
@@ -64,9 +64,9 @@ export function createGroupCommit(
       let result: T;
       const run = async (): Promise<void> => {
         if (caller?.isGone === true) throw new CallerGone();
-        const { writer, end } = endingWriter(connection);
+        const { writer, end } = takingTurns(connection, now);
         try {
-          result = await work(takingTurns(writer, now));
+          result = await work(writer);
         } finally {
           end();
         }
@@ -168,10 +168,17 @@ export function createGroupCommit(
   };
 }
 
+interface WriterInTurns {
+  readonly writer: Writer;
+  /** Statements that come later must not run in the next transaction. */
+  end(): void;
+}
+
 /** Statements run one after the other, in the order in which they are asked for. */
-function takingTurns(inner: Writer, now: () => number): Writer {
+function takingTurns(inner: Writer, now: () => number): WriterInTurns {
   let since = now();
   let turn: Promise<void> | undefined;
+  let ended = false;
 
   async function pause(): Promise<void> {
     await nextTurn();
@@ -179,26 +186,20 @@ function takingTurns(inner: Writer, now: () => number): Writer {
     turn = undefined;
   }
 
-  function inTurn<T>(ask: () => Awaitable<T>): Awaitable<T> {
+  const during: AroundMethod = (ask) => (first, second) => {
     if (turn === undefined && now() - since > SLICE) turn = pause();
-    return turn === undefined ? ask() : turn.then(ask);
+    if (turn !== undefined) return turn.then(() => inTime(ask, first, second));
+    return inTime(ask, first, second);
+  };
+
+  function inTime<First, Second, T>(ask: (first: First, second: Second) => T, first: First, second: Second): T {
+    if (ended) throw lateStatement();
+    return ask(first, second);
   }
 
-  const during =
-    <T>(ask: (statement: Statement, values: Values) => Awaitable<T>) =>
-    (statement: Statement, values: Values): Awaitable<T> =>
-      inTurn(() => ask(statement, values));
-
   return {
-    get: during(inner.get),
-    all: during(inner.all),
-    value: during(inner.value),
-    count: during(inner.count),
-    page: (wanted, caller) => inTurn(() => inner.page(wanted, caller)),
-    column: during(inner.column),
-    run: during(inner.run),
     // Comes when nothing else waits for its turn.
-    send: inner.send,
-    isPipelined: inner.isPipelined,
+    writer: { ...writerThrough(during, inner), send: (statement, values) => inTime(inner.send, statement, values) },
+    end: () => void (ended = true),
   };
 }
