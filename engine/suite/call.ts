@@ -218,10 +218,10 @@ export function allowedMethods(type: RecordType, place: PlaceName): readonly str
   return [...operations.flatMap((one) => METHODS[one]), ...many, ...upserted, ...found, 'OPTIONS'];
 }
 
-type UniqueMember = RecordType['indexes'][number]['members'][number];
+export type UniqueValues = RecordType['indexes'][number]['members'];
 
 /** By what a PUT of the collection can find records. */
-export function uniquesOf({ operations, indexes, references }: RecordType): readonly (readonly UniqueMember[])[] {
+export function uniquesOf({ operations, indexes, references }: RecordType): readonly UniqueValues[] {
   if (!operations.has('create') || !operations.has('update')) return [];
   const owners = references.flatMap(({ unique, relation }) => (unique && relation ? [[relation]] : []));
   return [...indexes.flatMap(({ unique, members }) => (unique ? [members] : [])), ...owners];

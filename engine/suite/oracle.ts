@@ -16,7 +16,7 @@ import {
   type CallSetting,
 } from './admission.ts';
 import { writeJson } from './template.ts';
-import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf } from './call.ts';
+import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf, type UniqueValues } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { reported } from './effects.ts';
@@ -202,10 +202,7 @@ function putUnique(setting: CallSetting, on: readonly string[]): readonly [Expec
 }
 
 /** Those of an array, one after the other. */
-function putSeveral(
-  setting: CallSetting,
-  members: ReturnType<typeof uniquesOf>[number],
-): readonly [Expectation, readonly Id[]] {
+function putSeveral(setting: CallSetting, members: UniqueValues): readonly [Expectation, readonly Id[]] {
   const { world, call, deployment } = setting;
   const { type, view = {} } = call;
   const read = readBody(setting);

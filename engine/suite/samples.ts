@@ -1,13 +1,13 @@
 /** Records that a case needs: bodies from the samples of the field types, made by whatever request makes one. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
-import { linkTo } from './call.ts';
+import { linkTo, uniquesOf, type UniqueValues } from './call.ts';
 import { raw } from './template.ts';
 import { fitted } from './checks.ts';
 import { Unreachable } from './refusal.ts';
 import { isSettable } from './stamps.ts';
 import { adopt, isAdoptable, post, type Scene } from './scene.ts';
-import { type Id, related, rowOf, rowsOf } from './world.ts';
+import { type Id, isField, related, rowOf, rowsOf } from './world.ts';
 
 /** A key that no descriptor names. */
 export const OPEN_KEY = 'keyOfTheSuite';
@@ -49,6 +49,26 @@ export const smallest = (scene: Scene, type: RecordType = scene.type, via?: Rela
 /** A new record's own values, changed where they would break a check. */
 const meeting = (type: RecordType, values: JsonObject, via?: Relation): JsonObject =>
   type.checks.length === 0 ? values : fitted(type, undefined, values, new Set(writable(type, via)));
+
+/** Unique values that bodies may set, by which a request can find records. */
+export interface Unique {
+  readonly name: string;
+  readonly members: UniqueValues;
+}
+
+export const settableUniques = (type: RecordType): readonly Unique[] =>
+  uniquesOf(type)
+    .filter((members) => members.every((one) => (isField(one) ? !one.readOnly : one.target.identifier.inRecord)))
+    .map((members) => ({ name: members.map(({ name }) => name).join(', '), members }));
+
+/** Values for all of them; each call gives others. */
+export const memberValues = (scene: Scene, { members }: Pick<Unique, 'members'>): JsonObject =>
+  Object.fromEntries(
+    members.map((member) => [
+      member.name,
+      isField(member) ? fresh(scene, member) : linkTo(member.target, obtain(scene, member.target)),
+    ]),
+  );
 
 /** Every field, and the relations that are required. */
 export function fullest(scene: Scene, type: RecordType = scene.type, via?: Relation): JsonObject {

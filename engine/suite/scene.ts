@@ -74,15 +74,11 @@ function tagOf(scene: Scene, id: Id, { view = {} }: More): string {
   return `"{${tag}}"`;
 }
 
-/** Updates all of them at once. */
-export function patchMany(
-  scene: Scene,
-  changes: readonly (readonly [id: Id, body: JsonObject])[],
-  more: More = {},
-): void {
+/** Updates all of them at once, each with its body. */
+export function patchMany(scene: Scene, ids: readonly Id[], bodies: readonly JsonObject[], more: More = {}): void {
   const { type } = scene;
-  const body = changes.map(([id, one]) => ({
-    ...meeting(scene, type, id, one),
+  const body = ids.map((id, index) => ({
+    ...meeting(scene, type, id, bodies[index] ?? {}),
     [type.identifier.name]: idValue(id),
     ...(type.preconditions === 'required' ? { '@etag': tagOf(scene, id, more) } : {}),
   }));
@@ -138,6 +134,12 @@ export const among = ({ type }: Scene, ids: readonly Id[], request: ListRequest 
 
 export function list(scene: Scene, ids: readonly Id[], request: ListRequest = {}, more: More = {}): void {
   if (scene.type.operations.has('list')) send(scene, { ...more, method: 'GET', list: among(scene, ids, request) });
+}
+
+/** Reads the records back, one by one and as a list: what stays, and what is gone. */
+export function look(scene: Scene, ids: readonly Id[]): void {
+  for (const id of ids) get(scene, id);
+  list(scene, ids);
 }
 
 /** Whether a record that is there already can be found, changed and put back. */

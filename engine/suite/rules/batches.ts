@@ -4,7 +4,7 @@ import type { Field, RecordType } from '../../model/model.ts';
 import { linkTo, MISSING_ID } from '../call.ts';
 import { Unreachable } from '../refusal.ts';
 import { fresh, fullest, inRelation, isChangeable, nestedBody, obtain, otherThan, smallest } from '../samples.ts';
-import { get, list, patchMany, postMany, remove, type Scene, send, shownAs } from '../scene.ts';
+import { get, look, patchMany, postMany, remove, type Scene, send, shownAs } from '../scene.ts';
 import type { Id } from '../world.ts';
 import { each, identified, isWritable, offers, relations, type Rule, rule, single, table } from './rule.ts';
 
@@ -19,11 +19,6 @@ function changes(scene: Scene): JsonObject {
   return field ? { [field.name]: fresh(scene, field) } : {};
 }
 
-function readAll(scene: Scene, ids: readonly Id[]): void {
-  for (const id of ids) get(scene, id);
-  list(scene, ids);
-}
-
 const two = (scene: Scene): readonly [Id, Id] => [obtain(scene), obtain(scene)];
 
 const NOT_RECORDS = [7, 'x', null, []] as const;
@@ -36,12 +31,12 @@ export const batchRules: readonly Rule[] = table(
   'batches',
   rule('POST an array', identified('create'), (scene) => {
     const ids = postMany(scene, [smallest(scene), fullest(scene), smallest(scene)]);
-    readAll(scene, ids);
+    look(scene, ids);
     for (const id of ids) remove(scene, id);
   }),
   rule('POST an array of nested records', identified('create'), (scene) => {
     if (scene.type.relations.size === 0) throw new Unreachable('nothing is nested');
-    readAll(scene, postMany(scene, [nestedBody(scene), smallest(scene), nestedBody(scene)]));
+    look(scene, postMany(scene, [nestedBody(scene), smallest(scene), nestedBody(scene)]));
   }),
   rule('POST an array with {id}', identified('create'), (scene) => {
     const ids = postMany(scene, [fullest(scene), fullest(scene)]);
@@ -52,13 +47,8 @@ export const batchRules: readonly Rule[] = table(
     for (const id of ids) remove(scene, id);
     if (!scene.type.operations.has('delete')) return;
     send(scene, { method: 'POST', body: [...links, first].map((link) => ({ ...smallest(scene), ...link })) });
-    readAll(
-      scene,
-      postMany(
-        scene,
-        links.toReversed().map((link) => ({ ...smallest(scene), ...link })),
-      ),
-    );
+    const again = links.toReversed().map((link) => ({ ...smallest(scene), ...link }));
+    look(scene, postMany(scene, again));
   }),
   rule('POST arrays with faults', offers('create'), (scene) => {
     const items = [smallest(scene), ...NOT_RECORDS];
@@ -81,16 +71,10 @@ export const batchRules: readonly Rule[] = table(
   }),
   rule('PATCH an array', identified('update'), (scene) => {
     const [a, b] = two(scene);
-    patchMany(scene, [
-      [a, changes(scene)],
-      [b, changes(scene)],
-    ]);
-    patchMany(scene, [
-      [b, changes(scene)],
-      [a, {}],
-    ]);
-    patchMany(scene, []);
-    readAll(scene, [a, b]);
+    patchMany(scene, [a, b], [changes(scene), changes(scene)]);
+    patchMany(scene, [b, a], [changes(scene), {}]);
+    patchMany(scene, [], []);
+    look(scene, [a, b]);
   }),
   each(
     'PATCH an array, {}',
@@ -101,15 +85,12 @@ export const batchRules: readonly Rule[] = table(
       const { name } = field;
       const [first, second] = [fresh(scene, field), fresh(scene, field)];
       const both = (one: typeof first, other: typeof first): void =>
-        patchMany(scene, [
-          [a, { [name]: one }],
-          [b, { [name]: other }],
-        ]);
+        patchMany(scene, [a, b], [{ [name]: one }, { [name]: other }]);
       both(first, second);
       // They trade them.
       both(second, first);
       both(first, first);
-      readAll(scene, [a, b]);
+      look(scene, [a, b]);
     },
   ),
   // What an item may only link is not changed by it.
@@ -179,10 +160,10 @@ export const batchRules: readonly Rule[] = table(
       const [a, b] = two(scene);
       const tagged = (id: Id, tag: string): JsonObject => ({ ...linkTo(scene.type, id), '@etag': `"{${tag}}"` });
       // What an adopted record holds is known from here on.
-      patchMany(scene, [[a, { [field.name]: value }]]);
+      patchMany(scene, [a], [{ [field.name]: value }]);
       get(scene, a, { tag: 'before' });
       get(scene, b, { tag: 'other' });
-      patchMany(scene, [[a, { [field.name]: other }]]);
+      patchMany(scene, [a], [{ [field.name]: other }]);
       send(scene, { method: 'PATCH', body: [tagged(b, 'other'), tagged(a, 'before')] });
     },
   ),
@@ -193,15 +174,8 @@ export const batchRules: readonly Rule[] = table(
     (scene, prefer) => {
       const more = { headers: { prefer }, view: {} };
       const [a, b] = two(scene);
-      patchMany(
-        scene,
-        [
-          [a, changes(scene)],
-          [b, {}],
-        ],
-        more,
-      );
-      readAll(scene, [a, b]);
+      patchMany(scene, [a, b], [changes(scene), {}], more);
+      look(scene, [a, b]);
     },
   ),
   single(offers('create'), () => [

@@ -3,7 +3,7 @@ import type { RecordType } from '../../model/model.ts';
 import { type Call, deletesFound, foundDeletion, linkTo, MISSING_ID } from '../call.ts';
 import type { ConditionRequest } from '../reads.ts';
 import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
-import { get, isRemovable, list, post, type Scene, send } from '../scene.ts';
+import { isRemovable, look, post, type Scene, send } from '../scene.ts';
 import { type Id, rowsTouched } from '../world.ts';
 import { each, offers, relations, type Rule, rule, single, table } from './rule.ts';
 
@@ -18,12 +18,6 @@ const these = ({ type }: Pick<Scene, 'type'>, ids: readonly Id[]): readonly Cond
 const ownLinks = relations(
   ({ link, target, source }) => link.at === 'join' && target === source && target.identifier.inRecord,
 );
-
-/** What stays, and what is gone. */
-function look(scene: Scene, ids: readonly Id[]): void {
-  for (const id of ids) get(scene, id);
-  list(scene, ids);
-}
 
 const nobody = ({ identifier: { name } }: RecordType): readonly ConditionRequest[] => [
   { path: name, operator: 'in', ids: [MISSING_ID] },

@@ -1,13 +1,12 @@
 /** Records on lines, as NDJSON and CSV: POST makes them, and with `on` changes those that are there. */
 import { isObject, type JsonObject, parsedJson } from '../../json.ts';
 import type { RecordType } from '../../model/model.ts';
-import { CSV, NDJSON, uniquesOf } from '../call.ts';
+import { CSV, NDJSON } from '../call.ts';
 import { Unreachable } from '../refusal.ts';
-import { fullest, nestedBody, smallest } from '../samples.ts';
-import { get, list, postMany, type Scene, send } from '../scene.ts';
-import { type Id, isField } from '../world.ts';
+import { fullest, memberValues, nestedBody, settableUniques, smallest } from '../samples.ts';
+import { look, postMany, type Scene, send } from '../scene.ts';
+import { isField } from '../world.ts';
 import { each, identified, isWritable, offers, type Rule, rule, single, table } from './rule.ts';
-import { memberValues } from './writes.ts';
 
 const FORMS = [NDJSON, CSV] as const;
 
@@ -39,18 +38,7 @@ function withNulls({ type }: Scene, body: JsonObject): JsonObject {
   return { ...body, ...Object.fromEntries(chosen.map((key) => [key, null])) };
 }
 
-function readAll(scene: Scene, ids: readonly Id[]): void {
-  for (const id of ids) get(scene, id);
-  list(scene, ids);
-}
-
-/** Unique values that bodies may set. */
-const uniquesIn = (type: RecordType): readonly ReturnType<typeof uniquesOf>[number][] =>
-  uniquesOf(type).filter((members) =>
-    members.every((one) => (isField(one) ? !one.readOnly : one.target.identifier.inRecord && one.link.at === 'source')),
-  );
-
-const isUpserted = (type: RecordType): boolean => identified('get')(type) && uniquesIn(type).length > 0;
+const isUpserted = (type: RecordType): boolean => identified('get')(type) && settableUniques(type).length > 0;
 
 export const lineRules: readonly Rule[] = table(
   'lines',
@@ -61,14 +49,14 @@ export const lineRules: readonly Rule[] = table(
     (scene, lines) => {
       const bodies = [bodyFor(scene, lines), withNulls(scene, bodyFor(scene, lines))];
       send(scene, { method: 'POST', body: bodies, lines, dryRun: true });
-      readAll(scene, postMany(scene, bodies, { lines }));
+      look(scene, postMany(scene, bodies, { lines }));
       for (const name of ['if-match', 'if-none-match'])
         send(scene, { method: 'POST', body: bodies, lines, headers: { [name]: '*' } });
     },
   ),
   rule('POST NDJSON of nested records', identified('create'), (scene) => {
     if (scene.type.relations.size === 0) throw new Unreachable('nothing is nested');
-    readAll(scene, postMany(scene, [nestedBody(scene), smallest(scene)], { lines: NDJSON }));
+    look(scene, postMany(scene, [nestedBody(scene), smallest(scene)], { lines: NDJSON }));
   }),
   each(
     'POST {} with faults',
@@ -93,11 +81,12 @@ export const lineRules: readonly Rule[] = table(
     () => [...FORMS, 'application/json'],
     (scene, form) => {
       const lines = form === 'application/json' ? {} : { lines: form };
-      for (const members of uniquesIn(scene.type).slice(0, 2)) {
+      for (const { members } of settableUniques(scene.type).slice(0, 2)) {
         const on = members.map(({ name }) => name).toReversed();
         const bodyOf = (): JsonObject => ({ ...bodyFor(scene, form), ...memberValues(scene, { members }) });
         const [first, second] = [bodyOf(), bodyOf()];
-        const again = { ...bodyFor(scene, form), ...memberValuesOf(members, first) };
+        const same = Object.fromEntries(members.map(({ name }) => [name, first[name] ?? null]));
+        const again = { ...bodyFor(scene, form), ...same };
         send(scene, { method: 'POST', on, body: [first], ...lines });
         send(scene, { method: 'POST', on, body: [second, again], ...lines, dryRun: true });
         if (scene.type.preconditions === 'required') {
@@ -108,7 +97,7 @@ export const lineRules: readonly Rule[] = table(
         // Of new records such an answer would not tell the identifiers, and they could not be removed again.
         const minimal = { headers: { prefer: 'return=minimal' } };
         send(scene, { method: 'POST', on, body: [again, second], ...lines, ...minimal });
-        readAll(scene, ids);
+        look(scene, ids);
         if (form === 'application/json')
           send(scene, { method: 'POST', on, body: again, headers: { prefer: 'return=representation' } });
         // Two children of one owner are refused at both places.
@@ -129,9 +118,6 @@ export const lineRules: readonly Rule[] = table(
     { method: 'POST', text: '"a', lines: CSV },
   ]),
 );
-
-const memberValuesOf = (members: ReturnType<typeof uniquesOf>[number], body: JsonObject): JsonObject =>
-  Object.fromEntries(members.map(({ name }) => [name, body[name] ?? null]));
 
 /** What new records must be given besides these keys. */
 const neededBeside = ({ fields, relations }: RecordType, keys: readonly string[]): readonly string[] =>

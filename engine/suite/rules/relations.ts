@@ -146,7 +146,7 @@ const accepted = table(
     send(scene, { method: 'POST', body: { ...fullest(scene), ...body } });
     const id = post(scene, fullest(scene));
     puts(scene, id, [body], WAYS);
-    if (scene.type.identifier.inRecord) patchMany(scene, [[id, body]]);
+    if (scene.type.identifier.inRecord) patchMany(scene, [id], [body]);
   }),
   // Shared, moved, or refused where it is owned.
   updated('a related record of another', isMovable, (scene, relation) => {

@@ -1,27 +1,13 @@
 /** PUT of a collection: what is found by unique values is changed, and what is not found is made. */
 import type { JsonObject } from '../../json.ts';
 import type { RecordType } from '../../model/model.ts';
-import { type Call, linkTo, uniquesOf } from '../call.ts';
-import { fullest, nestedBody, smallest } from '../samples.ts';
+import { type Call, linkTo } from '../call.ts';
+import { fullest, memberValues, nestedBody, settableUniques, smallest, type Unique } from '../samples.ts';
 import { type Context, get, list, type Scene, send } from '../scene.ts';
-import { isField } from '../world.ts';
 import { each, type Rule, single, table } from './rule.ts';
-import { memberValues } from './writes.ts';
 
-type Members = ReturnType<typeof uniquesOf>[number];
-
-interface Unique {
-  readonly name: string;
-  readonly members: Members;
-}
-
-/** Those that bodies may set. */
-const settable = ({ type }: Pick<Context, 'type'>): readonly Unique[] =>
-  uniquesOf(type)
-    .filter((members) => members.every((one) => (isField(one) ? !one.readOnly : one.target.identifier.inRecord)))
-    .map((members) => ({ name: members.map(({ name }) => name).join(', '), members }));
-
-const isUpserted = (type: RecordType): boolean => settable({ type }).length > 0;
+const settable = ({ type }: Pick<Context, 'type'>): readonly Unique[] => settableUniques(type);
+const isUpserted = (type: RecordType): boolean => settableUniques(type).length > 0;
 
 const asked = ({ members }: Unique, body: JsonObject, more: Partial<Call> = {}): Omit<Call, 'type'> => ({
   method: 'PUT',

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { type Field, type Index, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../model/model.ts';
 import { allowedMethods, type Call, collectionPath, endpoints, linkTo, MISSING_ID, takesBody } from '../call.ts';
 import { entriesOf } from '../template.ts';
-import { childBody, fresh, fullest, nestedBody, obtain, smallest, targetsOf } from '../samples.ts';
+import { childBody, fresh, fullest, memberValues, nestedBody, obtain, smallest, targetsOf } from '../samples.ts';
 import { type Context, get, isRemovable, list, post, put, puts, remove, type Scene, send, WAYS } from '../scene.ts';
 import { inOtherCase } from '../values.ts';
 import { type Id, idValue, isField } from '../world.ts';
@@ -137,15 +137,6 @@ const identifierRules = table(
     get(scene, other);
   }),
 );
-
-/** Values for every member of the index; each call gives others. */
-export const memberValues = (scene: Scene, { members }: Pick<Index, 'members'>): JsonObject =>
-  Object.fromEntries(
-    members.map((member) => [
-      member.name,
-      isField(member) ? fresh(scene, member) : linkTo(member.target, obtain(scene, member.target)),
-    ]),
-  );
 
 const uniqueOf = ({ indexes }: RecordType): readonly Index[] => indexes.filter(({ unique }) => unique);
 
