@@ -190,13 +190,18 @@ export function readBody({ call, deployment: { bodyDepth = Infinity, batchLimit 
   return { body: untagged, tags: records.map((item) => item[TAG]) };
 }
 
+/** Several records have no entity tag together. */
+export function refuseConditions(call: Call): void {
+  const headers = ['If-Match', 'If-None-Match'].filter((name) => header(call, name.toLowerCase()) !== undefined);
+  if (headers.length > 0) refuse('invalid-header', { headers });
+}
+
 /** What concerns an array as such: headers about one record, items that do not say which, and tags out of place. */
 export function admitItems({ call }: CallSetting, { body, tags }: ReadBody): void {
   if (!Array.isArray(body)) return;
   const items: readonly JsonObject[] = body;
   const { type, method } = call;
-  const headers = ['If-Match', 'If-None-Match'].filter((name) => header(call, name.toLowerCase()) !== undefined);
-  if (headers.length > 0) refuse('invalid-header', { headers });
+  refuseConditions(call);
   const isMaking = method === 'POST' && call.on === undefined;
   const faults = items.flatMap((item, index) => {
     const tag = tags[index];

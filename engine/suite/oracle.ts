@@ -13,14 +13,15 @@ import {
   JSON_TYPE,
   mediaType,
   readBody,
+  refuseConditions,
   type CallSetting,
 } from './admission.ts';
 import { writeJson } from './template.ts';
-import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf, type UniqueValues } from './call.ts';
+import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf } from './call.ts';
 import type { Condition, Expectation } from './case.ts';
 import type { Deployment } from './deployment.ts';
 import { reported } from './effects.ts';
-import { listed, type ListRequest, representAll, type SummaryRequest } from './reads.ts';
+import { listed, type ListRequest, representAll, type SummaryRequest, type ViewRequest } from './reads.ts';
 import { summarize } from './summaries.ts';
 import { checkPreconditions, checkTags, names, representation, tagged } from './tags.ts';
 import { newTime, stampChanged } from './stamps.ts';
@@ -37,6 +38,7 @@ import {
   rowsTouched,
   type World,
 } from './world.ts';
+import type { BodyWrite } from './body-faults.ts';
 import { write } from './writes.ts';
 
 export interface OracleAnswer {
@@ -77,17 +79,17 @@ function getRecord(setting: CallSetting, id: Id): Expectation {
   return withTag(setting, tagged(call, body), { 'content-type': JSON_TYPE }, { body });
 }
 
+/** A list, or a summary of it. */
 function getList(setting: CallSetting): Expectation {
   const { world, call } = setting;
   const { type, list = {}, view = {}, summary, links } = call;
-  if (summary) return getSummary(setting, summary);
-  const { rows, total } = listed(world, type, list);
-  const body = representAll(world, type, rows, view);
   const preferredCount = COUNT_MODES.find((mode) => header(call, 'prefer') === `count=${mode}`);
-  const count = preferredCount ?? type.count;
-  // An estimate is told, whoever asked for it.
-  const isTold = preferredCount !== undefined || count === 'estimated';
+  const asked = preferredCount ?? type.count;
+  // Groups are counted or not. An estimate is told, whoever asked for it.
+  const count = summary && asked === 'estimated' ? 'exact' : asked;
+  const isTold = summary ? preferredCount === count : preferredCount !== undefined || count === 'estimated';
   const media = mediaType(call);
+  const { total, body, text } = summary ? summarized(setting, summary, media) : shownList(setting, view, media);
   const known = isKnown(world, list);
   const totals = { exact: known ? String(total) : '{total}', estimated: '{*}', none: null };
   const headers = {
@@ -95,34 +97,35 @@ function getList(setting: CallSetting): Expectation {
     ...(isTold ? { 'preference-applied': `count=${count}` } : {}),
     'x-total-count': totals[count],
   };
-  const shown = known || list.limit === 0 ? { body: bodyAs(media, type, body) } : {};
-  const page = list.limit === undefined ? {} : { links: links ?? { first: '*' } };
-  if (list.limit === undefined) return { status: 200, headers, ...shown, ...(links ? { links } : {}) };
-  return withTag(setting, tagged(call, body, count === 'exact' ? total : undefined), headers, { ...page, ...shown });
+  const shown = known || list.limit === 0 ? { body: text } : {};
+  const isPage = list.limit !== undefined;
+  const page = isPage ? { links: links ?? { first: '*' } } : links ? { links } : {};
+  if (!isPage && !summary) return { status: 200, headers, ...shown, ...page };
+  const content = tagged(call, summary, body, count === 'exact' ? total : undefined);
+  return withTag(setting, content, headers, { ...page, ...shown });
+}
+
+/** What a list holds, and how it is written. */
+interface AnsweredList {
+  readonly total: number;
+  readonly body: readonly JsonObject[];
+  readonly text: JsonValue;
+}
+
+function shownList({ world, call: { type, list = {} } }: CallSetting, view: ViewRequest, media: string): AnsweredList {
+  const { rows, total } = listed(world, type, list);
+  const body = representAll(world, type, rows, view);
+  return { total, body, text: bodyAs(media, type, body) };
+}
+
+function summarized({ world, call }: CallSetting, summary: SummaryRequest, media: string): AnsweredList {
+  const { groups, total } = summarize(world, call.type, summary, call.list ?? {});
+  return { total, body: groups, text: groupsAs(media, summary, groups) };
 }
 
 /** What else is in the database is not known: only a list of named records has a known total. */
 const isKnown = ({ alone }: World, { filters = [] }: ListRequest): boolean =>
   alone || filters.some((filter) => 'operator' in filter && filter.operator === 'in' && filter.ids !== undefined);
-
-function getSummary(setting: CallSetting, summary: SummaryRequest): Expectation {
-  const { world, call } = setting;
-  const { type, list = {}, links } = call;
-  const { groups, total } = summarize(world, type, summary, list);
-  const media = mediaType(call);
-  const preferredCount = COUNT_MODES.find((mode) => header(call, 'prefer') === `count=${mode}`);
-  const isTold = preferredCount !== undefined && preferredCount !== 'estimated';
-  const known = isKnown(world, list);
-  const isCounted = (preferredCount ?? type.count) !== 'none';
-  const headers = {
-    'content-type': media === CSV ? `${CSV}; charset=utf-8; header=present` : media,
-    ...(isTold ? { 'preference-applied': `count=${preferredCount}` } : {}),
-    'x-total-count': isCounted ? (known ? String(total) : '{total}') : null,
-  };
-  const shown = known || list.limit === 0 ? { body: groupsAs(media, summary, groups) } : {};
-  const page = list.limit === undefined ? (links ? { links } : {}) : { links: links ?? { first: '*' } };
-  return withTag(setting, tagged(call, summary, groups, isCounted && total), headers, { ...page, ...shown });
-}
 
 function groupsAs(media: string, { by, measure }: SummaryRequest, groups: readonly JsonObject[]): JsonValue {
   if (media === JSON_TYPE) return groups;
@@ -155,10 +158,17 @@ function answerWrite({ call }: CallSetting, status: number, body: JsonValue, hea
 
 const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
 
+/** What a write asks for, but for its records. */
+function bodyWrite({ call, deployment }: CallSetting, body: JsonValue): Omit<BodyWrite, 'update'> {
+  const { type, method, view = {} } = call;
+  const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
+  return { type, body, fields, writeRows: deployment.writeRows ?? Infinity, patch: method === 'PATCH' };
+}
+
 /** Makes records, or changes them: one, or those of an array. */
 function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expectation, readonly Id[]] {
   const { world, call } = setting;
-  const { type, method, view = {} } = call;
+  const { type, method } = call;
   const read = readBody(setting);
   admitItems(setting, read);
   const { body } = read;
@@ -170,9 +180,7 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
     body: item,
     path: isArray ? [index] : [],
   }));
-  const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
-  const { writeRows = Infinity } = setting.deployment;
-  const written = { type, body, fields, writeRows, update, patch: method === 'PATCH' };
+  const written = { ...bodyWrite(setting, body), update };
   const key = call.dryRun ? undefined : idempotencyKey(call);
   const before = key === undefined ? undefined : world.keys.get(key);
   if (before && before.body !== writeJson(body)) refuse('idempotency-conflict');
@@ -188,46 +196,29 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
   return [answerWrite(setting, update ? 200 : 201, answered, { ...location, etag: etag(call) }), made];
 }
 
-/** The record with the unique values is updated, or made. */
+/** The records with the unique values are updated, or made: one, or those of an array, one after the other. */
 function putUnique(setting: CallSetting, on: readonly string[]): readonly [Expectation, readonly Id[]] {
   const { world, call } = setting;
   const { type } = call;
-  const { body: read } = readBody(setting);
+  const read = readBody(setting);
   const members = uniquesOf(type).find((all) => all.length === on.length && all.every(({ name }) => on.includes(name)));
   if (!members) return refuse('invalid-query', { parameters: ['on'] });
-  if (Array.isArray(read)) return putSeveral(setting, members);
-  const body = read as JsonObject;
-  if (members.some(({ name }) => (body[name] ?? null) === null)) refuse('invalid-body');
-  return putRecords(setting, holderOf(world, type, members, body));
-}
-
-/** Those of an array, one after the other. */
-function putSeveral(setting: CallSetting, members: UniqueValues): readonly [Expectation, readonly Id[]] {
-  const { world, call, deployment } = setting;
-  const { type, view = {} } = call;
-  const read = readBody(setting);
   admitItems(setting, read);
-  const body = read.body as readonly JsonObject[];
-  const places = (is: (item: JsonObject, index: number) => boolean): readonly string[] =>
-    body.flatMap((item, index) => (is(item, index) ? [pointer([index, members[0]?.name ?? ''])] : []));
-  if (members.some(({ name }) => body.some((item) => (item[name] ?? null) === null))) refuse('invalid-body');
+  const items: readonly JsonObject[] = [read.body].flat();
+  if (members.some(({ name }) => items.some((item) => (item[name] ?? null) === null))) refuse('invalid-body');
   const before = copyWorld(world);
-  const found = body.map((item) => holderOf(before, type, members, item));
-  refuseAt(
-    'invalid-body',
-    places((_, index) => found[index] !== undefined && found.indexOf(found[index]) < index),
+  const found = items.map((item) => holderOf(before, type, members, item));
+  if (!Array.isArray(read.body)) return putRecords(setting, found[0]);
+  const isRepeated = (id: Id | undefined, index: number): boolean => id !== undefined && found.indexOf(id) < index;
+  const repeated = found.flatMap((id, index) =>
+    isRepeated(id, index) ? pointer([index, members[0]?.name ?? '']) : [],
   );
-  const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
-  const { writeRows = Infinity } = deployment;
-  checkTags(
-    setting,
-    read.tags,
-    found.map((id) => (id === undefined ? undefined : representation(world, call, id))),
-  );
-  const made = body.flatMap((item, index) => {
-    const id = found[index];
-    const written = { type, body, fields, writeRows, update: id !== undefined, patch: false };
-    return write(world, [{ id, body: item, path: [index] }], written, () => undefined);
+  refuseAt('invalid-body', repeated);
+  const there = found.map((id) => (id === undefined ? undefined : representation(world, call, id)));
+  checkTags(setting, read.tags, there);
+  const made = items.flatMap((item, index) => {
+    const written = { ...bodyWrite(setting, read.body), update: found[index] !== undefined };
+    return write(world, [{ id: found[index], body: item, path: [index] }], written, () => undefined);
   });
   const shown = made.map((id) => representation(world, call, id) ?? {});
   return [answerWrite(setting, 200, shown, { location: null, etag: null }), made];
@@ -239,18 +230,14 @@ function deleteRecord(setting: CallSetting, id: Id): Expectation {
   if (there === undefined) return refuse('record-not-found');
   checkPreconditions(setting, there);
   if (rowsTouched(world, call.type, [id]) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
-  const before = copyWorld(world);
-  removeRows(world, call.type, [id]);
-  stampChanged(world, before, newTime(world));
-  return answerWrite(setting, 200, there, { etag: null });
+  return answerDeletion(setting, [id], there);
 }
 
 /** All that the filters find, or nothing. */
 function deleteFound(setting: CallSetting): Expectation {
   const { world, call, deployment } = setting;
   const { type, list = {} } = call;
-  const conditions = ['If-Match', 'If-None-Match'].filter((name) => header(call, name.toLowerCase()) !== undefined);
-  if (conditions.length > 0) refuse('invalid-header', { headers: conditions });
+  refuseConditions(call);
   const [, most] = /^max-affected=(\d+)(, return=minimal)?$/.exec(header(call, 'prefer') ?? '') ?? [];
   if (most === undefined) refuse('invalid-header', { headers: ['Prefer'] });
   const ids = listed(world, type, { filters: list.filters ?? [] }).rows.map(({ id }) => id);
@@ -258,10 +245,15 @@ function deleteFound(setting: CallSetting): Expectation {
   const affected = rowsTouched(world, type, ids);
   if (affected > Math.min(Number(most), writeRows))
     refuse(Number(most) > writeRows ? 'too-many-rows' : 'too-many-affected');
+  return answerDeletion(setting, ids, { deleted: ids.length, affected });
+}
+
+function answerDeletion(setting: CallSetting, ids: readonly Id[], body: JsonValue): Expectation {
+  const { world, call } = setting;
   const before = copyWorld(world);
-  removeRows(world, type, ids);
+  removeRows(world, call.type, ids);
   stampChanged(world, before, newTime(world));
-  return answerWrite(setting, 200, { deleted: ids.length, affected }, { etag: null });
+  return answerWrite(setting, 200, body, { etag: null });
 }
 
 function carryOut(setting: CallSetting): readonly [Expectation, (readonly Id[])?] {
