@@ -5,14 +5,13 @@ import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { readSettings, type Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { type Case, conditionsOf, onlyReads } from '../suite/case.ts';
+import { ANYWHERE, type Case, conditionsOf, type Deployment, deploymentOf, onlyReads } from '../suite/case.ts';
 import { replay, type Result } from '../suite/replay.ts';
 import { formatFailures, formatSummary, junitXml, progressLine } from '../suite/report.ts';
 import { print, printable, printError } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 import { databaseFile } from './transfer.ts';
 import { didYouMean } from '../names.ts';
-import { ANYWHERE, type Deployment, deploymentOf } from '../suite/deployment.ts';
 import { suiteOfAll } from '../suite/suite.ts';
 
 const OPTIONS = {

@@ -346,6 +346,3 @@ export class ConstraintError extends Error {
 
 /** Another write changed what this one relies on, before it was locked. The driver runs the work again. */
 export class Overtaken extends Error {}
-
-/** It must not run in the next transaction. */
-export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');

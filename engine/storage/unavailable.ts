@@ -50,3 +50,6 @@ export const outcomeUnknown = (cause: unknown): Problem =>
     'The database did not say whether the write was done. A PUT, a DELETE, or a POST with an Idempotency-Key can be sent again as it is; before anything else is sent again, look at what is there',
     { cause },
   );
+
+/** It must not run in the next transaction. */
+export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');

@@ -1,8 +1,7 @@
 /** What the oracle refuses before it looks at any record: by sender, path, method, headers, size and query. */
 import { isObject, type JsonObject, type JsonValue, parsedJson, pointer } from '../json.ts';
 import { allowedMethods, type Call, collectionPath, CSV, METHODS, NDJSON, pathOf, takesBody } from './call.ts';
-import type { Condition } from './case.ts';
-import type { Deployment } from './deployment.ts';
+import type { Condition, Deployment } from './case.ts';
 import { type RefusalCode, refuse, refuseAt } from './refusal.ts';
 import { idIn, type World } from './world.ts';
 

@@ -4,9 +4,8 @@ import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '
 import type { RecordMention } from './mentions.ts';
 import { comparesAs, isLikeIn } from './reads.ts';
 import { Unreachable } from './refusal.ts';
-import { isTime, SOME_TIME } from './stamps.ts';
+import { defaultOf, inOtherCase, isTime, isUnchanged, SOME_TIME } from './values.ts';
 import { referenceName, writeJson } from './template.ts';
-import { defaultOf, inOtherCase, isUnchanged } from './values.ts';
 import { asCompared, type RecordRow } from './world.ts';
 
 type HeldValues = (field: Field) => JsonValue;

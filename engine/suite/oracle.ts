@@ -18,14 +18,23 @@ import {
 } from './admission.ts';
 import { writeJson } from './template.ts';
 import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf } from './call.ts';
-import type { Condition, Expectation } from './case.ts';
-import type { Deployment } from './deployment.ts';
+import type { Condition, Deployment, Expectation } from './case.ts';
 import { reported } from './effects.ts';
 import { listed, type ListRequest, representAll, type SummaryRequest, type ViewRequest } from './reads.ts';
 import { summarize } from './summaries.ts';
-import { checkPreconditions, checkTags, names, representation, tagged } from './tags.ts';
-import { newTime, stampChanged } from './stamps.ts';
-import { completed, compressed, type Headers, options, preflight } from './envelope.ts';
+import {
+  checkPreconditions,
+  checkTags,
+  completed,
+  compressed,
+  type Headers,
+  names,
+  options,
+  preflight,
+  representation,
+  tagged,
+} from './envelope.ts';
+import { newTime, stampChanged } from './values.ts';
 import { Refusal, refuse, refuseAt } from './refusal.ts';
 import {
   changedTables,

@@ -3,7 +3,7 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../model/model.ts';
 import { refuse, Unreachable } from './refusal.ts';
-import { compareValues, requireKnown, type ValueOrder } from './stamps.ts';
+import { compareValues, requireKnown, type ValueOrder } from './values.ts';
 import { adoptedValue, asCompared, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
 /** The view parameters of a request, each as the list of names that it holds. */

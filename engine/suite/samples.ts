@@ -5,7 +5,7 @@ import { linkTo, uniquesOf, type UniqueValues } from './call.ts';
 import { raw } from './template.ts';
 import { fitted } from './checks.ts';
 import { Unreachable } from './refusal.ts';
-import { isSettable } from './stamps.ts';
+import { isSettable } from './values.ts';
 import { adopt, isAdoptable, post, type Scene } from './scene.ts';
 import { type Id, isField, related, rowOf, rowsOf } from './world.ts';
 

@@ -3,14 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { type Call, requestOf } from './call.ts';
-import type { Case, Step } from './case.ts';
-import type { Deployment } from './deployment.ts';
+import type { Case, Deployment, Step } from './case.ts';
 import { fitted } from './checks.ts';
 import { answer, type OracleAnswer } from './oracle.ts';
 import type { ListRequest, ViewRequest } from './reads.ts';
 import { Unreachable } from './refusal.ts';
-import { representation } from './tags.ts';
-import { isSettable } from './stamps.ts';
+import { representation } from './envelope.ts';
+import { isSettable } from './values.ts';
 import { adoptedValue, adoptRow, createWorld, type Id, idValue, rowOf, rowsOf, type World } from './world.ts';
 
 /** Gives another number each time, so that no two records have a value in common by chance. */

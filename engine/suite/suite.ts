@@ -1,24 +1,17 @@
 /** Model -> the suite of each record type: a case for everything that its descriptor promises. */
 import type { Model, RecordType } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
-import { type Case, conditionsOf } from './case.ts';
-import { type Deployment, deploymentOf } from './deployment.ts';
-import { batchRules } from './rules/batches.ts';
-import { checkRules } from './rules/checks.ts';
-import { deletionRules } from './rules/deletions.ts';
-import { fieldRules } from './rules/fields.ts';
-import { conditionRules } from './rules/conditions.ts';
-import { filterRules } from './rules/filters.ts';
+import { type Case, conditionsOf, type Deployment, deploymentOf } from './case.ts';
+import { batchRules, lineRules } from './rules/batches.ts';
+import { checkRules, fieldRules, stampRules } from './rules/fields.ts';
+import { deletionRules, upsertRules } from './rules/found.ts';
+import { conditionRules, filterRules } from './rules/filters.ts';
 import { headerRules } from './rules/headers.ts';
-import { lineRules } from './rules/lines.ts';
-import { listRules } from './rules/lists.ts';
+import { listRules, viewRules } from './rules/reads.ts';
 import { refusalRules } from './rules/refusals.ts';
 import { relationRules } from './rules/relations.ts';
 import { RATES, serviceRules, settingRules } from './rules/service.ts';
-import { stampRules } from './rules/stamps.ts';
 import { summaryRules } from './rules/summaries.ts';
-import { upsertRules } from './rules/upserts.ts';
-import { viewRules } from './rules/views.ts';
 import { writeRules } from './rules/writes.ts';
 import type { Context } from './scene.ts';
 

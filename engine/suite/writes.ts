@@ -14,8 +14,7 @@ import {
   type WrittenRecord,
 } from './mentions.ts';
 import { refuse, refuseAt } from './refusal.ts';
-import { newTime, newValue, stampChanged } from './stamps.ts';
-import { isUnchanged, ownEntries, withValues } from './values.ts';
+import { isUnchanged, newTime, newValue, ownEntries, stampChanged, withValues } from './values.ts';
 import {
   copyWorld,
   type Id,

@@ -2,8 +2,7 @@
 import { createDocument } from '../../engine/openapi/document.ts';
 import { problemKinds } from '../../engine/problem.ts';
 import { readSettings } from '../../engine/settings.ts';
-import type { Case } from '../../engine/suite/case.ts';
-import { deploymentOf } from '../../engine/suite/deployment.ts';
+import { type Case, deploymentOf } from '../../engine/suite/case.ts';
 import { suiteOfAll } from '../../engine/suite/suite.ts';
 import {
   codesOf,

@@ -1,8 +1,7 @@
 /** The cases that depend on how a service is set up, replayed against services that are set up so. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
-import type { Case } from '../../engine/suite/case.ts';
-import { type Deployment, deploymentOf } from '../../engine/suite/deployment.ts';
+import { type Case, type Deployment, deploymentOf } from '../../engine/suite/case.ts';
 import type { Tokens } from '../../engine/suite/replay.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
 import { loadModel } from '../support/model.ts';

@@ -4,7 +4,6 @@ import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import {
   type Awaitable,
   ConstraintError,
-  lateStatement,
   Overtaken,
   type Reader,
   type Row,
@@ -23,7 +22,7 @@ import {
   isUnanswered,
   translate,
 } from './errors.ts';
-import { outcomeUnknown, unavailable } from '../unavailable.ts';
+import { lateStatement, outcomeUnknown, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import type { Answered } from './prepared.ts';
 import { readerOf, type RunQuery } from './reader.ts';

@@ -6,8 +6,9 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
-import { type Awaitable, lateStatement, type Statement, type Writer } from '../driver.ts';
+import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { type AroundMethod, writerThrough } from '../methods.ts';
+import { lateStatement } from '../unavailable.ts';
 import type { SqliteConnection } from './connection.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;

@@ -1,14 +1,39 @@
-/** Fields: values that are accepted and refused, null, what only the service sets, merge patches, variants. */
+/** Fields: accepted and refused values, null, merge patches, variants; checks across fields; what only the service sets. */
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonValue } from '../../json.ts';
-import type { Field, Variant } from '../../model/model.ts';
-import { cnd, MISSING_ID, parameter } from '../call.ts';
+import type { Operation } from '../../descriptor/descriptor.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Check, Field, RecordType, Relation, Variant } from '../../model/model.ts';
+import { cnd, linkTo, MISSING_ID, parameter } from '../call.ts';
+import { candidates } from '../checks.ts';
+import {
+  fresh,
+  fullest,
+  inRelation,
+  isChangeable,
+  obtain,
+  OPEN_KEY,
+  otherThan,
+  smallest,
+  targetsOf,
+} from '../samples.ts';
+import { type Context, get, list, post, put, puts, remove, type Scene, send, shownAs, WAYS } from '../scene.ts';
+import { badValues, isStamped, timePasses } from '../values.ts';
 import { entriesOf, raw } from '../template.ts';
-import { badValues } from '../values.ts';
-import { type Context, get, list, post, put, puts, remove, type Scene, send, WAYS } from '../scene.ts';
-import { fresh, fullest, obtain, OPEN_KEY, otherThan, smallest } from '../samples.ts';
 import { rowOf } from '../world.ts';
-import { always, each, isWritable, offers, representative, type TableRow, type Rule, single, table } from './rule.ts';
+import { parentOf, through } from './relations.ts';
+import {
+  always,
+  each,
+  isWritable,
+  offers,
+  relations,
+  representative,
+  type Rule,
+  rule,
+  single,
+  table,
+  type TableRow,
+} from './rule.ts';
 
 const writable = ({ type }: Context): readonly Field[] =>
   representative([...type.fields.values()]).filter((field) => isWritable(type, field));
@@ -172,3 +197,153 @@ export const fieldRules: readonly Rule[] = [
     }),
   ),
 ];
+
+// Checks across fields: values that meet them and values that do not, all at once and one after the other.
+
+/** Combinations of each check that are tried. */
+const MAX_COMBINATIONS = 24;
+
+const writableIn = ({ type }: Pick<Context, 'type'>, { fields }: Check): readonly Field[] =>
+  fields.filter((field) => !field.readOnly && !field.unique && type.defaultVariant.fields.includes(field));
+
+const checksOf = (context: Context): readonly Check[] =>
+  context.type.checks.filter((check) => writableIn(context, check).length > 0);
+
+/** Values of all its fields; where there are too many combinations, some of them. */
+function combinations(scene: Scene, check: Check): readonly JsonObject[] {
+  let all: readonly JsonObject[] = [{}];
+  for (const field of writableIn(scene, check)) {
+    const values = [...new Map(candidates(field).map((value) => [JSON.stringify(value), value])).values()];
+    all = all.flatMap((body) => values.map((value): JsonObject => ({ ...body, [field.name]: value as JsonValue })));
+  }
+  const stride = Math.ceil(all.length / MAX_COMBINATIONS);
+  // An odd stride meets every value of a field in turn.
+  return all.filter((_, index) => index % (stride + 1 - (stride % 2)) === 0);
+}
+
+/** A case for each check, told by its message. */
+const eachCheck = (method: string, when: ReturnType<typeof offers>, requests: (scene: Scene, check: Check) => void) =>
+  each(
+    `${method}, met and broken: {}`,
+    when,
+    (context) => checksOf(context).map((check) => ({ check, name: check.message })),
+    (scene, { check }) => requests(scene, check),
+  );
+
+const checkedBy = (method: string): TableRow =>
+  eachCheck(method, offers('update'), (scene, check) => {
+    const id = obtain(scene, scene.type, smallest(scene));
+    // What an adopted record holds is known from here on.
+    if (rowOf(scene.world, scene.type, id)?.adopted) put(scene, id, combinations(scene, check)[0] ?? {});
+    for (const body of combinations(scene, check)) {
+      send(scene, { method, id, body });
+      for (const [name, value] of Object.entries(body)) send(scene, { method, id, body: { [name]: value } });
+    }
+    send(scene, { method, id, body: shownAs(scene, id) });
+    get(scene, id);
+  });
+
+export const checkRules: readonly Rule[] = table(
+  'checks',
+  eachCheck('POST', offers('create'), (scene, check) => {
+    const [first = {}] = combinations(scene, check);
+    for (const body of [...combinations(scene, check), { ...first, [check.at.name]: {} }])
+      send(scene, { method: 'POST', body: { ...smallest(scene), ...body } });
+  }),
+  ...WAYS.map(checkedBy),
+);
+
+// Generated fields: which writes stamp a record, and which do not. Bodies of all other cases hold other values of them.
+
+/** Requests that take longer than a millisecond, all together. */
+const SOME = 20;
+
+function waitIn(scene: Scene): void {
+  for (let count = 0; count < SOME; count += 1) send(scene, { method: 'OPTIONS' });
+  timePasses(scene.world);
+}
+
+const changeable = ({ defaultVariant }: RecordType): readonly Field[] => defaultVariant.fields.filter(isChangeable);
+
+const stampedBy =
+  (...operations: readonly Operation[]) =>
+  (type: RecordType): boolean =>
+    isStamped(type) && offers(...operations)(type);
+
+const isGenerated = ({ generated }: Field): boolean => generated !== undefined;
+
+/** Links to records of the type that are stored in its own rows. */
+const links = (are: (relation: Relation) => boolean) =>
+  relations((one) => one.link.at === 'source' && !one.required && one.target.identifier.inRecord && are(one));
+
+export const stampRules: readonly Rule[] = table(
+  'stamps',
+  rule('a change is stamped, and nothing else', stampedBy('get', 'update'), (scene) => {
+    const id = obtain(scene);
+    for (const method of WAYS)
+      for (const field of changeable(scene.type).slice(0, 2)) {
+        const body = { [field.name]: fresh(scene, field) };
+        waitIn(scene);
+        puts(scene, id, [body, body, {}], [method]);
+      }
+    waitIn(scene);
+    puts(scene, id, [shownAs(scene, id), { ...fullest(scene), ...shownAs(scene, id) }]);
+  }),
+  // Nothing of what is said of a stamp is written: copies of a record in one body may differ in it.
+  each(
+    'given once more through {}, with other stamps',
+    stampedBy('create', 'get', 'update'),
+    relations(
+      ({ source, target, inverse }) =>
+        source.identifier.inRecord && target.identifier.inRecord && inverse?.fields.some(isGenerated) === true,
+    ),
+    (scene, relation) => {
+      const id = parentOf(scene, relation);
+      const [first] = targetsOf(scene, relation, id);
+      const field = relation.inverse?.fields.find(isGenerated);
+      if (first === undefined || field === undefined) return;
+      const [one, other] = [1, 2].map((seed) => ({ [field.name]: field.type.good(field, seed) }));
+      puts(scene, id, [{ ...one, [relation.name]: through(scene.type, relation, id, first, other ?? {}) }], WAYS);
+    },
+  ),
+  each(
+    'a link that is set, kept and cut: {}',
+    stampedBy('create', 'get', 'update'),
+    links(() => true),
+    (scene, { name, target }) => {
+      const other = obtain(scene, target);
+      const id = post(scene, smallest(scene));
+      for (const value of [linkTo(target, other), linkTo(target, other), null]) {
+        waitIn(scene);
+        puts(scene, id, [{ [name]: value }]);
+      }
+    },
+  ),
+  each(
+    'a link that the other side cuts: {}',
+    stampedBy('create', 'get'),
+    links(({ inverse, target }) => inverse?.toMany === true && !inverse.owned && offers('update')(target)),
+    (scene, { name, inverse, target }) => {
+      if (inverse === undefined) return;
+      const other = obtain(scene, target);
+      const [first, second] = [1, 2].map(() => post(scene, { ...smallest(scene), [name]: linkTo(target, other) }));
+      waitIn(scene);
+      put(scene, other, { [inverse.name]: inRelation(inverse, linkTo(scene.type, first ?? '')) }, { type: target });
+      for (const id of [first, second]) if (id !== undefined) get(scene, id);
+    },
+  ),
+  each(
+    'a link to a record that is deleted: {}',
+    stampedBy('create', 'get'),
+    links(
+      ({ link, target }) => link.at === 'source' && link.reference.onDelete === 'setNull' && offers('delete')(target),
+    ),
+    (scene, { name, target }) => {
+      const other = obtain(scene, target);
+      const id = post(scene, { ...smallest(scene), [name]: linkTo(target, other) });
+      waitIn(scene);
+      remove(scene, other, { type: target });
+      get(scene, id);
+    },
+  ),
+);

@@ -2,8 +2,7 @@
 import type { Operation } from '../../descriptor/descriptor.ts';
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import { type Call, requestOf } from '../call.ts';
-import type { Case } from '../case.ts';
-import type { Deployment } from '../deployment.ts';
+import type { Case, Deployment } from '../case.ts';
 import { caseOf, type Context, type Scene, send } from '../scene.ts';
 
 /** The cases of one kind for one record type. */

@@ -1,11 +1,10 @@
 /** How a service is set up and how it is doing: tokens, origins, rates, bytes that are not HTTP, health, a database that refuses. */
 import type { ProblemCode } from '../../problem.ts';
 import { type Call, collectionPath, endpoints, MISSING_ID } from '../call.ts';
-import type { Expectation, Step } from '../case.ts';
-import type { Deployment } from '../deployment.ts';
+import type { Deployment, Expectation, Step } from '../case.ts';
 import { fullest, obtain } from '../samples.ts';
 import { post, puts, send } from '../scene.ts';
-import { breadth } from './views.ts';
+import { breadth } from './reads.ts';
 import { each, offers, type Rule, rule, single, table } from './rule.ts';
 
 const reads = ({ method }: Call): boolean => method === 'GET';

@@ -6,7 +6,7 @@ import { childBody, fullest } from '../samples.ts';
 import { among, type Context, post, remove, type Scene, send } from '../scene.ts';
 import { inOtherCase } from '../values.ts';
 import type { Id } from '../world.ts';
-import { canMake, comparable, several } from './lists.ts';
+import { canMake, comparable, several } from './reads.ts';
 import { each, isWritable, offers, relations, representative, rule, single, table } from './rule.ts';
 
 const COUNT = ['count'];

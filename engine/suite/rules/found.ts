@@ -1,11 +1,74 @@
-/** DELETE of all records that filters find: what goes with them, how many they may be, and what is refused. */
+/** Records that a request finds: PUT by their unique values, which makes them where there are none; DELETE by filters. */
+import type { JsonObject } from '../../json.ts';
 import type { RecordType } from '../../model/model.ts';
 import { type Call, deletesFound, foundDeletion, linkTo, MISSING_ID } from '../call.ts';
 import type { ConditionRequest } from '../reads.ts';
-import { fullest, nestedBody, obtain, smallest } from '../samples.ts';
-import { isRemovable, look, post, type Scene, send } from '../scene.ts';
+import { fullest, memberValues, nestedBody, obtain, settableUniques, smallest, type Unique } from '../samples.ts';
+import { type Context, get, isRemovable, list, look, post, type Scene, send } from '../scene.ts';
 import { type Id, rowsTouched } from '../world.ts';
 import { each, offers, relations, type Rule, rule, single, table } from './rule.ts';
+
+const settable = ({ type }: Pick<Context, 'type'>): readonly Unique[] => settableUniques(type);
+const isUpserted = (type: RecordType): boolean => settableUniques(type).length > 0;
+
+const asked = ({ members }: Unique, body: JsonObject, more: Partial<Call> = {}): Omit<Call, 'type'> => ({
+  method: 'PUT',
+  on: members.map(({ name }) => name).toReversed(),
+  body,
+  ...more,
+});
+
+/** Made, then changed twice, each tried before. */
+function life(scene: Scene, unique: Unique, whole: (scene: Scene) => JsonObject): void {
+  const values = memberValues(scene, unique);
+  const body = { ...whole(scene), ...values };
+  send(scene, asked(unique, body, { dryRun: true }));
+  const [id] = send(scene, asked(unique, body)).ids ?? [];
+  if (id === undefined) return;
+  get(scene, id);
+  for (const change of [values, { ...smallest(scene), ...values }, { ...fullest(scene), ...values }]) {
+    send(scene, asked(unique, change, { dryRun: true }));
+    send(scene, asked(unique, change));
+    get(scene, id);
+  }
+  list(scene, [id]);
+}
+
+const NEVER = { 'if-none-match': '*' };
+const ANY = { 'if-match': '*' };
+const OTHER = { 'if-match': '"other"' };
+
+export const upsertRules: readonly Rule[] = table(
+  'upserts',
+  each('PUT by {}', isUpserted, settable, (scene, unique) => life(scene, unique, fullest)),
+  each('PUT by {} with records nested in it', isUpserted, settable, (scene, unique) => life(scene, unique, nestedBody)),
+  each('PUT by {} under conditions, and without an answer', isUpserted, settable, (scene, unique) => {
+    const body = { ...fullest(scene), ...memberValues(scene, unique) };
+    for (const headers of [ANY, OTHER, NEVER]) send(scene, asked(unique, body, { headers }));
+    for (const headers of [NEVER, OTHER, {}, ANY, { prefer: 'return=minimal', ...ANY }])
+      send(scene, asked(unique, body, { headers }));
+    const headers = { prefer: 'return=representation' };
+    const other = { ...fullest(scene), ...memberValues(scene, unique) };
+    const [id] = send(scene, asked(unique, other, { headers })).ids ?? [];
+    send(scene, asked(unique, other, { headers }));
+    if (id === undefined || !scene.type.identifier.inRecord) return;
+    // Another new record with its identifier.
+    send(scene, asked(unique, { ...fullest(scene), ...memberValues(scene, unique), ...linkTo(scene.type, id) }));
+  }),
+  each('PUT by {} without a value of it', isUpserted, settable, (scene, unique) => {
+    const body = { ...fullest(scene), ...memberValues(scene, unique) };
+    for (const { name } of unique.members) {
+      const { [name]: _, ...rest } = body;
+      send(scene, asked(unique, rest));
+      send(scene, asked(unique, { ...body, [name]: null }));
+    }
+  }),
+  single(isUpserted, () =>
+    ['on=', 'on=keyOfTheSuite', 'on=a,b'].map((wrong) => ({ method: 'PUT', body: {}, wrong: [wrong] })),
+  ),
+);
+
+// DELETE by filters: what goes with the records, how many they may be, and what is refused.
 
 const canDelete = (type: RecordType): boolean => offers('create')(type) && deletesFound(type);
 
