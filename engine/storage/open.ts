@@ -20,7 +20,7 @@ import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   PrepareOptions &
-  Pick<WriteOptions, 'writeRows' | 'clock' | 'pace'> & {
+  Pick<WriteOptions, 'writeRows' | 'longBytes' | 'clock' | 'pace'> & {
     /** Replicas that answer reads; the empty text if there are none. */
     readonly readUrl?: string;
   };
@@ -63,8 +63,8 @@ export async function openStorage(
   try {
     const advisor = onAdvice && createAdvisor(driver, onAdvice);
     const reads = createReads(driver, advisor);
-    const { writeRows, clock, pace } = options ?? {};
-    const writes = createWrites(driver, reads, { served: () => current, writeRows, clock, pace });
+    const { writeRows, longBytes, clock, pace } = options ?? {};
+    const writes = createWrites(driver, reads, { served: () => current, writeRows, longBytes, clock, pace });
     const prepared = await driver.exclusively(async () => {
       const done = await prepare(model, driver, options);
       if (done.standing.state !== 'current') return done;

@@ -60,11 +60,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
+/** `longBytes`: what one write may free or copy. */
+async function open(longBytes?: number): Promise<void> {
+  const onStatement = (sql: string): void => void statements.push(sql);
+  const settings = longBytes === undefined ? undefined : { ...readSettings({}), longBytes };
+  ({ store } = await openStorage(model, database.url, settings, { onStatement }));
+}
+
 beforeEach(async () => {
   database = await createDatabase('sqlite');
   statements = [];
-  const onStatement = (sql: string): void => void statements.push(sql);
-  ({ store } = await openStorage(model, database.url, undefined, { onStatement }));
+  await open();
   file = new Database(fileOf(database));
   await create('Shelf', [{ name: 'long' }, { name: 'short' }]);
   const many = Array.from({ length: MANY }, (_, index) => index);
@@ -130,4 +136,52 @@ test('records that a filter finds, too', async () => {
   const query = queries(typeOf('Book')).list('_cnd[title][like]=t*');
   expect(await store.deleteFound({ query, most: 100, author: null })).toMatchObject({ deleted: MANY });
   expect(ran(SHORTENED)).toBe(GROUPS);
+});
+
+describe('a write that would free or copy too many bytes', () => {
+  const books = MANY * (LONG.length + 2);
+  const loans = MANY * LONG.length;
+  const limitedTo = async (bytes: number): Promise<void> => {
+    await store.close();
+    await open(bytes);
+  };
+  const refused = {
+    code: 'too-many-rows',
+    status: 422,
+    message: expect.stringContaining('or let an operator remove a large tree with "records delete TYPE ID --chunked"'),
+  };
+  const emptied = (body: JsonObject): ReturnType<Store['update']> => {
+    const type = typeOf('Shelf');
+    const items = [wholeBody(body, 1)];
+    return store.update({ type, items, mergePatch: false, author: null, view: queries(type).view('fields=name') });
+  };
+
+  test('is refused before it begins: what is deleted and what is unlinked count', async () => {
+    await limitedTo(books + loans - 1);
+    await expect(remove(1)).rejects.toMatchObject(refused);
+    expect([ran(SHORTENED), ran(UNLINKED), ran(/^delete from `(shelves|books)/)]).toEqual([0, 0, 0]);
+    await limitedTo(books + loans + 1000);
+    await remove(1);
+    expect(lengths('books')).toEqual([3]);
+  });
+
+  test('is refused with the place of a set, and all sets of a body count together', async () => {
+    await limitedTo(books + loans - 1);
+    await expect(emptied({ books: [], loans: [] })).rejects.toMatchObject({
+      ...refused,
+      errors: [{ pointer: '/books' }],
+    });
+    expect(lengths('books')).toHaveLength(MANY + 1);
+    await emptied({ loans: [] });
+    await emptied({ books: [] });
+    expect(lengths('books')).toEqual([3]);
+  });
+
+  test('is refused where filters find the records', async () => {
+    await limitedTo(books - 1);
+    const query = queries(typeOf('Book')).list('_cnd[title][like]=t*');
+    await expect(store.deleteFound({ query, most: 100, author: null })).rejects.toMatchObject(refused);
+    const fewer = queries(typeOf('Book')).list('_cnd[title][like]=t1*');
+    expect(await store.deleteFound({ query: fewer, most: 100, author: null })).toMatchObject({ deleted: 2 });
+  });
 });

@@ -36,7 +36,7 @@ export async function runReleased(
   { relation, column, identifiers, pointer }: Released,
 ): Promise<void> {
   if (relation.owned) return deleteRecords(session, relation.target, identifiers, pointer);
-  await unlinkMany(session, relation.target, column, identifiers);
+  await unlinkMany(session, relation.target, column, identifiers, pointer);
 }
 
 /** Every deletion of records: what else they take along or unlink, the database does, or says why not. */
@@ -46,11 +46,11 @@ export async function deleteRecords(
   identifiers: readonly number[],
   pointer: string,
 ): Promise<void> {
-  await dropLongValues(session, type, identifiers);
+  await dropLongValues(session, type, identifiers, pointer);
   await unlinkStamped(session, type, identifiers);
   if (await isDeleted(session, type, identifiers)) return;
   const going = await deletedWith(session, type, identifiers);
-  if ((await unlinkWithin(session, going)) && (await isDeleted(session, type, identifiers))) return;
+  if ((await unlinkWithin(session, going, pointer)) && (await isDeleted(session, type, identifiers))) return;
   throw await restrictConflict(session, type, identifiers, { pointer, going });
 }
 
@@ -97,7 +97,7 @@ async function deletedWith(
  * One that goes may refer to another that goes before it, which the database refuses or not, depending on the order of
  * its constraints. Returns whether there was such a link.
  */
-async function unlinkWithin(session: WriteSession, going: Going): Promise<boolean> {
+async function unlinkWithin(session: WriteSession, going: Going, pointer: string): Promise<boolean> {
   const { writer, tables, writeRows } = session;
   let changes = 0;
   for (const [type, own] of going)
@@ -107,7 +107,7 @@ async function unlinkWithin(session: WriteSession, going: Going): Promise<boolea
       const all = [JSON.stringify([...targets]), writeRows];
       const found = (await writer.column(tables.of(type).someChildren(column), all)).map(Number);
       const within = found.filter((one) => own.has(one));
-      if (within.length > 0) await unlinkMany(session, type, column, within);
+      if (within.length > 0) await unlinkMany(session, type, column, within, pointer);
       changes += within.length;
     }
   return changes > 0;

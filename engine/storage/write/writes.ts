@@ -35,6 +35,7 @@ import {
   type Rules,
   type WriteSession,
 } from './session.ts';
+import { MOST_LONG_BYTES } from './long-rows.ts';
 import { deleteRecords, requireFewRows } from './release.ts';
 import { type Clock, createStamp, type Stamp, systemClock } from './stamps.ts';
 import { createTables } from './tables.ts';
@@ -67,6 +68,8 @@ export interface WriteOptions {
   readonly served: () => Model;
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
+  /** Bytes of long values that one write may free or copy on SQLite. */
+  readonly longBytes?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly pace?: Pace | undefined;
 }
@@ -79,7 +82,7 @@ const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 export function createWrites(
   driver: Driver,
   reads: Reads,
-  { served, writeRows, clock = systemClock, pace = UNPACED }: WriteOptions,
+  { served, writeRows, longBytes = MOST_LONG_BYTES, clock = systemClock, pace = UNPACED }: WriteOptions,
 ): Writes {
   const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
@@ -101,8 +104,8 @@ export function createWrites(
     rules: Rules,
   ): Promise<CarriedOut> {
     const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp } = request;
-    const limit = rules.readOnlyToo ? undefined : writeRows;
-    const given = { records: items, raw, faults, writeRows: limit, dryRun, caller, stamp, pace };
+    const limits = rules.readOnlyToo ? {} : { writeRows, longBytes };
+    const given = { records: items, raw, faults, ...limits, dryRun, caller, stamp, pace };
     const session = createSession(writer, tables, dialect, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
@@ -136,7 +139,7 @@ export function createWrites(
 
   async function remove(writer: Writer, request: Addressed & Stamped): Promise<Written> {
     const { type, identifier, dryRun, stamp } = request;
-    const session = createSession(writer, tables, dialect, DELETING, { writeRows, dryRun, stamp });
+    const session = createSession(writer, tables, dialect, DELETING, { writeRows, longBytes, dryRun, stamp });
     const body = await current(session, request);
     await requireFewRows(session, { type, identifier });
     await deleteRecords(session, type, [identifier], '');
@@ -268,7 +271,12 @@ export function createWrites(
     reads,
     writeRows: writeRows ?? Infinity,
     sessionOf: (writer, request) =>
-      createSession(writer, tables, dialect, DELETING, { writeRows, dryRun: request.dryRun, stamp: request.stamp }),
+      createSession(writer, tables, dialect, DELETING, {
+        writeRows,
+        longBytes,
+        dryRun: request.dryRun,
+        stamp: request.stamp,
+      }),
     transact,
     write: (work, caller) => driver.write(work, caller),
   });
