@@ -7,13 +7,20 @@ import { asCurl, type Sent } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
 import { CodeIcon } from './icons.tsx';
 
-export function CurlButton({ sent }: { readonly sent: Sent }) {
+interface CurlButtonProps {
+  /** Of a form, what would be sent now. Undefined: it cannot be sent as it is, and that is said elsewhere. */
+  readonly sent: Sent | (() => Sent | undefined);
+}
+
+export function CurlButton({ sent }: CurlButtonProps) {
   const say = useText();
   const notify = useNotify();
   const { token } = useModel();
   const copy = (): void => {
+    const request = typeof sent === 'function' ? sent() : sent;
+    if (request === undefined) return;
     // Browsers have a clipboard on secure origins only.
-    const writing = (navigator.clipboard as Clipboard | undefined)?.writeText(asCurl(sent, token !== null));
+    const writing = (navigator.clipboard as Clipboard | undefined)?.writeText(asCurl(request, token !== null));
     (writing ?? Promise.reject(new Error('no clipboard'))).then(
       () => notify(say('curl.copied'), { type: 'info' }),
       () => notify(say('curl.failed'), { type: 'error' }),

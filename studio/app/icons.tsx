@@ -1,7 +1,14 @@
 /** The few icons of the studio, from Google's Material Icons (Apache 2.0). */
+import type SvgIcon from '@mui/material/SvgIcon';
+import type { SvgIconProps } from '@mui/material/SvgIcon';
 import { createSvgIcon } from '@mui/material/utils';
 
 const icon = (path: string, name: string) => createSvgIcon(<path d={path} />, name);
+
+/** Points the other way where the layout goes from right to left. */
+const directed = (Icon: typeof SvgIcon) => (props: SvgIconProps) => (
+  <Icon {...props} sx={{ '[dir=rtl] &': { transform: 'scaleX(-1)' } }} />
+);
 
 export const MenuIcon = icon('M3 18h18v-2H3zm0-5h18v-2H3zm0-7v2h18V6z', 'Menu');
 export const SettingsIcon = icon(
@@ -15,11 +22,11 @@ export const RefreshIcon = icon(
   'M17.65 6.35C16.2 4.9 14.21 4 12 4c-4.42 0-7.99 3.58-7.99 8s3.57 8 7.99 8c3.73 0 6.84-2.55 7.73-6h-2.08c-.82 2.33-3.04 4-5.65 4-3.31 0-6-2.69-6-6s2.69-6 6-6c1.66 0 3.14.69 4.22 1.78L13 11h7V4z',
   'Refresh',
 );
-export const NextIcon = icon('M10 6 8.59 7.41 13.17 12l-4.58 4.59L10 18l6-6z', 'Next');
-export const PreviousIcon = icon('M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z', 'Previous');
+export const NextIcon = directed(icon('M10 6 8.59 7.41 13.17 12l-4.58 4.59L10 18l6-6z', 'Next'));
+export const PreviousIcon = directed(icon('M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z', 'Previous'));
 export const ExportIcon = icon('M5 20h14v-2H5zM19 9h-4V3H9v6H5l7 7z', 'Export');
 export const ImportIcon = icon('M5 20h14v-2H5zm0-10h4v6h6v-6h4l-7-7z', 'Import');
-export const FirstIcon = icon('M18.41 16.59 13.82 12l4.59-4.59L17 6l-6 6 6 6zM6 6h2v12H6z', 'First');
+export const FirstIcon = directed(icon('M18.41 16.59 13.82 12l4.59-4.59L17 6l-6 6 6 6zM6 6h2v12H6z', 'First'));
 export const CloseIcon = icon(
   'M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z',
   'Close',

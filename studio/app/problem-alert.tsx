@@ -1,9 +1,10 @@
 /** A problem in words, wherever one can occur. */
 import Alert from '@mui/material/Alert';
 import Button from '@mui/material/Button';
-import { InTheWay } from './in-the-way.tsx';
 import { problemOf } from '../data/problem.ts';
 import { type Say, useText } from '../texts/texts.ts';
+import { InTheWay } from './in-the-way.tsx';
+import { TokenInput } from './token-input.tsx';
 
 export function problemText(say: Say, error: unknown): string {
   const { status, code, message, retryAfter = 1 } = problemOf(error);
@@ -24,7 +25,8 @@ interface ProblemAlertProps {
 
 export function ProblemAlert({ error, onRetry }: ProblemAlertProps) {
   const say = useText();
-  const retry = onRetry && (
+  const isRefused = problemOf(error).status === 401;
+  const retry = onRetry && !isRefused && (
     <Button color="inherit" size="small" onClick={onRetry}>
       {say('problem.retry')}
     </Button>
@@ -33,6 +35,7 @@ export function ProblemAlert({ error, onRetry }: ProblemAlertProps) {
     <Alert severity="error" action={retry}>
       {problemText(say, error)}
       <InTheWay error={error} />
+      {isRefused && onRetry !== undefined && <TokenInput onKept={onRetry} />}
     </Alert>
   );
 }

@@ -25,6 +25,9 @@ export function SettingsMenu({ onLeave }: { readonly onLeave: () => void }) {
     setAnchor(undefined);
   };
   const leave = choose(() => {
+    // Whoever would ask before the tab is closed asks here, too.
+    const closing = new Event('beforeunload', { cancelable: true });
+    if (!window.dispatchEvent(closing) && !window.confirm(say('form.leave_text'))) return;
     forgetToken();
     onLeave();
   });

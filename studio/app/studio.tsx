@@ -12,7 +12,9 @@ import { isSupported } from '../data/json.ts';
 import { type StudioModel, ModelProvider } from '../data/model.ts';
 import { createProvider } from '../data/provider.ts';
 import { createTexts, LANGUAGES, preferredLanguage, useText } from '../texts/texts.ts';
+import { directionOf } from './direction.ts';
 import { Entrance } from './entrance.tsx';
+import { mirror } from './mirror.ts';
 import { Notices } from './notices.tsx';
 import { Pages } from './pages.tsx';
 import { themeFor } from './theme.ts';
@@ -29,32 +31,29 @@ const store = localStorageStore(undefined, 'studio');
 const texts = createTexts();
 
 export function Studio({ title, nonce }: StudioProps) {
-  const cache = useMemo(() => createCache({ key: 'studio', nonce }), [nonce]);
   const [model, setModel] = useState<StudioModel>();
   const provider = useMemo(() => (model === undefined ? undefined : createProvider(model)), [model]);
   const queries = useMemo(() => (model === undefined ? undefined : createQueries()), [model]);
   return (
-    <CacheProvider value={cache}>
-      <CoreAdminContext
-        i18nProvider={texts}
-        store={store}
-        {...(provider === undefined ? {} : { dataProvider: provider })}
-        {...(queries === undefined ? {} : { queryClient: queries })}
-      >
-        <Look>
-          <Notices />
-          {!isSupported() ? (
-            <TooOld />
-          ) : model === undefined ? (
-            <Entrance title={title} onModel={setModel} />
-          ) : (
-            <ModelProvider value={model}>
-              <Pages title={title} onLeave={() => setModel(undefined)} />
-            </ModelProvider>
-          )}
-        </Look>
-      </CoreAdminContext>
-    </CacheProvider>
+    <CoreAdminContext
+      i18nProvider={texts}
+      store={store}
+      {...(provider === undefined ? {} : { dataProvider: provider })}
+      {...(queries === undefined ? {} : { queryClient: queries })}
+    >
+      <Look nonce={nonce} model={model}>
+        <Notices />
+        {!isSupported() ? (
+          <TooOld />
+        ) : model === undefined ? (
+          <Entrance title={title} onModel={setModel} />
+        ) : (
+          <ModelProvider value={model}>
+            <Pages title={title} onLeave={() => setModel(undefined)} />
+          </ModelProvider>
+        )}
+      </Look>
+    </CoreAdminContext>
   );
 }
 
@@ -64,23 +63,38 @@ const createQueries = (): QueryClient =>
     defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, structuralSharing: false } },
   });
 
-function Look({ children }: { readonly children: ReactNode }) {
+interface LookProps {
+  readonly nonce: string;
+  readonly model: StudioModel | undefined;
+  readonly children: ReactNode;
+}
+
+function Look({ nonce, model, children }: LookProps) {
   const [locale] = useLocaleState();
   const [appearance] = useStore<Appearance>('appearance', 'system');
   const isSystemDark = useMediaQuery('(prefers-color-scheme: dark)', { noSsr: true });
   const mode = appearance === 'system' ? (isSystemDark ? 'dark' : 'light') : appearance;
   const language = locale in LANGUAGES ? locale : preferredLanguage();
-  const direction = LANGUAGES[language]?.direction ?? 'ltr';
+  const direction = directionOf(LANGUAGES[language]?.direction ?? 'ltr', model);
+  const cache = useMemo(
+    () =>
+      createCache(
+        direction === 'rtl' ? { key: 'studio-rtl', nonce, stylisPlugins: [mirror] } : { key: 'studio', nonce },
+      ),
+    [direction, nonce],
+  );
   const theme = useMemo(() => themeFor(mode, direction), [mode, direction]);
   useEffect(() => {
     document.documentElement.lang = language;
     document.documentElement.dir = direction;
   }, [language, direction]);
   return (
-    <ThemeProvider theme={theme}>
-      <CssBaseline enableColorScheme />
-      {children}
-    </ThemeProvider>
+    <CacheProvider value={cache}>
+      <ThemeProvider theme={theme}>
+        <CssBaseline enableColorScheme />
+        {children}
+      </ThemeProvider>
+    </CacheProvider>
   );
 }
 

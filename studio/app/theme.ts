@@ -1,5 +1,6 @@
 /** Colours and measures: those of the start page, light and dark. */
 import { createTheme, type Theme } from '@mui/material/styles';
+import type { Direction } from './direction.ts';
 
 const LIGHT = {
   primary: { main: '#0b6e5f' },
@@ -15,7 +16,7 @@ const DARK = {
   divider: '#2f363b',
 };
 
-export const themeFor = (mode: 'light' | 'dark', direction: 'ltr' | 'rtl'): Theme =>
+export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
   createTheme({
     direction,
     palette: { mode, ...(mode === 'light' ? LIGHT : DARK) },

@@ -10,6 +10,9 @@ interface Titled {
   readonly description?: string;
 }
 
+/** What an item of an array is; without a title. */
+export type ItemInfo = Partial<FieldInfo> & { readonly type: string };
+
 /** A field without `required` and `nullable` is generated. */
 export interface FieldInfo extends Titled {
   readonly name: string;
@@ -26,6 +29,8 @@ export interface FieldInfo extends Titled {
   readonly operators: readonly OperatorName[];
   readonly isOrderIndexed: boolean;
   readonly enum?: readonly string[];
+  /** Of an array: what each item is. */
+  readonly items?: ItemInfo;
   /** Of values of `enum` that people call something else. */
   readonly titles?: Readonly<Record<string, string>>;
   readonly format?: string;
@@ -36,6 +41,8 @@ export interface FieldInfo extends Titled {
   readonly maximum?: number | string;
   readonly precision?: number;
   readonly scale?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
 }
 
 export interface RelationInfo extends Titled {
@@ -109,13 +116,17 @@ export function readModel(text: string): StudioModel {
   const document = JSON.parse(text) as ModelDocument;
   const types = document.types.map((entry): [string, TypeInfo] => [
     entry.type,
-    { ...entry, fields: named(entry.fields), relations: named(entry.relations) },
+    { ...entry, fields: named(entry.fields).map(withTexts), relations: named(entry.relations) },
   ]);
   return { ...document, types: new Map(types) };
 }
 
 const named = <T extends object>(entries: Readonly<Record<string, T>>): readonly (T & { readonly name: string })[] =>
   Object.entries(entries).map(([name, entry]) => ({ ...entry, name }));
+
+/** Numbers that a field may have are chosen like texts. */
+const withTexts = (field: FieldInfo): FieldInfo =>
+  field.enum === undefined ? field : { ...field, enum: field.enum.map((value) => textOf(value)) };
 
 const ModelContext = createContext<StudioModel | undefined>(undefined);
 export const ModelProvider = ModelContext.Provider;

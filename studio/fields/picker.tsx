@@ -69,6 +69,7 @@ export function Picker({
       renderInput={(props) => (
         <TextField
           {...props}
+          sx={{ '& input': { unicodeBidi: 'plaintext' } }}
           label={label}
           helperText={fault ?? help}
           error={fault !== undefined}

@@ -1,11 +1,20 @@
 /** What a person has changed -> the body of the request. Keys that are as they were are left out. */
-import { isValueObject, NumberText, parseJson, type Value, type ValueObject } from '../data/json.ts';
+import {
+  isSameValue,
+  isValueList,
+  isValueObject,
+  NumberText,
+  parseJson,
+  type Value,
+  type ValueObject,
+} from '../data/json.ts';
 import { isToMany, type RelationInfo, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import {
   type Draft,
   type FieldDraft,
   isWritable,
   type Item,
+  itemsOf,
   keyOf,
   newDraft,
   OTHER_KEYS,
@@ -47,7 +56,10 @@ export function bodyOf(place: Place, draft: RecordDraft, before: RecordDraft): V
     const key = keyOf(relation.name);
     if (relation.readOnly || !changed(key)) continue;
     const there = { model, type: typeNamed(model, relation.type), path: `${path}${key}.` };
-    body[relation.name] = relationValue(there, relation, draft[key], before[key]);
+    const value = relationValue(there, relation, draft[key], before[key]);
+    // Inputs that were opened, and nothing typed into them, are no change.
+    const unchanged = relationValue(there, relation, before[key], before[key]);
+    if (!isSameValue(value, unchanged)) body[relation.name] = value;
   }
   if (changed(OTHER_KEYS)) Object.assign(body, otherKeys(`${path}${OTHER_KEYS}`, draft, before));
   return body;
@@ -63,15 +75,8 @@ function relationValue(place: Place, relation: RelationInfo, draft: Draft, befor
   return isToMany(relation) ? values : (values[0] ?? null);
 }
 
-export const itemsOf = (draft: Draft): readonly Item[] =>
-  Array.isArray(draft)
-    ? (draft as readonly Item[])
-    : typeof draft === 'object' && draft !== null
-      ? [draft as Item]
-      : [];
-
 function itemValue(place: Place, relation: RelationInfo, { id, record }: Item, before: Item | undefined): Value {
-  const began = before?.record ?? newDraft(place.type, relation);
+  const began = before?.stored ?? newDraft(place.type, relation);
   const changes = record === null ? {} : bodyOf(place, record, began);
   return id === null ? changes : { [place.type.identifier.name]: new NumberText(id), ...changes };
 }
@@ -100,8 +105,15 @@ function attempt<T>(path: string, work: () => T): T {
   }
 }
 
-/** Whether keys of an open type go: that takes a merge patch. */
-export const removesKeys = (type: TypeInfo, body: ValueObject): boolean => {
-  const named = new Set([...type.fields, ...type.relations].map(({ name }) => name));
-  return Object.entries(body).some(([key, value]) => value === null && !named.has(key));
-};
+/** Whether keys of an open type go, in the record or in one within it: that takes a merge patch. */
+export function removesKeys(model: StudioModel, type: TypeInfo, body: ValueObject): boolean {
+  const relations = new Map(type.relations.map((relation) => [relation.name, relation]));
+  const fields = new Set(type.fields.map(({ name }) => name));
+  return Object.entries(body).some(([key, value]) => {
+    const relation = relations.get(key);
+    if (relation === undefined) return value === null && !fields.has(key);
+    const within = typeNamed(model, relation.type);
+    const records = (isValueList(value) ? value : [value]).filter(isValueObject);
+    return records.some((record) => removesKeys(model, within, record));
+  });
+}

@@ -15,11 +15,19 @@ import { useDataProvider } from 'ra-core';
 import { useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { type TypeInfo, useModel } from '../data/model.ts';
+import { type RelationInfo, type StudioModel, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { type Say, useText } from '../texts/texts.ts';
-import { itemsOf } from './body.ts';
-import { type Draft, keyOf, OTHER_KEYS, type RecordDraft, recordDraft } from './draft.ts';
+import {
+  type Draft,
+  isWritable,
+  type Item,
+  itemsOf,
+  keyOf,
+  OTHER_KEYS,
+  type RecordDraft,
+  recordDraft,
+} from './draft.ts';
 
 interface Version {
   readonly record: StudioRecord | undefined;
@@ -52,7 +60,9 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
   const differing =
     theirs === undefined
       ? []
-      : keysOf(type).filter(({ key }) => differ(began.draft[key], mine[key]) || differ(began.draft[key], theirs[key]));
+      : keysOf(type, say('record.other_keys')).filter(
+          ({ key }) => differ(began.draft[key], mine[key]) || differ(began.draft[key], theirs[key]),
+        );
   const sideOf = (key: string): Side => chosen[key] ?? (differ(began.draft[key], mine[key]) ? 'mine' : 'theirs');
   const take = (): void => {
     if (data === undefined || theirs === undefined) return;
@@ -68,11 +78,11 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
         <Alert severity="warning">{say('conflict.text')}</Alert>
         {error ? <ProblemAlert error={error} /> : theirs === undefined ? <Waiting /> : undefined}
         {theirs !== undefined &&
-          differing.map(({ key, title }) => (
+          differing.map(({ key, title, relation }) => (
             <Box key={key} component="fieldset" sx={{ border: 1, borderColor: 'divider', borderRadius: 1, m: 0 }}>
               <legend>{title}</legend>
               <Typography variant="body2" sx={{ color: 'text.secondary' }}>
-                {say('conflict.was', { value: shown(say, began.draft[key]) })}
+                {say('conflict.was', { value: shown(say, began.draft[key], model, relation) })}
               </Typography>
               <RadioGroup
                 value={sideOf(key)}
@@ -81,12 +91,12 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
                 <FormControlLabel
                   value="mine"
                   control={<Radio size="small" />}
-                  label={say('conflict.mine', { value: shown(say, mine[key]) })}
+                  label={say('conflict.mine', { value: shown(say, mine[key], model, relation) })}
                 />
                 <FormControlLabel
                   value="theirs"
                   control={<Radio size="small" />}
-                  label={say('conflict.theirs', { value: shown(say, theirs[key]) })}
+                  label={say('conflict.theirs', { value: shown(say, theirs[key], model, relation) })}
                 />
               </RadioGroup>
             </Box>
@@ -104,19 +114,48 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
   );
 }
 
-const differ = (one: Draft, other: Draft): boolean => JSON.stringify(one) !== JSON.stringify(other);
+const differ = (one: Draft, other: Draft): boolean => contentOf(one) !== contentOf(other);
 
-function keysOf({ fields, relations, open }: TypeInfo, other = 'record.other_keys') {
-  const named = [...fields, ...relations].map(({ name, title }) => ({ key: keyOf(name), title }));
-  return open ? [...named, { key: OTHER_KEYS, title: other }] : named;
+/** Inputs that were opened, and nothing typed into them, make no difference. */
+const contentOf = (draft: Draft): string => {
+  const items = itemsOf(draft).map(({ id, record, stored }) => [id, record ?? stored]);
+  return JSON.stringify(items.length > 0 || Array.isArray(draft) ? items : draft);
+};
+
+function keysOf({ fields, relations, open }: TypeInfo, other: string) {
+  const named = [
+    ...fields.filter(isWritable).map(({ name, title }) => ({ key: keyOf(name), title, relation: undefined })),
+    ...relations
+      .filter(({ readOnly }) => !readOnly)
+      .map((relation) => ({ key: keyOf(relation.name), title: relation.title, relation })),
+  ];
+  return open ? [...named, { key: OTHER_KEYS, title: other, relation: undefined }] : named;
 }
 
-function shown(say: Say, draft: Draft): string {
+function shown(say: Say, draft: Draft, model: StudioModel, relation?: RelationInfo): string {
   if (draft === null || draft === undefined) return say('value.null');
   if (typeof draft === 'boolean') return say(draft ? 'value.yes' : 'value.no');
   if (typeof draft === 'string') return draft === '' ? say('value.empty_text') : draft;
   const items = itemsOf(draft);
   return items.length === 0
     ? say('record.no_related')
-    : items.map(({ name, record }) => name || JSON.stringify(record)).join(', ');
+    : items.map((item) => shownItem(say, item, model, relation)).join('; ');
+}
+
+/** Its name, and the values that are edited within the form. */
+function shownItem(
+  say: Say,
+  { name, record: edited, stored }: Item,
+  model: StudioModel,
+  relation?: RelationInfo,
+): string {
+  const record = edited ?? stored;
+  if (record === null || relation === undefined) return name;
+  const type = typeNamed(model, relation.type);
+  const values = [...type.fields, ...type.relations].flatMap((member) => {
+    const value = record[keyOf(member.name)];
+    const text = shown(say, value, model, 'kind' in member ? member : undefined);
+    return value === undefined || value === null || text === name ? [] : [`${member.title}: ${text}`];
+  });
+  return [name, ...values].filter(Boolean).join(', ');
 }

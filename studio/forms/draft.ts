@@ -31,6 +31,8 @@ export interface Item {
   readonly id: string | null;
   readonly name: string;
   readonly record: RecordDraft | null;
+  /** As it is stored: what changes are compared with. Null of a record that is to be made, or was only just chosen. */
+  readonly stored: RecordDraft | null;
 }
 
 export type Draft = FieldDraft | Item | readonly Item[];
@@ -90,17 +92,46 @@ export function recordDraft(
 
 function relationDraft(model: StudioModel, relation: RelationInfo, value: Value | undefined): Draft {
   const type = typeNamed(model, relation.type);
-  const item = (values: ValueObject): Item => ({
-    id: identifierOf(type, values),
-    name: nameOf(type, values, relation.label),
-    record: isInline(relation) ? recordDraft(model, type, values, relation) : null,
-  });
+  const item = (values: ValueObject): Item => {
+    const stored = recordDraft(model, type, values, relation);
+    const [id, name] = [identifierOf(type, values), nameOf(type, values, relation.label)];
+    return { id, name, record: isInline(relation) ? stored : null, stored };
+  };
   if (isToMany(relation)) return isValueList(value) ? value.filter(isValueObject).map(item) : [];
   return isValueObject(value) ? item(value) : null;
 }
 
 /** Records that belong to this one alone are edited within it; others are chosen. */
 export const isInline = ({ owned, nested }: RelationInfo): boolean => owned === true && nested === 'write';
+
+/** Others may be changed here too. Of one that was only just chosen, nobody has seen what would be changed. */
+export const isChangeable = (model: StudioModel, { nested, readOnly, type }: RelationInfo, { stored }: Item): boolean =>
+  nested === 'write' &&
+  !readOnly &&
+  stored !== null &&
+  (OTHER_KEYS in stored ||
+    typeNamed(model, type).fields.some((field) => isWritable(field) && keyOf(field.name) in stored));
+
+/** The same values for a record that is to be made: what belonged to the one before is made again, too. */
+export function draftAnew(model: StudioModel, type: TypeInfo, draft: RecordDraft): RecordDraft {
+  const anew = (relation: RelationInfo, item: Item): Item =>
+    isInline(relation) && item.record !== null
+      ? { ...item, id: null, record: draftAnew(model, typeNamed(model, relation.type), item.record), stored: null }
+      : item;
+  const entries = type.relations.flatMap((relation): readonly (readonly [string, Draft])[] => {
+    const key = keyOf(relation.name);
+    const items = itemsOf(draft[key]).map((item) => anew(relation, item));
+    return key in draft ? [[key, isToMany(relation) ? items : (items[0] ?? null)]] : [];
+  });
+  return { ...newDraft(type), ...draft, ...Object.fromEntries(entries) };
+}
+
+export const itemsOf = (draft: Draft): readonly Item[] =>
+  Array.isArray(draft)
+    ? (draft as readonly Item[])
+    : typeof draft === 'object' && draft !== null
+      ? [draft as Item]
+      : [];
 
 /** A record that is to be made, with the defaults that the service would fill in. */
 export function newDraft(type: TypeInfo, through?: RelationInfo): RecordDraft {
@@ -124,4 +155,5 @@ export const newItem = (model: StudioModel, relation: RelationInfo): Item => ({
   id: null,
   name: '',
   record: newDraft(typeNamed(model, relation.type), relation),
+  stored: null,
 });

@@ -1,5 +1,16 @@
 /** Faults of a body -> the inputs that they are about, nested ones included. */
+import type { Fault } from '../data/problem.ts';
 import { keyOf, OTHER_KEYS, type Draft, type RecordDraft } from './draft.ts';
+
+/** What is to stand at each input. */
+export function messagesAt(faults: readonly Fault[], draft: RecordDraft): ReadonlyMap<string, string> {
+  const messages = new Map<string, string>();
+  for (const { pointer, message } of faults) {
+    const input = inputOf(pointer, draft);
+    if (input !== undefined) messages.set(input, [messages.get(input), message].filter(Boolean).join(' · '));
+  }
+  return messages;
+}
 
 /** The path of the input in the form; undefined if no input shows it. */
 export function inputOf(pointer: string | undefined, draft: RecordDraft): string | undefined {

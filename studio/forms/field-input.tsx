@@ -1,5 +1,4 @@
 /** The input of a field: the right one for its type, with its limits as help, and null apart from the empty text. */
-import Box from '@mui/material/Box';
 import Button from '@mui/material/Button';
 import FormControl from '@mui/material/FormControl';
 import FormControlLabel from '@mui/material/FormControlLabel';
@@ -10,10 +9,11 @@ import Switch from '@mui/material/Switch';
 import TextField from '@mui/material/TextField';
 import type { ReactNode } from 'react';
 import { type ControllerRenderProps, useController } from 'react-hook-form';
-import { textOf, parseJson } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import { type Say, useText } from '../texts/texts.ts';
 import { type FieldDraft, isJson } from './draft.ts';
+import { helpOf, modeOf } from './field-help.tsx';
+import { itemOf, ListInput } from './list-input.tsx';
 
 interface FieldInputProps {
   readonly field: FieldInfo;
@@ -21,7 +21,7 @@ interface FieldInputProps {
   readonly path: string;
 }
 
-interface InputProps {
+export interface InputProps {
   readonly field: FieldInfo;
   readonly control: Omit<ControllerRenderProps, 'value'> & { readonly value: FieldDraft };
   readonly fault: string | undefined;
@@ -38,12 +38,17 @@ export function FieldInput({ field, path }: FieldInputProps): ReactNode {
     ) : (
       <Choice {...props} choices={FLAGS} />
     );
+  const item = itemOf(field);
+  if (item !== undefined) return <ListInput {...props} item={item} />;
   return field.enum === undefined ? (
     <Text {...props} />
   ) : (
-    <Choice {...props} choices={field.enum.map((value) => ({ value, title: field.titles?.[value] ?? value }))} />
+    <Choice {...props} choices={field.enum.map((value) => ({ value, title: titleOfValue(say, field, value) }))} />
   );
 }
+
+const titleOfValue = (say: Say, { titles }: FieldInfo, value: string): string =>
+  titles?.[value] ?? (value === '' ? say('value.empty_text') : value);
 
 const titleOf = ({ title, required }: FieldInfo): string => (required === true ? `${title} *` : title);
 
@@ -78,7 +83,7 @@ const FLAGS: readonly ChoiceOption[] = [{ value: 'true' }, { value: 'false' }];
 
 /** Options of a select are strings: nothing that is chosen is told from null by an option of its own. */
 const NULL = '\0null';
-const UNSET = '';
+const UNSET = '\0unset';
 
 function Choice({ field, control, fault, say, choices }: InputProps & { readonly choices: readonly ChoiceOption[] }) {
   const { value, onChange, onBlur, ref, name } = control;
@@ -113,20 +118,13 @@ function Choice({ field, control, fault, say, choices }: InputProps & { readonly
 }
 
 const SHRUNK = { inputLabel: { shrink: true } } as const;
-const MODES: Readonly<Record<string, 'numeric' | 'decimal'>> = {
-  integer: 'numeric',
-  number: 'decimal',
-  decimal: 'decimal',
-};
-const KINDS: Readonly<Record<string, string>> = { date: 'date', email: 'email', uri: 'url' };
-
 function Text({ field, control, fault, say }: InputProps) {
   const { value, onChange, onBlur, ref, name } = control;
   const isLong = field.multiline === true || isJson(field);
   const canBeNull = field.nullable !== false && (field.type === 'string' || isJson(field));
   const placeholder =
     value === null ? say('value.null') : value === '' && field.type === 'string' ? say('value.empty_text') : undefined;
-  const mode = MODES[field.type];
+  const mode = modeOf(field);
   return (
     <TextField
       name={name}
@@ -135,7 +133,7 @@ function Text({ field, control, fault, say }: InputProps) {
       onChange={({ target }) => onChange(target.value)}
       onBlur={onBlur}
       inputRef={ref}
-      type={KINDS[field.type] ?? 'text'}
+      type={field.type === 'date' ? 'date' : 'text'}
       multiline={isLong}
       minRows={isLong ? 3 : 1}
       maxRows={20}
@@ -145,7 +143,7 @@ function Text({ field, control, fault, say }: InputProps) {
       slotProps={{
         ...SHRUNK,
         htmlInput: {
-          dir: 'auto',
+          dir: isJson(field) ? 'ltr' : 'auto',
           placeholder,
           spellCheck: isLong && !isJson(field),
           ...(mode === undefined ? {} : { inputMode: mode }),
@@ -169,32 +167,3 @@ function Text({ field, control, fault, say }: InputProps) {
     />
   );
 }
-
-/** What the field is, and what it takes. */
-export function helpOf(say: Say, field: FieldInfo): ReactNode {
-  const { description, maxLength, minLength, minimum, maximum, precision, scale, examples, type, pattern } = field;
-  const limits = [
-    minimum !== undefined && say('limit.minimum', { limit: String(minimum) }),
-    maximum !== undefined && say('limit.maximum', { limit: String(maximum) }),
-    minLength !== undefined && minLength > 0 && say('limit.min_length', { smart_count: minLength }),
-    maxLength !== undefined && say('limit.max_length', { smart_count: maxLength }),
-    precision !== undefined && say('limit.digits', { precision, scale: scale ?? 0 }),
-    pattern !== undefined && say('limit.pattern', { pattern }),
-    isJson(field) && say('limit.json'),
-    examples.length > 0 &&
-      !isJson(field) &&
-      type !== 'boolean' &&
-      say('limit.example', { example: exampleOf(examples) }),
-  ].filter((limit) => typeof limit === 'string');
-  return (
-    <Box component="span" sx={{ display: 'block', overflowWrap: 'anywhere' }}>
-      {[description, limits.join(', ')].filter(Boolean).join(' · ')}
-    </Box>
-  );
-}
-
-const exampleOf = (examples: FieldInfo['examples']): string =>
-  examples
-    .slice(0, 2)
-    .map((example) => textOf(parseJson(JSON.stringify(example))))
-    .join(', ');

@@ -7,17 +7,18 @@ import { useNotify } from 'ra-core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
+import { CurlButton } from '../app/curl-button.tsx';
 import { isValueObject } from '../data/json.ts';
-import { identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
+import { can, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { type Answer, send, type Sent } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
 import { bodyOf, DraftFault, removesKeys } from './body.ts';
 import { Conflict } from './conflict.tsx';
-import { type RecordDraft, recordDraft } from './draft.ts';
+import { draftAnew, newDraft, type RecordDraft, recordDraft } from './draft.ts';
 import { FormProblem } from './form-problem.tsx';
-import { inputOf } from './faults.ts';
+import { messagesAt } from './faults.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 import { RecordInputs } from './record-inputs.tsx';
 import { inputFor } from './relation-input.tsx';
@@ -52,46 +53,69 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     form.clearErrors();
     const now = form.getValues() as RecordDraft;
     try {
-      const body = bodyOf({ model, type, path: '' }, now, from.record === undefined ? {} : from.draft);
+      const request = requestOf(from);
       setSaving(true);
-      finish(await send(requestFor(body, from.record)));
+      finish(await send(request), from.record);
     } catch (problem) {
-      setError(problem);
-      if (problem instanceof DraftFault)
-        form.setError(problem.path, { message: say('form.not_json', { message: problem.message }) });
-      for (const { pointer, message } of problemOf(problem).errors) {
-        const input = inputOf(pointer, now);
-        if (input !== undefined) form.setError(input, { message });
-      }
+      refuseText(problem);
+      for (const [input, message] of messagesAt(problemOf(problem).errors, now)) form.setError(input, { message });
     } finally {
       setSaving(false);
     }
   };
 
-  const requestFor = (body: Parameters<typeof removesKeys>[1], stored: StudioRecord | undefined): Sent => {
+  const requestOf = (from: typeof began): Sent => {
+    const { record: stored } = from;
+    const before = stored === undefined ? {} : from.draft;
+    const body = bodyOf({ model, type, path: '' }, form.getValues() as RecordDraft, before);
     const query = recordQuery(model, type);
     if (stored === undefined)
       return { method: 'POST', target: `${type.path}?${query}`, headers: { 'Idempotency-Key': key.current }, body };
     return {
-      method: removesKeys(type, body) ? 'PATCH' : 'PUT',
+      method: removesKeys(model, type, body) ? 'PATCH' : 'PUT',
       target: `${type.path}/${encodeURIComponent(stored.id)}?${query}`,
       headers: stored.etag === undefined ? {} : { 'If-Match': stored.etag },
       body,
     };
   };
 
-  const finish = ({ body, headers }: Answer): void => {
+  /** What is typed has to be JSON where JSON is wanted, before it can be sent. */
+  const refuseText = (problem: unknown): void => {
+    setError(problem);
+    if (problem instanceof DraftFault)
+      form.setError(problem.path, { message: say('form.not_json', { message: problem.message }) });
+  };
+
+  const requestShown = (): Sent | undefined => {
+    try {
+      return requestOf(began);
+    } catch (problem) {
+      refuseText(problem);
+      return undefined;
+    }
+  };
+
+  const makeAnew = (): void => {
+    const now = draftAnew(model, type, form.getValues() as RecordDraft);
+    const anew = { record: undefined, draft: newDraft(type) };
+    setBegan(anew);
+    form.reset({ ...now }, { keepDefaultValues: true });
+    void save(anew);
+  };
+
+  const finish = ({ body, headers }: Answer, before: StudioRecord | undefined): void => {
     const values = isValueObject(body) ? body : {};
     isSaved.current = true;
     // The form stays while the next page is loaded, and whoever is quick uses it again.
-    if (record === undefined) key.current = randomText();
-    const stored = { id: record?.id ?? '', values, etag: headers.get('ETag') ?? undefined };
-    const next = record === undefined ? { record, draft } : { record: stored, draft: recordDraft(model, type, values) };
+    if (before === undefined) key.current = randomText();
+    const stored = { id: before?.id ?? '', values, etag: headers.get('ETag') ?? undefined };
+    const next =
+      before === undefined ? { record: before, draft } : { record: stored, draft: recordDraft(model, type, values) };
     setBegan(next);
     form.reset({ ...next.draft });
     void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== 'form' });
     notify(say('form.saved', { name: nameOf(type, values) }), { type: 'success' });
-    void navigate(recordPath(type, record?.id ?? identifierOf(type, values)));
+    void navigate(recordPath(type, before?.id ?? identifierOf(type, values)));
   };
 
   const submit = (event: FormEvent): void => {
@@ -102,8 +126,15 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   };
   return (
     <FormProvider {...form}>
+      {error === undefined ? undefined : (
+        <FormProblem
+          error={error}
+          draft={form.getValues() as RecordDraft}
+          onRetry={() => void save()}
+          onAnew={began.record !== undefined && can(type, 'create') ? makeAnew : undefined}
+        />
+      )}
       <Box component="form" noValidate onSubmit={submit}>
-        {error === undefined ? undefined : <FormProblem error={error} draft={form.getValues() as RecordDraft} />}
         <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
           <RecordInputs type={type} path="" draft={began.draft} values={began.record?.values} inputFor={inputFor} />
         </Paper>
@@ -128,9 +159,10 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           >
             {say('filter.cancel')}
           </Button>
+          <CurlButton sent={requestShown} />
         </Box>
       </Box>
-      {record !== undefined && problemOf(error).status === 412 && (
+      {began.record !== undefined && problemOf(error).status === 412 && (
         <Conflict
           type={type}
           began={began}

@@ -7,12 +7,13 @@ import IconButton from '@mui/material/IconButton';
 import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
-import { AddIcon, CloseIcon, DownIcon, UpIcon } from '../app/icons.tsx';
+import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
 import { isToMany, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { Picker } from '../fields/picker.tsx';
 import type { Choice } from '../fields/search.ts';
 import { useText } from '../texts/texts.ts';
-import { isInline, type Item, newItem } from './draft.ts';
+import { isChangeable, isInline, type Item, keyOf, newItem } from './draft.ts';
+import { atEnd, positionField, positionsOf } from './positions.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
 
 interface RelationInputProps {
@@ -35,11 +36,15 @@ function useFault(path: string): string | undefined {
 }
 
 const titleOf = ({ title, required }: RelationInfo): string => (required === true ? `${title} *` : title);
-const linked = ({ id, name }: Choice): Item => ({ id, name, record: null });
+const linked = ({ id, name }: Choice): Item => ({ id, name, record: null, stored: null });
+/** As it was before its inputs were opened. */
+const closed = (item: Item): Item => ({ ...item, record: null });
+const opened = (item: Item): Item => ({ ...item, record: item.stored });
 
 function OneInput({ relation, path }: RelationInputProps) {
   const say = useText();
   const model = useModel();
+  const type = typeNamed(model, relation.type);
   const fault = useFault(path);
   const { setValue, clearErrors } = useFormContext();
   const item = (useWatch({ name: path }) ?? null) as Item | null;
@@ -49,15 +54,26 @@ function OneInput({ relation, path }: RelationInputProps) {
   };
   const create = relation.canCreate && (
     <Button size="small" startIcon={<AddIcon />} onClick={() => set(newItem(model, relation))}>
-      {say('form.create', { type: typeNamed(model, relation.type).title.one })}
+      {say('form.create', { type: type.title.one })}
     </Button>
   );
-  if (item !== null && item.record !== null)
+  if (item !== null && item.record !== null) {
+    const isShared = item.id !== null && !isInline(relation);
     return (
-      <Nested relation={relation} path={path} item={item} title={titleOf(relation)} fault={fault}>
-        <RemoveButton relation={relation} onClick={() => set(null)} />
+      <Nested
+        relation={relation}
+        path={path}
+        item={item}
+        title={isShared ? `${relation.title}: ${item.name}` : titleOf(relation)}
+      >
+        {isShared ? (
+          <UndoButton item={item} onClick={() => set(closed(item))} />
+        ) : (
+          <RemoveButton relation={relation} onClick={() => set(null)} />
+        )}
       </Nested>
     );
+  }
   if (isInline(relation))
     return (
       <Box sx={WIDE}>
@@ -76,6 +92,11 @@ function OneInput({ relation, path }: RelationInputProps) {
         help={relation.description}
         fault={fault}
       />
+      {item !== null && isChangeable(model, relation, item) && (
+        <Button size="small" startIcon={<EditIcon />} onClick={() => set(opened(item))}>
+          {say('form.change', { name: item.name })}
+        </Button>
+      )}
       {create}
     </Box>
   );
@@ -103,25 +124,41 @@ function RemoveButton({
   );
 }
 
+/** Closes the inputs of a record that is linked, and forgets what was typed into them. */
+function UndoButton({ item, onClick }: { readonly item: Item; readonly onClick: () => void }) {
+  const say = useText();
+  return (
+    <Button size="small" color="inherit" onClick={onClick} aria-label={say('form.undo_of', { name: item.name })}>
+      {say('form.undo')}
+    </Button>
+  );
+}
+
 interface NestedProps extends RelationInputProps {
   readonly item: Item;
   readonly title: string;
-  readonly fault: string | undefined;
   readonly children: React.ReactNode;
 }
 
 /** A record within the form. */
-function Nested({ relation, path, item, title, fault, children }: NestedProps) {
+function Nested({ relation, path, item, title, children }: NestedProps) {
+  const say = useText();
   const model = useModel();
+  const fault = useFault(path);
   const type = typeNamed(model, relation.type);
   return (
-    <Paper component="fieldset" variant="outlined" sx={{ ...WIDE, m: 0, p: 2, minWidth: 0 }}>
+    <Paper component="fieldset" aria-label={title} variant="outlined" sx={{ ...WIDE, m: 0, p: 2, minWidth: 0 }}>
       <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 2 }}>
-        <Typography component="legend" variant="h2" sx={{ flexGrow: 1, p: 0 }}>
-          {title}
+        <Typography variant="h2" sx={{ flexGrow: 1 }}>
+          <bdi>{title}</bdi>
         </Typography>
         {children}
       </Box>
+      {item.id !== null && !isInline(relation) && (
+        <Typography variant="body2" sx={{ color: 'text.secondary', mb: 2 }}>
+          {say('form.shared')}
+        </Typography>
+      )}
       {fault === undefined ? undefined : <Help fault={fault} text={undefined} />}
       <RecordInputs
         type={type}
@@ -139,12 +176,20 @@ function SetInput({ relation, path }: RelationInputProps) {
   const model = useModel();
   const type = typeNamed(model, relation.type);
   const fault = useFault(path);
-  const { clearErrors } = useFormContext();
-  const { fields, append, remove, move } = useFieldArray({ name: path, keyName: '#key' });
+  const { clearErrors, getValues, setValue } = useFormContext();
+  const { fields, append, remove, move, update } = useFieldArray({ name: path, keyName: '#key' });
   const items = fields as unknown as readonly (Item & { readonly '#key': string })[];
+  const ordered = isInline(relation) ? positionField(type) : undefined;
+  const now = (): readonly Item[] => (getValues(path) ?? []) as readonly Item[];
   const add = (item: Item): void => {
     clearErrors(path);
-    append(item, { shouldFocus: false });
+    append(ordered === undefined ? item : atEnd(ordered, now(), item), { shouldFocus: false });
+  };
+  const shift = (from: number, to: number): void => {
+    if (ordered === undefined) return;
+    move(from, to);
+    for (const [index, position] of positionsOf(ordered, now()).entries())
+      setValue(`${path}.${index}.record.${keyOf(ordered.name)}`, position, { shouldDirty: true });
   };
   return (
     <Box component="section" aria-label={relation.title} sx={{ ...WIDE, display: 'grid', gap: 1.5 }}>
@@ -155,7 +200,13 @@ function SetInput({ relation, path }: RelationInputProps) {
       <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 1 }}>
         {items.map((item, index) =>
           item.record === null ? (
-            <Chip key={item['#key']} label={<bdi>{item.name}</bdi>} onDelete={() => remove(index)} />
+            <LinkedChip
+              key={item['#key']}
+              path={`${path}.${index}`}
+              item={item}
+              onRemove={() => remove(index)}
+              onChange={isChangeable(model, relation, item) ? () => update(index, opened(withoutKey(item))) : undefined}
+            />
           ) : undefined,
         )}
       </Box>
@@ -167,20 +218,26 @@ function SetInput({ relation, path }: RelationInputProps) {
             path={`${path}.${index}`}
             item={item}
             title={item.id === null ? say('form.new', { type: type.title.one }) : item.name}
-            fault={undefined}
           >
-            <MoveButton
-              text={say('form.up')}
-              isOff={index === 0}
-              onClick={() => move(index, index - 1)}
-              Icon={UpIcon}
-            />
-            <MoveButton
-              text={say('form.down')}
-              isOff={index === items.length - 1}
-              onClick={() => move(index, index + 1)}
-              Icon={DownIcon}
-            />
+            {ordered !== undefined && (
+              <>
+                <MoveButton
+                  text={say('form.up')}
+                  isOff={index === 0}
+                  onClick={() => shift(index, index - 1)}
+                  Icon={UpIcon}
+                />
+                <MoveButton
+                  text={say('form.down')}
+                  isOff={index === items.length - 1}
+                  onClick={() => shift(index, index + 1)}
+                  Icon={DownIcon}
+                />
+              </>
+            )}
+            {item.id !== null && !isInline(relation) && (
+              <UndoButton item={item} onClick={() => update(index, closed(withoutKey(item)))} />
+            )}
             <RemoveButton relation={relation} name={item.name || type.title.one} onClick={() => remove(index)} />
           </Nested>
         ),
@@ -204,6 +261,34 @@ function SetInput({ relation, path }: RelationInputProps) {
           </Button>
         )}
       </Box>
+    </Box>
+  );
+}
+
+const withoutKey = ({ id, name, record, stored }: Item): Item => ({ id, name, record, stored });
+
+interface LinkedChipProps {
+  readonly path: string;
+  readonly item: Item;
+  readonly onRemove: () => void;
+  /** Undefined: it can only be linked here. */
+  readonly onChange: (() => void) | undefined;
+}
+
+function LinkedChip({ path, item, onRemove, onChange }: LinkedChipProps) {
+  const say = useText();
+  const fault = useFault(path);
+  return (
+    <Box>
+      <Chip
+        label={<bdi>{item.name}</bdi>}
+        color={fault === undefined ? 'default' : 'error'}
+        onDelete={onRemove}
+        {...(onChange === undefined
+          ? {}
+          : { onClick: onChange, 'aria-label': say('form.change', { name: item.name }) })}
+      />
+      {fault === undefined ? undefined : <Help fault={fault} text={undefined} />}
     </Box>
   );
 }

@@ -11,8 +11,9 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { DeleteIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { nameOf, type TypeInfo } from '../data/model.ts';
-import type { StudioRecord } from '../data/provider.ts';
+import { nameOf, type TypeInfo, useModel } from '../data/model.ts';
+import { problemOf } from '../data/problem.ts';
+import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
 
@@ -23,6 +24,7 @@ interface DeleteButtonProps {
 
 export function DeleteButton({ type, record }: DeleteButtonProps) {
   const say = useText();
+  const model = useModel();
   const notify = useNotify();
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -34,8 +36,9 @@ export function DeleteButton({ type, record }: DeleteButtonProps) {
     try {
       await send({
         method: 'DELETE',
-        target: `${type.path}/${encodeURIComponent(record.id)}`,
-        headers: { Prefer: 'return=minimal' },
+        // The tag is that of this address.
+        target: `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type)}`,
+        headers: { Prefer: 'return=minimal', ...(record.etag === undefined ? {} : { 'If-Match': record.etag }) },
       });
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });
       await queries.invalidateQueries();
@@ -43,6 +46,8 @@ export function DeleteButton({ type, record }: DeleteButtonProps) {
       await navigate(`/${type.path}`);
     } catch (problem) {
       setError(problem);
+      // What is shown behind the question is what would be deleted.
+      if (problemOf(problem).status === 412) await queries.invalidateQueries({ queryKey: [type.path, 'getOne'] });
     }
   };
   return (
@@ -56,7 +61,7 @@ export function DeleteButton({ type, record }: DeleteButtonProps) {
           {error === undefined ? (
             <DialogContentText>{say('record.delete_text')}</DialogContentText>
           ) : (
-            <ProblemAlert error={error} />
+            <ProblemAlert error={error} onRetry={() => void remove()} />
           )}
         </DialogContent>
         <DialogActions>

@@ -2,12 +2,13 @@
 import { useCallback } from 'react';
 import { type I18nProvider, type TranslationMessages, useTranslate } from 'ra-core';
 import polyglotI18nProvider from 'ra-i18n-polyglot';
+import type { Direction } from '../app/direction.ts';
 import { de } from './de.ts';
 import { en, type TextKey, type Texts } from './en.ts';
 
 interface Language {
   readonly name: string;
-  readonly direction: 'ltr' | 'rtl';
+  readonly direction: Direction;
   readonly texts: Texts;
 }
 

@@ -1,0 +1,111 @@
+/** The input of an array whose items are of one plain type: an input for each. The form holds the array as JSON. */
+import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
+import FormHelperText from '@mui/material/FormHelperText';
+import IconButton from '@mui/material/IconButton';
+import TextField from '@mui/material/TextField';
+import Typography from '@mui/material/Typography';
+import { AddIcon, CloseIcon } from '../app/icons.tsx';
+import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
+import type { FieldInfo } from '../data/model.ts';
+import type { InputProps } from './field-input.tsx';
+import { draftOf, isJson, valueOf } from './draft.ts';
+import { helpOf, modeOf } from './field-help.tsx';
+
+/** What each item is; undefined where an array is written as JSON. */
+export function itemOf({ type, items, title, name }: FieldInfo): FieldInfo | undefined {
+  if (type !== 'array' || items === undefined) return undefined;
+  const item: FieldInfo = { examples: [], operators: [], isOrderIndexed: false, ...items, title, name };
+  return isJson(item) || item.type === 'boolean' ? undefined : item;
+}
+
+function itemsIn(draft: InputProps['control']['value']): readonly Value[] {
+  try {
+    const value = typeof draft === 'string' ? parseJson(draft) : null;
+    return isValueList(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
+
+export function ListInput({ field, item, control, fault, say }: InputProps & { readonly item: FieldInfo }) {
+  const { value, onChange, onBlur, name, ref } = control;
+  const items = itemsIn(value);
+  const id = `help-${name}`;
+  const put = (next: readonly Value[]): void => onChange(writeJson(next, 2));
+  const replace = (at: number, text: string): void =>
+    put(items.map((one, index) => (index === at ? (valueOf(item, text) ?? null) : one)));
+  return (
+    <Box
+      component="fieldset"
+      aria-describedby={id}
+      sx={{ border: 0, p: 0, m: 0, minWidth: 0, display: 'grid', gap: 1 }}
+    >
+      <Typography
+        component="legend"
+        variant="body2"
+        sx={{ p: 0, mb: 0.5, color: fault ? 'error.main' : 'text.secondary' }}
+      >
+        {field.required === true ? `${field.title} *` : field.title}
+      </Typography>
+      {items.map((one, index) => (
+        // Items have nothing of their own that tells them apart.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Box key={index} sx={{ display: 'flex', gap: 0.5, alignItems: 'center' }}>
+          <TextField
+            value={draftOf(item, one) ?? ''}
+            placeholder={one === null ? say('value.null') : undefined}
+            onChange={({ target }) => replace(index, target.value)}
+            onBlur={onBlur}
+            autoComplete="off"
+            error={fault !== undefined}
+            {...(index === 0 ? { inputRef: ref } : {})}
+            slotProps={{
+              htmlInput: { dir: 'auto', 'aria-label': `${field.title} ${index + 1}`, inputMode: modeOf(item) },
+            }}
+          />
+          <IconButton
+            size="small"
+            aria-label={say('form.remove', { name: `${field.title} ${index + 1}` })}
+            onClick={() => put(items.toSpliced(index, 1))}
+          >
+            <CloseIcon fontSize="small" />
+          </IconButton>
+        </Box>
+      ))}
+      <Box sx={{ display: 'flex', gap: 1, alignItems: 'center', flexWrap: 'wrap' }}>
+        <Button
+          size="small"
+          startIcon={<AddIcon />}
+          aria-label={say('form.add', { type: field.title })}
+          onClick={() => put([...items, item.type === 'string' ? '' : null])}
+        >
+          {say('form.add_item')}
+        </Button>
+        {field.nullable !== false && value !== null && value !== undefined && (
+          <Button
+            size="small"
+            color="inherit"
+            onClick={() => onChange(null)}
+            aria-label={say('form.clear', { field: field.title })}
+          >
+            {say('form.set_null')}
+          </Button>
+        )}
+        {typeof value !== 'string' || items.length > 0 ? undefined : (
+          <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+            {say('value.items', { smart_count: 0 })}
+          </Typography>
+        )}
+        {value === null && (
+          <Typography variant="body2" sx={{ color: 'text.secondary', fontStyle: 'italic' }}>
+            {say('value.null')}
+          </Typography>
+        )}
+      </Box>
+      <FormHelperText id={id} error={fault !== undefined} sx={{ mt: 0 }}>
+        {fault ?? helpOf(say, field, item)}
+      </FormHelperText>
+    </Box>
+  );
+}
