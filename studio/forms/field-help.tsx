@@ -42,8 +42,8 @@ function limitsOf(say: Say, field: FieldInfo): readonly string[] {
     maxLength !== undefined && say('limit.max_length', { smart_count: maxLength }),
     precision !== undefined && say('limit.digits', { precision, scale: scale ?? 0 }),
     pattern !== undefined && say('limit.pattern', { pattern }),
-    minItems !== undefined && minItems > 0 && say('limit.min_items', { smart_count: minItems }),
-    maxItems !== undefined && say('limit.max_items', { smart_count: maxItems }),
+    minItems !== undefined && minItems > 0 && say('limit.fewest_items', { smart_count: minItems }),
+    maxItems !== undefined && say('limit.most_items', { smart_count: maxItems }),
     exampleOf(say, field),
   ];
   return limits.filter((limit) => typeof limit === 'string');
