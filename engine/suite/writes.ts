@@ -1,6 +1,6 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
 import { pointer } from '../json.ts';
-import type { RecordType, Reference, Relation } from '../model/model.ts';
+import type { RecordType, Relation } from '../model/model.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
 import {
   allMentions,
@@ -98,8 +98,11 @@ function foreign(mention: RecordMention, { relation, mentions, at }: RelationCon
   return [owner ? identifierAt(owner) : at];
 }
 
-/** Records that are there, and that a body puts below themselves: the places of the links that do. */
+/** Records that are there, and that a body puts below themselves: the places of the links that do. What it deletes links nothing. */
 function cycleFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
+  const deleted = leavingIn(before, mentions).filter(({ relation }) => relation.owned);
+  const isDeleted = (type: RecordType, { id }: RecordRow): boolean =>
+    deleted.some(({ relation, row }) => relation.target === type && row.id === id);
   const linksOf = (mention: RecordMention, { relation, mentions: inner, at }: RelationContent) =>
     relation.link.at === 'source' ? [{ who: mention.who, at }] : inner.map((item) => ({ who: item.who, at: item.at }));
   const depthOf = ({ path }: RecordMention): number => path.filter((step) => typeof step === 'string').length;
@@ -113,11 +116,13 @@ function cycleFaults(before: World, after: World, mentions: readonly RecordMenti
         const { link, source: type, owned, inverse } = content.relation;
         const isTree = link.at !== 'join' && link.reference.acyclic && !owned && !inverse?.owned;
         if (!isTree || isWayBack(mention, content.relation)) return [];
+        const parentOf = (row: RecordRow): RecordRow | undefined =>
+          isDeleted(type, row) ? undefined : rowOf(after, type, row.links.get(link.reference));
         return linksOf(mention, content).flatMap(({ who, at }) => {
           const [old, now] = [rowOf(before, type, ids.get(who)), rowOf(after, type, ids.get(who))];
           const isMoved = old?.links.get(link.reference) !== now?.links.get(link.reference);
           const key = `${who} ${link.reference.column}`;
-          if (known.has(key) || !old || !now || !isMoved || !isBelowItself(after, type, now, link.reference)) return [];
+          if (known.has(key) || !old || !now || !isMoved || !isBelowItself(now, parentOf)) return [];
           known.add(key);
           return [at];
         });
@@ -125,11 +130,11 @@ function cycleFaults(before: World, after: World, mentions: readonly RecordMenti
     );
 }
 
-function isBelowItself(world: World, type: RecordType, row: RecordRow, key: Reference): boolean {
-  const seen = new Set<Id>();
-  for (let id = row.links.get(key); id !== undefined && !seen.has(id); id = rowOf(world, type, id)?.links.get(key)) {
-    if (id === row.id) return true;
-    seen.add(id);
+function isBelowItself(row: RecordRow, parentOf: (row: RecordRow) => RecordRow | undefined): boolean {
+  const seen = new Set<RecordRow>();
+  for (let above = parentOf(row); above !== undefined && !seen.has(above); above = parentOf(above)) {
+    if (above.id === row.id) return true;
+    seen.add(above);
   }
   return false;
 }

@@ -111,6 +111,11 @@ const refusals: Readonly<
     ['PATCH', 1, { below: [{ id: 1 }], above: { id: 1 } }],
     ['PATCH', 1, { above: { id: 1 }, below: [{ id: 1 }] }],
   ],
+  'a record that the body deletes puts no other below itself': [
+    ['POST', undefined, { id: 1 }],
+    ['POST', undefined, { id: 2, stem: { id: 1 }, above: { id: 1 } }],
+    ['PATCH', 1, { leaves: [], above: { id: 2 } }],
+  ],
   'a record that is only linked holds null, not the default of its field': [
     ['POST', undefined, { id: 1, mark: null }],
     ['POST', undefined, { id: 2, friend: { id: 1, mark: true } }],
