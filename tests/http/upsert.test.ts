@@ -50,6 +50,41 @@ describe('one service', () => {
     expect((await send('PUT /api/owners?on=code', { code: 'B' })).status).toBe(200);
   });
 
+  test('of many, each is found by its own values, wherever in the array it stands', async () => {
+    const NUMBER = 150;
+    const all = (name: string) =>
+      Array.from({ length: NUMBER }, (_, index) => ({
+        code: `c${index}`,
+        rank: 100 + index,
+        name: `${name} ${index}`,
+      }));
+    const present = all('old').filter((_, index) => index % 3 !== 1);
+    const made = await send('POST /api/owners', present);
+    expect(made.status).toBe(201);
+    const answer = await send('POST /api/owners?on=code&fields=name', all('new'));
+    expect([answer.status, bodyOf(answer).map(({ name }: Headers) => name)]).toEqual([
+      200,
+      all('new').map(({ name }) => name),
+    ]);
+    const owners: Headers[] = bodyOf(await send('GET /api/owners?fields=code,rank,name'));
+    expect(owners).toHaveLength(NUMBER + 1);
+    const numbers = new Set(bodyOf(answer).map(({ id }: { readonly id: number }) => id));
+    for (const { id } of bodyOf(made)) expect(numbers.has(id)).toBe(true);
+
+    // By two members, one of them a link; a new owner has no things yet, and null is never found.
+    const things = Array.from({ length: 70 }, (_, index) => ({ name: `n${index}`, owner: { id: 1 } }));
+    expect((await send('POST /api/things', things.slice(0, 65))).status).toBe(201);
+    const both = [
+      ...things.map((thing) => ({ ...thing, price: '5.00' })),
+      { name: 'n1', owner: { rank: 7 }, price: '6.00' },
+    ];
+    const again = await send('POST /api/things?on=name,owner&fields=price,name', both);
+    expect(again.status).toBe(200);
+    const found: Headers[] = bodyOf(await send('GET /api/things?fields=price,name'));
+    expect(found).toHaveLength(72);
+    expect(found.filter(({ price }) => price === '5.00')).toHaveLength(70);
+  });
+
   test('by another declared unique, and by several members in any order', async () => {
     const ranked = await send('PUT /api/owners?on=rank&fields=code', { rank: 1, code: 'Z' });
     expect([ranked.status, bodyOf(ranked)]).toEqual([200, { id: 1, code: 'Z' }]);

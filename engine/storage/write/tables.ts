@@ -84,6 +84,8 @@ export interface WriteTable {
   parents(column: string): Statement;
   /** Records and all above them by the column, each with what it refers to. Bound: JSON array of identifiers, how many at most. */
   above(column: string): Statement;
+  /** One row: for each of HELD_TOGETHER records, the identifier of the row with its values in an index, or null. Bound: all values. */
+  holders(index: Pick<Index, 'name' | 'members'>): Statement;
   /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
   holder(index: Pick<Index, 'name' | 'members'>): Statement;
 }
@@ -158,6 +160,9 @@ export const withFolded = (
         return beside === undefined ? [change] : [change, [beside, foldedText(change[1])] as const];
       });
 
+/** Records whose unique values one statement looks for. */
+export const HELD_TOGETHER = 64;
+
 /** Bytes of a value that does not count. */
 const SHORT = 1024;
 /** Bytes of a row that takes more than a few pages. */
@@ -185,6 +190,11 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     const query = table().insert(Object.fromEntries(into.map((name, index) => [name, index])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     return { statement: { sql }, columns: bindings.flatMap((index) => into[Number(index)] ?? []) };
+  };
+  const holding = ({ members }: Pick<Index, 'members'>): ReturnType<typeof table> => {
+    const query = table().select(identifier);
+    for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
+    return query;
   };
   const anyChildren = memoized((column: string) => ({ sql: `${some(oneOf(quote(column)))} limit ? + 0` }));
   const lockedChildren = dialect.locks
@@ -257,12 +267,13 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     above: memoized((column: string) => ({
       sql: aboveStatement(type, column, dialect),
     })),
+    holders: memoized(
+      (index: Pick<Index, 'name' | 'members'>) =>
+        compiled(knex.select(Array.from({ length: HELD_TOGETHER }, (_, place) => holding(index).as(`holder${place}`)))),
+      ({ name }) => name,
+    ),
     holder: memoized(
-      ({ members }: Pick<Index, 'name' | 'members'>) => {
-        const query = table().select(identifier);
-        for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
-        return compiled(query.whereNot(identifier, 0));
-      },
+      (index: Pick<Index, 'name' | 'members'>) => compiled(holding(index).whereNot(identifier, 0)),
       ({ name }) => name,
     ),
   };

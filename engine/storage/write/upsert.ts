@@ -10,7 +10,7 @@ import { encode, heldOperand } from '../columns.ts';
 import { type Dialect, Overtaken, type Writer } from '../driver.ts';
 import type { CreateRequest, UpsertRequest, Upserted, WriteItem, WrittenRecords } from '../store.ts';
 import type { WriteSession } from './session.ts';
-import type { Tables } from './tables.ts';
+import { HELD_TOGETHER, type Tables } from './tables.ts';
 
 /** Called within the transactions of the two ways. */
 export interface UpsertHooks {
@@ -19,6 +19,9 @@ export interface UpsertHooks {
   /** With what new records came to, where they were refused. */
   readonly refused?: (session: WriteSession, error: unknown) => Promise<void>;
 }
+
+/** The values of the unique members. */
+type Key = readonly SqlValue[];
 
 interface Ways<R> {
   readonly tables: Tables;
@@ -33,14 +36,23 @@ export function createUpsert<R extends UpsertRequest>({
 }: Ways<R>): (writer: Writer, request: R) => Promise<Upserted> {
   type Asked = Pick<R, 'type' | 'unique'>;
 
+  /** The identifiers of the records that have these values; undefined where there is none. */
   async function find(
     writer: Writer,
     { type, unique }: Asked,
-    values: readonly SqlValue[],
-  ): Promise<number | undefined> {
-    if (values.includes(null)) return undefined;
-    const found = await writer.value(tables.of(type).holder(unique), [...values, 0]);
-    return found === undefined ? undefined : Number(found);
+    keys: readonly Key[],
+  ): Promise<readonly (number | undefined)[]> {
+    const { holder, holders } = tables.of(type);
+    const [only, ...others] = keys;
+    if (only === undefined) return [];
+    const found: (SqlValue | undefined)[] = [];
+    if (others.length === 0 && !only.includes(null)) found.push(await writer.value(holder(unique), [...only, 0]));
+    const none = only.map(() => null);
+    for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
+      const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
+      found.push(...((await writer.get(holders(unique), some.flat())) ?? []));
+    }
+    return keys.map((_, index) => ((found[index] ?? null) === null ? undefined : Number(found[index])));
   }
 
   /** null for a record that is to be made: none is linked with it yet. */
@@ -54,24 +66,27 @@ export function createUpsert<R extends UpsertRequest>({
   return async (writer, request) => {
     const { items, unique, checked } = request;
     const keys = items.map(({ body }) => unique.members.map((member) => operand(member, body)));
-    const wanted: WriteItem[] = [];
-    for (const [index, { body, pointer, precondition }] of items.entries())
-      wanted.push({ body, pointer, identifier: await find(writer, request, keys[index] ?? []), precondition });
+    const found = await find(writer, request, keys);
+    const wanted = items.map(({ body, pointer, precondition }, index): WriteItem => ({
+      body,
+      pointer,
+      identifier: found[index],
+      precondition,
+    }));
     refuseTwice(request, wanted, keys);
+    const keysAt = (places: readonly number[]): readonly Key[] => places.map((place) => keys[place] ?? []);
     const missing = items.filter((_, index) => wanted[index]?.identifier === undefined);
     const locked = async (): Promise<void> => {
-      for (const [index, { identifier }] of wanted.entries())
-        if (identifier !== undefined && (await find(writer, request, keys[index] ?? [])) !== identifier)
-          throw new Overtaken();
+      const present = wanted.flatMap(({ identifier }, index) => (identifier === undefined ? [] : index));
+      const now = await find(writer, request, keysAt(present));
+      if (present.some((index, place) => now[place] !== wanted[index]?.identifier)) throw new Overtaken();
     };
     const refused: UpsertHooks['refused'] = async (session, error) => {
       if (!(error instanceof Problem && error.code === 'unique-conflict')) return;
-      for (const [index, { identifier }] of wanted.entries()) {
-        if (identifier !== undefined) continue;
-        const found = await find(writer, request, keys[index] ?? []);
-        const isOwn = session.made.some((node) => node.type === request.type && node.identifier === found);
-        if (found !== undefined && !isOwn) throw new Overtaken();
-      }
+      const absent = wanted.flatMap(({ identifier }, index) => (identifier === undefined ? index : []));
+      const own = new Set(session.made.flatMap((node) => (node.type === request.type ? node.identifier : [])));
+      const now = await find(writer, request, keysAt(absent));
+      if (now.some((identifier) => identifier !== undefined && !own.has(identifier))) throw new Overtaken();
     };
     const asked = { ...request, items: wanted, ...(await checked(wanted)), mergePatch: false, locked, refused };
     const precondition =
