@@ -24,7 +24,11 @@ export const mutants: readonly Mutant[] = [
     'if (validate(record.body) || true) return',
   ),
   mutant('a body that may contradict itself', 'if (!mayDiffer) return [];', 'if (mayDiffer || !mayDiffer) return [];'),
-  mutant('faults in any order', 'for (const key of keys)', 'for (const key of keys.toReversed())'),
+  mutant(
+    'faults in any order',
+    'for (const key of Object.keys(body)) {\n      if (first.length',
+    'for (const key of Object.keys(body).toReversed()) {\n      if (first.length',
+  ),
   mutant(
     'an update that resets what was left out',
     'const given = { records: items, raw,',
@@ -39,8 +43,8 @@ export const mutants: readonly Mutant[] = [
   mutant('a batch answered in another order', 'order by listed.key`', 'order by listed.key desc`'),
   mutant(
     'a fault without its item',
-    'faultsOf(validate.errors ?? [], errorsWithin, record.pointer)',
-    'faultsOf(validate.errors ?? [], errorsWithin)',
+    'within: errorsWithin, place: record.pointer, isTold',
+    "within: errorsWithin, place: '', isTold",
   ),
   mutant(
     'a batch with any tags',
@@ -95,8 +99,8 @@ export const mutants: readonly Mutant[] = [
   mutant('a filter ignored', 'and(conditions.map((condition) =>', 'and(conditions.slice(0, 1).map((condition) =>'),
   mutant(
     'a pointer one level short',
-    'pointer: instancePath,',
-    "pointer: instancePath.slice(0, instancePath.lastIndexOf('/')),",
+    'else yield [error, path];',
+    "else yield [error, path.slice(0, path.lastIndexOf('/'))];",
   ),
   {
     name: 'totals that ignore filters',
@@ -171,7 +175,7 @@ export const mutants: readonly Mutant[] = [
         find: 'known.size === 0 ? () => NO_HEADERS : headersOf',
         replace: 'headersOf',
       },
-      { find: '!(everyone || known.has(origin))', replace: 'false' },
+      { find: 'everyone || known.has(origin);', replace: 'true;' },
     ],
   },
   mutant('a page whose tag forgets the total', "${total ?? ''}", ''),

@@ -21,7 +21,7 @@ export interface UpsertHooks {
 }
 
 /** The values of the unique members. */
-type Key = readonly SqlValue[];
+type LookedFor = readonly SqlValue[];
 
 interface Ways<R> {
   readonly tables: Tables;
@@ -40,7 +40,7 @@ export function createUpsert<R extends UpsertRequest>({
   async function find(
     writer: Writer,
     { type, unique }: Asked,
-    keys: readonly Key[],
+    keys: readonly LookedFor[],
   ): Promise<readonly (number | undefined)[]> {
     const { holder, holders } = tables.of(type);
     const [only, ...others] = keys;
@@ -74,7 +74,7 @@ export function createUpsert<R extends UpsertRequest>({
       precondition,
     }));
     refuseTwice(request, wanted, keys);
-    const keysAt = (places: readonly number[]): readonly Key[] => places.map((place) => keys[place] ?? []);
+    const keysAt = (places: readonly number[]): readonly LookedFor[] => places.map((place) => keys[place] ?? []);
     const missing = items.filter((_, index) => wanted[index]?.identifier === undefined);
     const locked = async (): Promise<void> => {
       const present = wanted.flatMap(({ identifier }, index) => (identifier === undefined ? [] : index));
