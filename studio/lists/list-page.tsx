@@ -63,6 +63,13 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     isExact: counted === filters,
     isWanted: data !== undefined,
   });
+  const found = { type, where, sort, variant };
+  // What other filters find is not selected.
+  const [allOf, setAllOf] = useState<string>();
+  const all = {
+    isSelected: allOf === filters,
+    select: (isSelected: boolean) => setAllOf(isSelected ? filters : undefined),
+  };
   const showVariant = (name: string): void => {
     const next = new URLSearchParams(search);
     if (name === type.variants?.default) next.delete(VARIANT);
@@ -94,7 +101,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
           </IconButton>
         </Tooltip>
         <ColumnsButton columns={columns} />
-        <ManyButtons found={{ type, where, sort, variant }} columns={meta.columns} />
+        <ManyButtons found={found} columns={meta.columns} />
         <CurlButton sent={{ method: 'GET', target }} />
         {can(type, 'create') && (
           <Button variant="contained" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
@@ -108,7 +115,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Typography>
       )}
       <Filters type={type} />
-      <SelectedBar type={type} />
+      <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && <LinearProgress aria-hidden />}
       </Box>
@@ -116,7 +123,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
       {error ? (
         <ProblemAlert error={error} onRetry={() => void refetch()} />
       ) : (
-        <RecordTable type={type} columns={columns.shown} />
+        <RecordTable type={type} columns={columns.shown} all={all} />
       )}
       <Pager type={type} total={total} onCount={() => setCounted(filters)} />
     </ListContextProvider>

@@ -20,21 +20,29 @@ import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { Shown } from '../fields/show.tsx';
-import { isSelectable } from '../many/selected-bar.tsx';
+import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
 import { type ColumnInfo, isRight, isSortable } from './columns.ts';
 
 interface RecordTableProps {
   readonly type: TypeInfo;
   readonly columns: readonly ColumnInfo[];
+  readonly all: AllFound;
 }
 
 const EXPECTED_ROWS = 8;
 
-export function RecordTable({ type, columns }: RecordTableProps) {
+export function RecordTable({ type, columns, all }: RecordTableProps) {
   const say = useText();
   const { data, isPending, sort, setSort, filterValues, ...selection } = useListContext<StudioRecord>();
-  const { selectedIds, onToggleItem } = selection;
+  const { selectedIds, onToggleItem, onSelect } = selection;
+  const ids = data?.map(({ id }) => id) ?? [];
+  const here = ids.filter((id) => selectedIds.includes(id));
+  const isPageSelected = ids.length > 0 && here.length === ids.length;
+  const togglePage = (): void => {
+    const others = selectedIds.filter((id) => !ids.includes(String(id)));
+    onSelect(isPageSelected ? others : [...others, ...ids]);
+  };
   const navigate = useNavigate();
   const isOpened = can(type, 'get');
   if (data?.length === 0)
@@ -44,7 +52,7 @@ export function RecordTable({ type, columns }: RecordTableProps) {
       <Table size="small">
         <TableHead>
           <TableRow>
-            {columns.map((column) => {
+            {columns.map((column, index) => {
               const isHere = column.name === sort.field;
               const direction = sort.order === 'DESC' ? 'desc' : 'asc';
               return (
@@ -54,6 +62,17 @@ export function RecordTable({ type, columns }: RecordTableProps) {
                   sortDirection={isHere ? direction : false}
                   title={column.description}
                 >
+                  {index === 0 && isSelectable(type) && (
+                    <Checkbox
+                      size="small"
+                      checked={all.isSelected || isPageSelected}
+                      indeterminate={!all.isSelected && here.length > 0 && !isPageSelected}
+                      disabled={all.isSelected || ids.length === 0}
+                      onChange={togglePage}
+                      slotProps={{ input: { 'aria-label': say('many.select_page') } }}
+                      sx={BOX}
+                    />
+                  )}
                   {isSortable(column) ? (
                     <TableSortLabel
                       active={isHere}
@@ -97,10 +116,11 @@ export function RecordTable({ type, columns }: RecordTableProps) {
                       {index === 0 && isSelectable(type) && (
                         <Checkbox
                           size="small"
-                          checked={selectedIds.includes(id)}
+                          checked={all.isSelected || selectedIds.includes(id)}
+                          disabled={all.isSelected}
                           onChange={() => onToggleItem(id)}
                           slotProps={{ input: { 'aria-label': say('many.select', { name: nameOf(type, values) }) } }}
-                          sx={{ p: 0.5, marginInlineEnd: 0.5 }}
+                          sx={BOX}
                         />
                       )}
                       {index === 0 && isOpened ? (
@@ -120,6 +140,7 @@ export function RecordTable({ type, columns }: RecordTableProps) {
   );
 }
 
+const BOX = { p: 0.5, marginInlineEnd: 0.5 } as const;
 const CELL = { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } as const;
 
 const isOfLink = (target: EventTarget): boolean =>

@@ -1,4 +1,4 @@
-/** Deletes the records that are selected, once it is known what goes with them. */
+/** Deletes many records, once it is known what goes with them. */
 import Alert from '@mui/material/Alert';
 import Button from '@mui/material/Button';
 import Dialog from '@mui/material/Dialog';
@@ -8,104 +8,131 @@ import DialogContentText from '@mui/material/DialogContentText';
 import DialogTitle from '@mui/material/DialogTitle';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
-import { type StudioModel, type TypeInfo, useModel } from '../data/model.ts';
-import { send, type Sent } from '../data/request.ts';
-import { type Say, useText } from '../texts/texts.ts';
+import { type StudioModel, useModel } from '../data/model.ts';
+import { numberText, type Say, useText } from '../texts/texts.ts';
+import { type Chosen, idsOf } from './chosen.ts';
+import { type Deletion, type Effect, lookAhead, removePart } from './deletion.ts';
+import { LeftOutTable } from './left-out-table.tsx';
+import { ProgressBar } from './progress-bar.tsx';
+import { useWork } from './use-work.ts';
 
 interface DeleteDialogProps {
-  readonly type: TypeInfo;
-  readonly ids: readonly string[];
+  readonly chosen: Chosen;
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** What happens to how many records of a type; undefined where the token may not know it. */
-interface Effect {
-  readonly type: string | undefined;
-  readonly isDeleted: boolean;
-  readonly count: number;
-}
-
-export default function DeleteDialog({ type, ids, onClose }: DeleteDialogProps) {
+export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
+  const { type } = chosen;
   const say = useText();
   const model = useModel();
   const notify = useNotify();
   const queries = useQueryClient();
-  const [effects, setEffects] = useState<readonly Effect[]>();
-  const [error, setError] = useState<unknown>();
+  const { run, stop, progress, isWorking, isStopping, error } = useWork();
+  const [plan, setPlan] = useState<Deletion>();
+  /** How many are gone; undefined until it began. */
+  const [deleted, setDeleted] = useState<number>();
 
-  useEffect(() => {
-    const controller = new AbortController();
-    send(deletion(type, ids, model.limits.writeRows, true), controller.signal).then(
-      ({ body }) => setEffects(effectsIn(body)),
-      (problem: unknown) => controller.signal.aborted || setError(problem),
-    );
-    return () => controller.abort();
-  }, [type, ids, model]);
+  const look = useCallback(
+    () =>
+      run(async (tools) => {
+        const ids = await idsOf(chosen, tools.report, tools.signal);
+        const found = await lookAhead(model, chosen, ids, tools);
+        setPlan(found);
+        return found !== undefined;
+      }),
+    // The dialog is about what was chosen when it was opened.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [],
+  );
+  useEffect(() => void look(), [look]);
 
-  const remove = async (known: readonly Effect[]): Promise<void> => {
-    try {
-      const affected = known.reduce((sum, { count }) => sum + count, 0);
-      await send(deletion(type, ids, affected, false));
-      queries.removeQueries({ queryKey: [type.path, 'getOne'] });
-      await queries.invalidateQueries();
-      notify(say('many.deleted', { smart_count: ids.length }), { type: 'success' });
-      onClose(true);
-    } catch (problem) {
-      setError(problem);
-    }
+  const all = plan?.parts.reduce((sum, { ids }) => sum + ids.length, 0) ?? 0;
+  const remove = async ({ parts }: Deletion): Promise<void> => {
+    let [gone, left] = [0, parts];
+    setDeleted(0);
+    const isDone = await run(async ({ signal, report, isStopped }) => {
+      for (const part of parts) {
+        if (isStopped()) return false;
+        gone += await removePart(chosen, part, signal);
+        left = left.slice(1);
+        setDeleted(gone);
+        report({ done: all - left.reduce((sum, { ids }) => sum + ids.length, 0), total: all });
+      }
+      return true;
+    });
+    queries.removeQueries({ queryKey: [type.path, 'getOne'] });
+    await queries.invalidateQueries();
+    if (!isDone) return;
+    notify(say('many.deleted', { smart_count: gone, formatted: numberText(gone) }), { type: 'success' });
+    onClose(true);
   };
 
-  const others = (effects ?? []).filter((effect) => effect.type !== type.type || !effect.isDeleted);
+  const isBegun = deleted !== undefined;
+  const others = (plan?.effects ?? []).filter((effect) => effect.type !== type.type || !effect.isDeleted);
+  const count = chosen.ids?.length ?? all;
   return (
-    <Dialog open onClose={() => onClose(false)} aria-labelledby="delete-many-title">
-      <DialogTitle id="delete-many-title">{say('many.delete_title', { smart_count: ids.length })}</DialogTitle>
+    <Dialog
+      open
+      onClose={() => isWorking || onClose(isBegun)}
+      fullWidth
+      maxWidth="sm"
+      aria-labelledby="delete-many-title"
+      aria-describedby="delete-many-text"
+    >
+      <DialogTitle id="delete-many-title">
+        {plan === undefined && chosen.ids === undefined
+          ? say('many.delete_all_title', { types: type.title.many })
+          : say('many.delete_title', { smart_count: count, formatted: numberText(plan === undefined ? count : all) })}
+      </DialogTitle>
       <DialogContent>
-        {error === undefined ? (
-          <DialogContentText>{say(effects === undefined ? 'list.working' : 'record.delete_text')}</DialogContentText>
-        ) : (
-          <ProblemAlert error={error} />
-        )}
-        {others.map((effect, index) => (
-          // Two effects may be told in the same words.
-          // oxlint-disable-next-line react/no-array-index-key
-          <Alert severity="warning" key={index} sx={{ mt: 1 }}>
-            {effectText(say, model, effect)}
+        <DialogContentText id="delete-many-text">
+          {say(plan === undefined ? (isWorking ? 'many.looking' : 'many.not_looked') : 'record.delete_text')}
+        </DialogContentText>
+        {error !== undefined && <ProblemAlert error={error} />}
+        {progress && <ProgressBar label={say(isBegun ? 'many.deleting' : 'many.looking')} progress={progress} />}
+        {isBegun && !isWorking && (
+          <Alert severity="warning" sx={{ mt: 1 }}>
+            {say('many.deleted_part', { done: numberText(deleted), total: numberText(all) })}
           </Alert>
-        ))}
+        )}
+        {!isBegun &&
+          others.map((effect, index) => (
+            // Two effects may be told in the same words.
+            // oxlint-disable-next-line react/no-array-index-key
+            <Alert severity="warning" key={index} sx={{ mt: 1 }}>
+              {effectText(say, model, effect)}
+            </Alert>
+          ))}
+        <LeftOutTable type={type} leftOut={plan?.leftOut ?? []} />
       </DialogContent>
       <DialogActions>
-        <Button color="inherit" onClick={() => onClose(false)} autoFocus>
-          {say('filter.cancel')}
-        </Button>
-        <Button color="error" disabled={effects === undefined} onClick={() => effects && void remove(effects)}>
-          {say('record.delete')}
-        </Button>
+        {isWorking ? (
+          <Button color="inherit" onClick={isBegun ? stop : () => onClose(false)} disabled={isStopping} autoFocus>
+            {say(isBegun ? 'many.stop' : 'filter.cancel')}
+          </Button>
+        ) : (
+          <Button color="inherit" onClick={() => onClose(isBegun)} autoFocus>
+            {say(isBegun ? 'many.close' : 'filter.cancel')}
+          </Button>
+        )}
+        {!isBegun && (
+          <Button
+            color="error"
+            disabled={plan === undefined || all === 0 || isWorking}
+            onClick={() => plan && void remove(plan)}
+          >
+            {say('record.delete')}
+          </Button>
+        )}
       </DialogActions>
     </Dialog>
   );
 }
 
-/** `most`: as many records as may be deleted or unlinked. */
-function deletion({ path, identifier }: TypeInfo, ids: readonly string[], most: number, isDryRun: boolean): Sent {
-  const found = ids.map((id) => `_cnd[${identifier.name}][in]=${encodeURIComponent(id)}`).join('&');
-  const target = `${path}?${found}${isDryRun ? '&dryRun=true' : ''}`;
-  return { method: 'DELETE', target, headers: { Prefer: `max-affected=${most}` } };
-}
-
-const effectsIn = (body: Value): readonly Effect[] => {
-  const list = isValueObject(body) ? body['effects'] : null;
-  return (isValueList(list) ? list : []).filter(isValueObject).map(({ type = null, effect = null, count = null }) => ({
-    type: type === null ? undefined : textOf(type),
-    isDeleted: effect === 'deleted',
-    count: Number(textOf(count)),
-  }));
-};
-
 function effectText(say: Say, { types }: StudioModel, { type, isDeleted, count }: Effect): string {
   const title = types.get(type ?? '')?.title;
   const what = title === undefined ? say('many.hidden', { smart_count: count }) : count === 1 ? title.one : title.many;
-  return say(isDeleted ? 'many.also_deleted' : 'many.also_changed', { what, count });
+  return say(isDeleted ? 'many.also_deleted' : 'many.also_changed', { what, count: numberText(count) });
 }

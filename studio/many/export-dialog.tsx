@@ -16,8 +16,9 @@ import { useEffect, useRef, useState } from 'react';
 import { CurlButton } from '../app/curl-button.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { useModel } from '../data/model.ts';
-import { useText } from '../texts/texts.ts';
-import { exportRecords, exportTarget, type Format, FORMATS, type Found, type Progress, save } from './export.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import { exportRecords, exportTargets, type Format, FORMATS, type Found, save } from './export.ts';
+import type { Progress } from './chosen.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
 interface ExportDialogProps {
@@ -38,7 +39,7 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
-  const target = exportTarget(model, found, isAll ? undefined : columns);
+  const targets = exportTargets(model, found, isAll ? undefined : columns);
 
   const start = async (): Promise<void> => {
     const controller = new AbortController();
@@ -47,7 +48,8 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
     setProgress({ done: 0, total: undefined });
     try {
       const { signal } = controller;
-      const blob = await exportRecords({ target, format, isGuarded, onProgress: setProgress, signal });
+      const count = found.ids?.length;
+      const blob = await exportRecords({ targets, count, format, isGuarded, onProgress: setProgress, signal });
       const name = `${found.type.path}.${FORMATS[format].extension}`;
       save(blob, name);
       notify(say('export.done', { name }), { type: 'success' });
@@ -96,13 +98,21 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
               <FormHelperText id="export-guarded">{say('export.guarded_help')}</FormHelperText>
             </div>
           )}
-          {found.where.length > 0 && <Alert severity="info">{say('export.filtered')}</Alert>}
+          {found.ids !== undefined ? (
+            <Alert severity="info">
+              {say('export.selected', { smart_count: found.ids.length, formatted: numberText(found.ids.length) })}
+            </Alert>
+          ) : (
+            found.where.length > 0 && <Alert severity="info">{say('export.filtered')}</Alert>
+          )}
           {error !== undefined && <ProblemAlert error={error} />}
           {progress && <ProgressBar label={say('export.working')} progress={progress} />}
         </Stack>
       </DialogContent>
       <DialogActions>
-        <CurlButton sent={{ method: 'GET', target, headers: { Accept: FORMATS[format].mediaType } }} />
+        {targets.slice(0, 1).map((target) => (
+          <CurlButton key="curl" sent={{ method: 'GET', target, headers: { Accept: FORMATS[format].mediaType } }} />
+        ))}
         <Button color="inherit" onClick={onClose}>
           {say('filter.cancel')}
         </Button>

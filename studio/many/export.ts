@@ -2,6 +2,7 @@
 import { textOfWhere, type Where } from '../data/list-request.ts';
 import type { StudioModel, TypeInfo } from '../data/model.ts';
 import { openResponse } from '../data/request.ts';
+import { inParts, patiently, type Progress } from './chosen.ts';
 import { createTableReader } from './csv.ts';
 
 export const FORMATS = {
@@ -15,10 +16,26 @@ export interface Found {
   readonly where: Where;
   readonly sort: { readonly field: string; readonly order: string } | undefined;
   readonly variant: string | undefined;
+  /** Those that were selected; undefined for all. */
+  readonly ids?: readonly string[];
 }
 
-/** `columns`: undefined for everything that records show. */
-export function exportTarget(model: StudioModel, found: Found, columns: readonly string[] | undefined): string {
+/** Values of one filter. */
+const MOST = 100;
+
+/** The requests whose answers make the file. `columns`: undefined for everything that records show. */
+export const exportTargets = (
+  model: StudioModel,
+  found: Found,
+  columns: readonly string[] | undefined,
+): readonly string[] =>
+  found.ids === undefined
+    ? [exportTarget(model, found, columns)]
+    : inParts(found.ids, MOST).map((ids) =>
+        exportTarget(model, { ...found, where: [[`_cnd[${found.type.identifier.name}][in]`, ids.join(',')]] }, columns),
+      );
+
+function exportTarget(model: StudioModel, found: Found, columns: readonly string[] | undefined): string {
   const { type, where, sort, variant } = found;
   const parameters: [string, string][] = [...where].map(([name, value]) => [name, value]);
   if (columns) parameters.unshift(['fields', columns.map((column) => shownAs(model, type, column)).join(',')]);
@@ -34,14 +51,10 @@ function shownAs({ types }: StudioModel, { relations }: TypeInfo, column: string
   return target ? `${column}.${target.identifier.name}` : column;
 }
 
-export interface Progress {
-  readonly done: number;
-  /** Unknown if the service does not count. */
-  readonly total: number | undefined;
-}
-
 interface Exporting {
-  readonly target: string;
+  readonly targets: readonly string[];
+  /** If it is known. */
+  readonly count: number | undefined;
   readonly format: Format;
   /** Whether spreadsheets must not run any cell. */
   readonly isGuarded: boolean;
@@ -50,22 +63,34 @@ interface Exporting {
 }
 
 /** Where something is read piece by piece, the browser keeps the pieces: on disk, if they are many. */
-export async function exportRecords({ target, format, isGuarded, onProgress, signal }: Exporting): Promise<Blob> {
+export async function exportRecords(exporting: Exporting): Promise<Blob> {
+  const { targets, format, isGuarded, count, onProgress, signal } = exporting;
   const { mediaType } = FORMATS[format];
-  const response = await openResponse({ method: 'GET', target, headers: { Accept: mediaType } }, signal);
-  const count = response.headers.get('X-Total-Count');
-  const total = count === null ? undefined : Number(count);
-  const table = format === 'csv' ? createTableReader(isGuarded) : undefined;
-  let done = 0;
   const pieces: Blob[] = [];
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-    pieces.push(new Blob([table?.push(read.value) ?? read.value]));
-    // The first line of a table names its columns; JSON has no line breaks within a line.
-    done = table ? Math.max(0, table.lines - 1) : done + read.value.split('\n').length - 1;
-    onProgress({ done, total });
+  let done = 0;
+  for (const [index, target] of targets.entries()) {
+    const headers = { Accept: mediaType };
+    const response = await patiently(() => openResponse({ method: 'GET', target, headers }, signal), signal);
+    const counted = response.headers.get('X-Total-Count');
+    const total = count ?? (counted === null ? undefined : Number(counted));
+    const table = format === 'csv' ? createTableReader(isGuarded) : undefined;
+    const before = done;
+    // The first line of a table names its columns, once.
+    let isHead = format === 'csv' && index > 0;
+    const keep = (text: string): void => {
+      const end = isHead ? text.indexOf('\n') + 1 : 0;
+      if (end > 0) isHead = false;
+      if (!isHead) pieces.push(new Blob([text.slice(end)]));
+    };
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+      keep(table?.push(read.value) ?? read.value);
+      // JSON has no line breaks within a line.
+      done = table ? before + Math.max(0, table.lines - 1) : done + read.value.split('\n').length - 1;
+      onProgress({ done, total });
+    }
+    keep(table?.end() ?? '');
   }
-  pieces.push(new Blob([table?.end() ?? '']));
   return new Blob(pieces, { type: mediaType });
 }
 

@@ -15,7 +15,7 @@ import { useEffect, useRef, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
-import type { Progress } from './export.ts';
+import type { Progress } from './chosen.ts';
 import { FaultTable } from './fault-table.tsx';
 import { faultsIn, type ImportFile, type LineFault, matchingOf, readFile, sendBatch } from './import.ts';
 import { ProgressBar } from './progress-bar.tsx';

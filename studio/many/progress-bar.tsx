@@ -2,8 +2,8 @@
 import Box from '@mui/material/Box';
 import LinearProgress from '@mui/material/LinearProgress';
 import Typography from '@mui/material/Typography';
-import { useText } from '../texts/texts.ts';
-import type { Progress } from './export.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import type { Progress } from './chosen.ts';
 
 interface ProgressBarProps {
   readonly label: string;
@@ -21,8 +21,8 @@ export function ProgressBar({ label, progress: { done, total } }: ProgressBarPro
       />
       <Typography variant="body2" sx={{ color: 'text.secondary', mt: 0.5 }}>
         {total === undefined
-          ? say('progress.done', { smart_count: done })
-          : say('progress.of', { done, smart_count: total })}
+          ? say('progress.done', { smart_count: done, formatted: numberText(done) })
+          : say('progress.of', { done: numberText(done), smart_count: total, formatted: numberText(total) })}
       </Typography>
     </Box>
   );

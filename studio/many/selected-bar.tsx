@@ -4,52 +4,94 @@ import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
 import { useListContext } from 'ra-core';
 import { lazy, Suspense, useState } from 'react';
-import { DeleteIcon } from '../app/icons.tsx';
+import { DeleteIcon, EditIcon, ExportIcon } from '../app/icons.tsx';
 import { can, type TypeInfo } from '../data/model.ts';
-import { useText } from '../texts/texts.ts';
+import type { Total } from '../data/total.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import { targetsOf } from './change.ts';
+import type { Chosen } from './chosen.ts';
+import type { Found } from './export.ts';
 
+const ChangeDialog = lazy(() => import('./change-dialog.tsx'));
 const DeleteDialog = lazy(() => import('./delete-dialog.tsx'));
-
-/** Values of one filter. */
-const MOST = 100;
+const ExportDialog = lazy(() => import('./export-dialog.tsx'));
 
 /** Types whose changes need tags have no deletion of several. */
-export const isSelectable = (type: TypeInfo): boolean =>
-  can(type, 'delete') && type.preconditions !== 'required' && type.identifier.inRecord;
+const isDeletable = (type: TypeInfo): boolean => can(type, 'delete') && type.preconditions !== 'required';
 
-export function SelectedBar({ type }: { readonly type: TypeInfo }) {
+/** Records without an identifier cannot be named. */
+export const isSelectable = (type: TypeInfo): boolean => type.identifier.inRecord;
+
+export interface AllFound {
+  /** Whether all that the filters find are selected, on other pages as well. */
+  readonly isSelected: boolean;
+  readonly select: (isSelected: boolean) => void;
+}
+
+interface SelectedBarProps {
+  readonly found: Found;
+  readonly columns: readonly string[];
+  readonly total: Total | undefined;
+  readonly all: AllFound;
+}
+
+export function SelectedBar({ found, columns, total, all }: SelectedBarProps) {
   const say = useText();
-  const { selectedIds, onUnselectItems } = useListContext();
-  const [ids, setIds] = useState<readonly string[]>();
-  if (selectedIds.length === 0) return undefined;
+  const { type, where } = found;
+  const { selectedIds, onUnselectItems, data = [], hasNextPage, page } = useListContext();
+  const [open, setOpen] = useState<'change' | 'delete' | 'export'>();
+  if (selectedIds.length === 0 && !all.isSelected) return undefined;
+  const ids = all.isSelected ? undefined : selectedIds.map(String);
+  const chosen: Chosen = { type, where, ids };
+  const unselect = (): void => {
+    onUnselectItems();
+    all.select(false);
+  };
+  const close = (isDone: boolean): void => {
+    setOpen(undefined);
+    if (isDone) unselect();
+  };
+  const isPageSelected = data.length > 0 && data.every(({ id }) => selectedIds.includes(id));
+  const count = total === undefined || total.isEstimate ? '' : numberText(total.count);
   return (
     <Paper
       variant="outlined"
       sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, px: 2, py: 0.5, mb: 1 }}
     >
       <Typography variant="body2" role="status" sx={{ flexGrow: 1 }}>
-        {say('many.selected', { smart_count: selectedIds.length })}
+        {all.isSelected
+          ? say('many.all_selected', { count })
+          : say('many.selected', { smart_count: selectedIds.length, formatted: numberText(selectedIds.length) })}
+        {!all.isSelected && isPageSelected && (page > 1 || hasNextPage === true) && (
+          <Button size="small" onClick={() => all.select(true)} sx={{ marginInlineStart: 1 }}>
+            {say('many.select_all', { count })}
+          </Button>
+        )}
       </Typography>
-      <Button
-        color="error"
-        startIcon={<DeleteIcon />}
-        disabled={selectedIds.length > MOST}
-        onClick={() => setIds(selectedIds.map(String))}
-      >
-        {say('record.delete')}
+      {targetsOf(type).length > 0 && (
+        <Button startIcon={<EditIcon />} onClick={() => setOpen('change')}>
+          {say('many.change')}
+        </Button>
+      )}
+      <Button startIcon={<ExportIcon />} onClick={() => setOpen('export')}>
+        {say('many.export')}
       </Button>
-      <Button color="inherit" onClick={() => onUnselectItems()}>
+      {isDeletable(type) && (
+        <Button color="error" startIcon={<DeleteIcon />} onClick={() => setOpen('delete')}>
+          {say('record.delete')}
+        </Button>
+      )}
+      <Button color="inherit" onClick={unselect}>
         {say('many.unselect')}
       </Button>
       <Suspense>
-        {ids && (
-          <DeleteDialog
-            type={type}
-            ids={ids}
-            onClose={(isDone) => {
-              setIds(undefined);
-              if (isDone) onUnselectItems();
-            }}
+        {open === 'change' && <ChangeDialog chosen={chosen} onClose={close} />}
+        {open === 'delete' && <DeleteDialog chosen={chosen} onClose={close} />}
+        {open === 'export' && (
+          <ExportDialog
+            found={ids === undefined ? found : { ...found, ids }}
+            columns={columns}
+            onClose={() => close(false)}
           />
         )}
       </Suspense>

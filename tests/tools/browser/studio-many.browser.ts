@@ -40,8 +40,12 @@ async function post(path: string, type: string, body: string): Promise<void> {
 const list = async (query: string): Promise<readonly Record<string, unknown>[]> =>
   (await fetch(`${server.url}/api/tmp-vars?${query}`)).json() as Promise<readonly Record<string, unknown>[]>;
 
-async function exported(page: Page, choose: () => Promise<void>): Promise<readonly [name: string, text: string]> {
-  await page.getByRole('button', { name: 'Export Temporary variables' }).click();
+async function exported(
+  page: Page,
+  choose: () => Promise<void>,
+  button = 'Export Temporary variables',
+): Promise<readonly [name: string, text: string]> {
+  await page.getByRole('button', { name: button, exact: true }).click();
   await choose();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -221,6 +225,114 @@ test('several records are deleted at once, once it is said what goes with them',
   await close();
 });
 
+describe('all that a filter finds, on other pages too', () => {
+  interface TaxClass {
+    readonly id: number;
+    readonly position: number;
+    readonly providerTwoVATRate: number | null;
+  }
+  const taxClasses = async (query: string): Promise<readonly TaxClass[]> =>
+    (await fetch(`${server.url}/api/tax-classes?${query}`)).json() as Promise<readonly TaxClass[]>;
+  const rates = async (query: string) => [...new Set((await taxClasses(query)).map((one) => one.providerTwoVATRate))];
+
+  beforeAll(async () => {
+    for (let part = 0; part < 13; part += 1) {
+      const records = Array.from({ length: 10 }, (_, index) => ({ position: part * 10 + index }));
+      await post('tax-classes', 'application/json', JSON.stringify(records));
+    }
+  });
+
+  async function selected(found: string): Promise<Awaited<ReturnType<typeof visit>>> {
+    const visited = await visit(browser, { locale: 'en-US' });
+    const { page } = visited;
+    const where = encodeURIComponent(JSON.stringify({ where: '_cnd[position][lt]=120' }));
+    await page.goto(`${server.url}/studio#/tax-classes?filter=${where}`);
+    await page.getByText(`${found} records`).waitFor();
+    await page.getByLabel('Select all on this page').check();
+    await page.getByText('25 selected').waitFor();
+    await page.getByRole('button', { name: `Select all ${found} that the list finds` }).click();
+    await page.getByText(`All ${found} that the list finds are selected`).waitFor();
+    return visited;
+  }
+
+  test('one field is changed, in parts, and the other records stay', async () => {
+    const { page, complaints, close } = await selected('120');
+    const sent: number[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH' && !request.url().includes('dryRun'))
+        sent.push((JSON.parse(request.postData() ?? '[]') as readonly unknown[]).length);
+    });
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await option(page, 'Field', 'Provider two VAT rate');
+    await page.getByRole('textbox', { name: 'Provider two VAT rate' }).fill('much');
+    await page.getByRole('button', { name: 'Next', exact: true }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    await page.getByRole('textbox', { name: 'Provider two VAT rate' }).fill('7');
+    await page.getByRole('button', { name: 'Next', exact: true }).click();
+    await page.getByText('too many records to compare').waitFor();
+    await keep(page, 'studio-change-all');
+    expect(await rates('')).toEqual([null]);
+    await page.getByRole('button', { name: 'Change 120 records' }).click();
+    await page.getByText('120 records were changed').waitFor();
+    expect(sent).toEqual(Array.from({ length: 12 }, () => 10));
+    expect(await rates('_cnd[position][lt]=120')).toEqual([7]);
+    expect(await rates('_cnd[position][gte]=120')).toEqual([null]);
+    expect(complaints.filter((one) => !one.includes('status of 422'))).toEqual([]);
+    await close();
+  });
+
+  test('what someone else changes meanwhile is left as it is, and named', async () => {
+    const { page, close } = await visit(browser, { locale: 'en-US' });
+    const [first, second, third] = await taxClasses('_cnd[limit]=0,3');
+    await page.goto(`${server.url}/studio#/tax-classes`);
+    for (const one of [first, second, third])
+      await page.getByLabel(`Select Tax class ${one?.id}`, { exact: true }).check();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await option(page, 'Field', 'Provider two VAT rate');
+    await page.getByRole('textbox', { name: 'Provider two VAT rate' }).fill('8');
+    await page.getByRole('button', { name: 'Next', exact: true }).click();
+    await page.getByText('that record is left as it is').waitFor();
+    const body = JSON.stringify([
+      { id: second?.id, providerTwoVATRate: 99 },
+      { id: third?.id, position: -1 },
+    ]);
+    const headers = { 'Content-Type': 'application/json' };
+    await fetch(`${server.url}/api/tax-classes`, { method: 'PATCH', headers, body });
+    await page.getByRole('button', { name: 'Change 3 records' }).click();
+    await page.getByText('2 of 3 were changed').waitFor();
+    expect(await page.getByRole('dialog').locator('tbody tr').allInnerTexts()).toEqual([
+      expect.stringContaining(`Tax class ${second?.id}`),
+    ]);
+    await keep(page, 'studio-change-left-out');
+    expect(await violations(page)).toEqual([]);
+    // Another field of a record may change: it stays as the other person has set it.
+    const found = await taxClasses(`_cnd[id][in]=${first?.id},${second?.id},${third?.id}&_cnd[orderBy]=id`);
+    expect(found.map((one) => one.providerTwoVATRate)).toEqual([8, 99, 8]);
+    expect(found[2]?.position).toBe(-1);
+    await close();
+  });
+
+  test('a part that fails ends a deletion: what is gone and what is not is said', async () => {
+    const { page, close } = await selected('120');
+    const file = await exported(page, () => option(page, 'Columns', 'All'), 'Export');
+    expect(file[1].trim().split('\n').length).toBe(121);
+    let count = 0;
+    await page.route('**/api/tax-classes?*', async (route) => {
+      const isDeletion = route.request().method() === 'DELETE' && !route.request().url().includes('dryRun');
+      if (isDeletion) count += 1;
+      await (isDeletion && count === 2 ? route.fulfill({ status: 500 }) : route.continue());
+    });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Delete 120 records?').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('100 of 120 were deleted').waitFor();
+    expect((await taxClasses('')).length).toBe(30);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('20 records').waitFor();
+    await close();
+  });
+});
+
 test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wide', async (colorScheme, width) => {
   const { page, close } = await visit(browser, { colorScheme, locale: 'en-US', viewport: { width, height: 800 } });
   await page.goto(`${server.url}/studio#/tmp-vars`);
@@ -239,5 +351,34 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   await page.getByRole('dialog').locator('tbody tr').waitFor();
   await keep(page, `studio-import-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  // By keyboard alone.
+  await page.getByLabel('Select all on this page').focus();
+  await page.keyboard.press('Space');
+  await page.getByRole('button', { name: 'Change', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: /^Change \d+ records/ }).waitFor();
+  await keep(page, `studio-change-${colorScheme}-${width}`);
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Delete', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('This cannot be undone.').waitFor();
+  // The safe answer is chosen first; the other one is reached by Tab.
+  expect(await page.getByRole('button', { name: 'Cancel' }).evaluate((one) => one.matches(':focus'))).toBe(true);
+  await page.keyboard.press('Tab');
+  expect(
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: 'Delete' })
+      .evaluate((one) => one.matches(':focus')),
+  ).toBe(true);
+  await keep(page, `studio-delete-${colorScheme}-${width}`);
+  expect(await violations(page)).toEqual([]);
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
+  expect(wide).toBeLessThanOrEqual(0);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await close();
 });

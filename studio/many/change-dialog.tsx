@@ -1,0 +1,280 @@
+/** Gives one field of many records the same value. Whoever has changed a record meanwhile is not overwritten unseen. */
+import Alert from '@mui/material/Alert';
+import Button from '@mui/material/Button';
+import Dialog from '@mui/material/Dialog';
+import DialogActions from '@mui/material/DialogActions';
+import DialogContent from '@mui/material/DialogContent';
+import DialogTitle from '@mui/material/DialogTitle';
+import MenuItem from '@mui/material/MenuItem';
+import Stack from '@mui/material/Stack';
+import TextField from '@mui/material/TextField';
+import Typography from '@mui/material/Typography';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNotify } from 'ra-core';
+import { type FormEvent, useState } from 'react';
+import { FormProvider, useForm } from 'react-hook-form';
+import { ProblemAlert, problemText } from '../app/problem-alert.tsx';
+import { isSameValue, type Value } from '../data/json.ts';
+import { type RelationInfo, useModel } from '../data/model.ts';
+import { problemOf } from '../data/problem.ts';
+import { Picker } from '../fields/picker.tsx';
+import { Related } from '../fields/related.tsx';
+import type { Choice } from '../fields/search.ts';
+import { Shown } from '../fields/show.tsx';
+import { type FieldDraft, valueOf } from '../forms/draft.ts';
+import { FieldInput } from '../forms/field-input.tsx';
+import { numberText, useText } from '../texts/texts.ts';
+import {
+  attempt,
+  type Change,
+  type Item,
+  isTagged,
+  linkTo,
+  look,
+  partsOf,
+  type Target,
+  targetsOf,
+  writePart,
+} from './change.ts';
+import { type Chosen, idsOf, type LeftOut } from './chosen.ts';
+import { LeftOutTable } from './left-out-table.tsx';
+import { ProgressBar } from './progress-bar.tsx';
+import { useWork } from './use-work.ts';
+
+interface ChangeDialogProps {
+  readonly chosen: Chosen;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+interface Plan {
+  readonly change: Change;
+  readonly items: readonly Item[];
+  /** How many have the value already; undefined where nobody has looked. */
+  readonly same: number | undefined;
+}
+
+/** What was done so far. The items of the plan before `next` were dealt with. */
+interface Outcome {
+  readonly next: number;
+  readonly leftOut: readonly LeftOut[];
+}
+
+const VALUE = 'value';
+
+export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
+  const { type } = chosen;
+  const say = useText();
+  const model = useModel();
+  const notify = useNotify();
+  const queries = useQueryClient();
+  const targets = targetsOf(type);
+  const [target, setTarget] = useState(targets[0]);
+  const form = useForm<{ value: FieldDraft }>({ defaultValues: { value: target && firstDraft(target) } });
+  const [choice, setChoice] = useState<Choice | null>(null);
+  const { run, stop, progress, isWorking, isStopping, error } = useWork();
+  const [plan, setPlan] = useState<Plan>();
+  const [outcome, setOutcome] = useState<Outcome>();
+
+  const choose = (name: string): void => {
+    const next = targets.find((one) => one.name === name);
+    setTarget(next);
+    setChoice(null);
+    form.clearErrors();
+    form.setValue(VALUE, next && firstDraft(next));
+  };
+
+  const valueFor = ({ field, relation }: Target): Value => {
+    if (field) return valueOf(field, form.getValues(VALUE)) ?? null;
+    return choice === null ? null : linkTo(model, relation, choice.id);
+  };
+
+  const prepare = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (target === undefined) return;
+    await run(async (tools) => {
+      const change = { type, target, value: valueFor(target) };
+      const ids = await idsOf(chosen, tools.report, tools.signal);
+      const seen = await look(model, change, ids, tools);
+      const [first] = seen?.items ?? [];
+      if (seen === undefined || first === undefined) return false;
+      try {
+        await attempt(model, change, first, tools.signal);
+      } catch (problem) {
+        if (problemOf(problem).status !== 422) throw problem;
+        form.setError(VALUE, { message: problemOf(problem).errors[0]?.message ?? problemText(say, problem) });
+        return false;
+      }
+      const isLooked = isTagged(type, ids.length);
+      const same = seen.values.filter((value) => isSameValue(value, change.value)).length;
+      setPlan({ change, items: seen.items, same: isLooked && target.field !== undefined ? same : undefined });
+      return true;
+    });
+  };
+
+  const write = async ({ change, items }: Plan, begun: Outcome): Promise<void> => {
+    let now = begun;
+    setOutcome(now);
+    const isDone = await run(async ({ signal, report, isStopped }) => {
+      report({ done: now.next, total: items.length });
+      for (const part of partsOf(model, items.slice(begun.next))) {
+        if (isStopped()) return false;
+        const leftOut = await writePart(model, change, part, signal);
+        now = { next: now.next + part.length, leftOut: [...now.leftOut, ...leftOut] };
+        setOutcome(now);
+        report({ done: now.next, total: items.length });
+      }
+      return true;
+    });
+    queries.removeQueries({ queryKey: [type.path, 'getOne'] });
+    await queries.invalidateQueries();
+    const changed = now.next - now.leftOut.length;
+    if (!isDone || now.leftOut.length > 0) return;
+    notify(say('many.changed', { smart_count: changed, formatted: numberText(changed) }), { type: 'success' });
+    onClose(true);
+  };
+
+  const total = plan?.items.length ?? 0;
+  const isOver = outcome !== undefined && !isWorking;
+  const count = chosen.ids?.length;
+  return (
+    <Dialog
+      open
+      onClose={() => isWorking || onClose(outcome !== undefined)}
+      fullWidth
+      maxWidth="sm"
+      aria-labelledby="change-title"
+    >
+      <form onSubmit={(event) => void prepare(event)}>
+        <DialogTitle id="change-title">
+          {count === undefined && plan === undefined
+            ? say('many.change_all_title', { types: type.title.many })
+            : say('many.change_title', { smart_count: count ?? total, formatted: numberText(count ?? total) })}
+        </DialogTitle>
+        <DialogContent>
+          <Stack spacing={2} sx={{ pt: 1 }}>
+            {plan === undefined ? (
+              <>
+                <TextField
+                  select
+                  label={say('filter.field')}
+                  value={target?.name ?? ''}
+                  disabled={isWorking}
+                  onChange={(event) => choose(event.target.value)}
+                >
+                  {targets.map(({ name, title }) => (
+                    <MenuItem key={name} value={name}>
+                      {title}
+                    </MenuItem>
+                  ))}
+                </TextField>
+                <FormProvider {...form}>
+                  {target?.field && <FieldInput key={target.name} field={target.field} path={VALUE} />}
+                </FormProvider>
+                {target?.relation && (
+                  <RelationChoice
+                    key={target.name}
+                    relation={target.relation}
+                    choice={choice}
+                    onChoice={setChoice}
+                    fault={form.formState.errors.value?.message}
+                  />
+                )}
+              </>
+            ) : (
+              <Typography>
+                {plan.change.target.title}: <Given plan={plan} choice={choice} />
+              </Typography>
+            )}
+            {plan && outcome === undefined && !isWorking && (
+              <Alert severity="info">
+                {[
+                  plan.same !== undefined && plan.same > 0 && say('many.same', { smart_count: plan.same }),
+                  say(isTagged(type, total) ? 'many.guarded' : 'many.unguarded'),
+                ]
+                  .filter(Boolean)
+                  .join(' ')}
+              </Alert>
+            )}
+            {error !== undefined && <ProblemAlert error={error} />}
+            {progress && (
+              <ProgressBar label={say(outcome === undefined ? 'many.looking' : 'many.changing')} progress={progress} />
+            )}
+            {isOver && (
+              <Alert severity="warning">
+                {say('many.changed_part', {
+                  done: numberText(outcome.next - outcome.leftOut.length),
+                  total: numberText(total),
+                })}
+              </Alert>
+            )}
+          </Stack>
+          {outcome && <LeftOutTable type={type} leftOut={outcome.leftOut} />}
+        </DialogContent>
+        <DialogActions>
+          {isWorking && outcome !== undefined ? (
+            <Button color="inherit" disabled={isStopping} onClick={stop}>
+              {say('many.stop')}
+            </Button>
+          ) : (
+            <Button color="inherit" onClick={() => onClose(outcome !== undefined)}>
+              {say(outcome === undefined ? 'filter.cancel' : 'many.close')}
+            </Button>
+          )}
+          {plan !== undefined && outcome === undefined && !isWorking && (
+            <Button color="inherit" onClick={() => setPlan(undefined)}>
+              {say('many.back')}
+            </Button>
+          )}
+          {plan === undefined ? (
+            <Button key="look" type="submit" variant="contained" disabled={isWorking || target === undefined}>
+              {say('many.next')}
+            </Button>
+          ) : (
+            (outcome === undefined || (isOver && outcome.next < total)) && (
+              <Button
+                key="write"
+                variant="contained"
+                disabled={isWorking}
+                onClick={() => void write(plan, outcome ?? { next: 0, leftOut: [] })}
+              >
+                {outcome === undefined
+                  ? say('many.change_title', { smart_count: total, formatted: numberText(total) })
+                  : say('many.go_on')}
+              </Button>
+            )
+          )}
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What a person most likely begins with. */
+function firstDraft({ field }: Target): FieldDraft {
+  if (field === undefined || field.nullable !== false) return null;
+  return field.type === 'boolean' ? false : (field.enum?.[0] ?? '');
+}
+
+function Given({ plan: { change }, choice }: { readonly plan: Plan; readonly choice: Choice | null }) {
+  const { target, value } = change;
+  if (target.field) return <Shown field={target.field} value={value} />;
+  return choice === null ? <Related relation={target.relation} value={null} /> : <bdi>{choice.name}</bdi>;
+}
+
+interface RelationChoiceProps {
+  readonly relation: RelationInfo;
+  readonly choice: Choice | null;
+  readonly onChoice: (choice: Choice | null) => void;
+  readonly fault: string | undefined;
+}
+
+const RelationChoice = ({ relation, choice, onChoice, fault }: RelationChoiceProps) => (
+  <Picker
+    relation={relation}
+    label={relation.title}
+    value={choice}
+    onChange={onChoice}
+    help={relation.description}
+    fault={fault}
+  />
+);

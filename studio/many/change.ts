@@ -1,0 +1,157 @@
+/** Gives one field of many records the same value, in parts that the service takes. */
+import { isValueObject, NumberText, type Value, type ValueObject } from '../data/json.ts';
+import {
+  can,
+  type FieldInfo,
+  isToMany,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+} from '../data/model.ts';
+import { problemOf } from '../data/problem.ts';
+import { send } from '../data/request.ts';
+import { isJson, isWritable } from '../forms/draft.ts';
+import { inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
+import type { WorkTools } from './use-work.ts';
+
+/** What can be given the same value in many records. */
+export type Target = { readonly name: string; readonly title: string } & (
+  | { readonly field: FieldInfo; readonly relation?: never }
+  | { readonly relation: RelationInfo; readonly field?: never }
+);
+
+/** Unique values cannot be the same; free JSON would be merged with what is there. */
+export function targetsOf(type: TypeInfo): readonly Target[] {
+  if (!can(type, 'update')) return [];
+  const unique = new Set(type.unique.flat());
+  const fields = type.fields.filter(
+    (field) => isWritable(field) && field.unique !== true && (!isJson(field) || field.type === 'array'),
+  );
+  const relations = type.relations.filter(
+    (relation) => !isToMany(relation) && !relation.readOnly && relation.kind === 'belongsTo',
+  );
+  return [
+    ...fields.map((field) => ({ name: field.name, title: field.title, field })),
+    ...relations.map((relation) => ({ name: relation.name, title: relation.title, relation })),
+  ].filter(({ name }) => !unique.has(name));
+}
+
+export interface Change {
+  readonly type: TypeInfo;
+  readonly target: Target;
+  readonly value: Value;
+}
+
+export const linkTo = (model: StudioModel, { type }: RelationInfo, id: string): Value => ({
+  [typeNamed(model, type).identifier.name]: new NumberText(id),
+});
+
+/** A record, and the tag of what it had when the person agreed to the change. */
+export interface Item {
+  readonly id: string;
+  readonly tag: string | undefined;
+}
+
+/** Tags are read record by record: beyond these, only where the service wants them. */
+const MOST_TAGGED = 100;
+const AT_ONCE = 4;
+const MOST = 500;
+
+export const isTagged = ({ preconditions }: TypeInfo, count: number): boolean =>
+  preconditions === 'required' || (preconditions === 'optional' && count <= MOST_TAGGED);
+
+/** Reads and writes of one record with one tag have the same query: it covers what is changed, and nothing else. */
+const queryOf = (model: StudioModel, { name, relation }: Target): string =>
+  relation === undefined
+    ? `fields=${name}&include=`
+    : `fields=${name}.${typeNamed(model, relation.type).identifier.name}&include=${name}`;
+
+interface Seen {
+  readonly items: readonly Item[];
+  /** What the records have now. */
+  readonly values: readonly (Value | undefined)[];
+}
+
+/** Undefined if it was stopped. Records that are gone are left out. */
+export async function look(
+  model: StudioModel,
+  { type, target }: Pick<Change, 'type' | 'target'>,
+  ids: readonly string[],
+  { signal, report, isStopped }: WorkTools,
+): Promise<Seen | undefined> {
+  if (!isTagged(type, ids.length)) return { items: ids.map((id) => ({ id, tag: undefined })), values: [] };
+  const [items, values]: [Item[], (Value | undefined)[]] = [[], []];
+  for (const some of inParts(ids, AT_ONCE)) {
+    if (isStopped()) return undefined;
+    const read = some.map(async (id) => {
+      const path = `${type.path}/${encodeURIComponent(id)}?${queryOf(model, target)}`;
+      const { headers, body } = await patiently(() => send({ method: 'GET', target: path }, signal), signal);
+      items.push({ id, tag: headers.get('ETag') ?? undefined });
+      values.push(isValueObject(body) ? body[target.name] : undefined);
+    });
+    await Promise.all(read);
+    report({ done: items.length, total: ids.length });
+  }
+  return { items, values };
+}
+
+const bodyOf = ({ type, target, value }: Change, { id, tag }: Item): ValueObject => ({
+  [type.identifier.name]: new NumberText(id),
+  ...(tag === undefined ? {} : { '@etag': tag }),
+  [target.name]: value,
+});
+
+function patch(
+  model: StudioModel,
+  change: Change,
+  items: readonly Item[],
+  isDryRun: boolean,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { type, target } = change;
+  const path = `${type.path}?${queryOf(model, target)}${isDryRun ? '&dryRun=true' : ''}`;
+  const body = items.map((item) => bodyOf(change, item));
+  const headers = { Prefer: 'return=minimal' };
+  return patiently(() => send({ method: 'PATCH', target: path, headers, body }, signal), signal);
+}
+
+/** What is wrong with the value: it is tried on one record, and nothing is written. */
+export const attempt = (model: StudioModel, change: Change, item: Item, signal: AbortSignal): Promise<unknown> =>
+  patch(model, change, [item], true, signal);
+
+/** One part: records that the service refuses are left out, and the others of the part are changed. */
+export async function writePart(
+  model: StudioModel,
+  change: Change,
+  part: readonly Item[],
+  signal: AbortSignal,
+): Promise<readonly LeftOut[]> {
+  const leftOut: LeftOut[] = [];
+  let items = part;
+  while (items.length > 0)
+    try {
+      await patch(model, change, items, false, signal);
+      return leftOut;
+    } catch (problem) {
+      if (!isRefused(problem)) throw problem;
+      const refused = refusedItems(problem, items);
+      if (refused.size === 0) throw problem;
+      for (const [{ id }, message] of refused) leftOut.push({ id, message });
+      items = items.filter((item) => !refused.has(item));
+    }
+  return leftOut;
+}
+
+function refusedItems(problem: unknown, items: readonly Item[]): ReadonlyMap<Item, string> {
+  const refused = new Map<Item, string>();
+  for (const { pointer = '', message } of problemOf(problem).errors) {
+    const [, index] = /^\/(\d+)(?:\/|$)/.exec(pointer) ?? [];
+    const item = index === undefined ? undefined : items[Number(index)];
+    if (item !== undefined && !refused.has(item)) refused.set(item, message);
+  }
+  return refused;
+}
+
+export const partsOf = ({ limits }: StudioModel, items: readonly Item[]): readonly (readonly Item[])[] =>
+  inParts(items, Math.min(limits.batchLimit, limits.bodyItems, limits.writeRows, MOST));
