@@ -17,8 +17,8 @@ function closure(file: string, seen = new Set<string>()): ReadonlySet<string> {
 }
 
 // Without a server those of PostgreSQL are skipped.
-const quick = globSync('tests/**/*.test.ts').filter(
-  (file) => !/\.slow\.test|^tests\/(tools|postgres)\/|\/node_modules\//.test(file),
+const quick = globSync('tests/**/*.test.ts', { exclude: ['**/node_modules'] }).filter(
+  (file) => !/\.slow\.test|^tests\/(tools|postgres)\//.test(file),
 );
 
 test.each(quick)('%s starts no process', (file) => {

@@ -52,10 +52,13 @@ async function callsOf(request: () => Promise<unknown>): Promise<Calls> {
       const called = functions.filter(
         ({ ranges, functionName }) => (ranges[0]?.count ?? 0) > 0 && isNamed(functionName),
       );
-      return [url.slice(url.indexOf('/engine/') + 1), new Set(called.map(({ functionName }) => functionName))] as const;
+      return [sourceOf(url), new Set(called.map(({ functionName }) => functionName))] as const;
     });
   return new Map(calls.filter(([, called]) => called.size > 0));
 }
+
+/** Of a compiled file. */
+const sourceOf = (url: string): string => url.slice(url.indexOf('/engine/') + 1).replace(/\.js$/, '.ts');
 
 /** Imports are compiled to getters. */
 const isNamed = (name: string): boolean => name !== '' && !name.startsWith('get ') && !name.startsWith('<');
@@ -93,7 +96,7 @@ test('what a body mentions is collected once, also if it is faulty', async () =>
   await session.post('Profiler.takePreciseCoverage');
   await exchange(server.url, 'PUT /api/owners/1', { headers: JSON_TYPE, body: faulty });
   const { result } = await session.post('Profiler.takePreciseCoverage');
-  const { functions = [] } = result.find(({ url }) => url.endsWith('/engine/validation/mentions.ts')) ?? {};
+  const { functions = [] } = result.find(({ url }) => sourceOf(url) === 'engine/validation/mentions.ts') ?? {};
   const times = functions.find(({ functionName }) => functionName === 'rootsOf')?.ranges[0]?.count;
   expect([status, times]).toEqual([422, 1]);
 });

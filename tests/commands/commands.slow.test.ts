@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { changeKinds } from '../../engine/diff/change.ts';
 import { draw } from '../../engine/pages/diagram.ts';
+import { PACKAGE_FOLDER } from '../../engine/package.ts';
 import { isDrop, stepKinds } from '../../engine/storage/migrate/steps.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
@@ -355,7 +356,7 @@ describe('new', () => {
     await project.run('new', 'Thing');
     const [first = ''] = readFileSync(join(project.directory, 'thing.yaml'), 'utf8').split('\n');
     const [, path = ''] = /^# yaml-language-server: \$schema=(\S+)$/.exec(first) ?? [];
-    expect(resolve(project.directory, path)).toBe(resolve('engine/descriptor/descriptor.schema.json'));
+    expect(resolve(project.directory, path)).toBe(join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json'));
   });
 
   test.each([

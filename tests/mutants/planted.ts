@@ -1,9 +1,10 @@
-/** A copy of the engine, compiled once, into which faults are planted one at a time; each runs as a process of its own. */
-import { transformSync } from '@swc/core';
+/** A copy of the compiled engine, into which faults are planted one at a time; each runs as a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { transformSync } from 'esbuild';
+import { openBuild } from '../support/compiled.ts';
 import type { Edit, Mutant } from './mutants.ts';
 
 export interface Copy {
@@ -25,10 +26,7 @@ serve(readSettings(process.env)).then(({ url }) => console.log(url));
 `;
 
 function compile(source: string): string {
-  const { code } = transformSync(source, {
-    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-    module: { type: 'commonjs' },
-  });
+  const { code } = transformSync(source, { loader: 'ts', format: 'cjs', target: 'node22' });
   return code.replaceAll(/require\("(\.[^"]*)\.ts"\)/g, 'require("$1.js")');
 }
 
@@ -64,12 +62,10 @@ const isOfSuites = (file: string): boolean => file.startsWith(join('engine', 'su
 
 export function copyEngine(): Copy {
   const directory = mkdtempSync(join(tmpdir(), 'mutants-'));
-  cpSync('engine', join(directory, 'engine'), { recursive: true });
+  cpSync(join(openBuild().directory, 'engine'), join(directory, 'engine'), { recursive: true });
   cpSync('package.json', join(directory, 'package.json'));
   symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'main.js'), MAIN);
-  const files = readdirSync('engine', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  for (const file of files.map((name) => join('engine', name))) write(directory, file, readFileSync(file, 'utf8'));
 
   const sources = readSources();
   function plant({ edits }: Mutant): () => void {

@@ -32,7 +32,9 @@ const SOURCES = [
  * in the package, below `source`.
  */
 export function pack(source: string, { directory }: { readonly directory: string }): readonly string[] {
-  cpSync(directory, join(source, 'dist'), { recursive: true });
+  // Maps, and the link to the studio, are for tests in a clone.
+  const isPacked = (path: string): boolean => !path.endsWith('.map') && path !== join(directory, 'dist');
+  cpSync(directory, join(source, 'dist'), { recursive: true, filter: isPacked });
   execFileSync(process.execPath, ['--require', 'esbuild-register', 'deploy/package.ts', join(source, 'dist')]);
   for (const file of SOURCES) cpSync(file, join(source, file), { recursive: true });
   const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {

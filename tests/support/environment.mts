@@ -1,0 +1,87 @@
+/**
+ * Jest's testEnvironment. The test files of a worker share one context, the engine as `globalSetup` has built it, and
+ * all packages. Jest's own environment gives each file a context and loads everything into it again: a fifth of the
+ * time of all tests. What a file and its helpers in tests/ keep in variables is still its own.
+ */
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import vm, { type CompileFunctionOptions, type Context } from 'node:vm';
+import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
+
+type Require = (name: string) => unknown;
+
+declare global {
+  /** How a file requires: what is in tests/ through Jest, and all else from Node.js. */
+  var sharedRequire: ((ofJest: Require, file: string) => Require) | undefined;
+}
+
+const ENGINE = resolve('engine') + sep;
+
+globalThis.sharedRequire = (ofJest, file) => {
+  const ofNode = createRequire(file);
+  return (name) => {
+    if (name.startsWith('@jest/')) return ofJest(name);
+    if (!name.startsWith('.')) return ofNode(name);
+    const path = resolve(dirname(file), name);
+    return path.startsWith(ENGINE) && path.endsWith('.ts') ? ofNode(compiled(path)) : ofJest(name);
+  };
+};
+
+function compiled(source: string): string {
+  const { TEST_BUILD: build, TEST_BUILD_FAULT: fault } = process.env;
+  if (build === undefined) throw new Error(fault ?? 'nothing is built: this configuration has no `globalSetup`');
+  return join(resolve(build), relative('.', source).replace(/\.ts$/, '.js'));
+}
+
+/** Stands for the context of the process, which has no object of its own. */
+const OWN_CONTEXT: Context = Object.freeze({});
+const { compileFunction } = vm;
+
+vm.compileFunction = (code, names, { parsingContext, ...options }: CompileFunctionOptions = {}) =>
+  compileFunction(code, names, {
+    ...options,
+    ...(parsingContext && parsingContext !== OWN_CONTEXT ? { parsingContext } : {}),
+  });
+
+const { exit } = process;
+
+export default class SharedEnvironment implements JestEnvironment {
+  readonly global = globalThis as unknown as JestEnvironment['global'];
+  readonly fakeTimers = null;
+  readonly fakeTimersModern: ModernFakeTimers;
+  readonly moduleMocker = new ModuleMocker(globalThis);
+  readonly #before = {
+    names: new Set(Reflect.ownKeys(globalThis)),
+    console,
+    environment: process.env,
+    variables: { ...process.env },
+  };
+
+  constructor({ projectConfig }: JestEnvironmentConfig) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+  }
+
+  async setup(): Promise<void> {}
+
+  /** Takes back what Jest and the file have done to the process. */
+  async teardown(): Promise<void> {
+    const { names, console: printing, environment, variables } = this.#before;
+    this.fakeTimersModern.dispose();
+    for (const name of Reflect.ownKeys(globalThis)) if (!names.has(name)) Reflect.deleteProperty(globalThis, name);
+    globalThis.console = printing;
+    for (const name of Object.keys(environment)) if (!(name in variables)) delete environment[name];
+    process.env = Object.assign(environment, variables);
+    process.exit = exit;
+    process.exitCode = undefined;
+  }
+
+  exportConditions(): string[] {
+    return ['node', 'node-addons'];
+  }
+
+  getVmContext(): Context {
+    return OWN_CONTEXT;
+  }
+}
