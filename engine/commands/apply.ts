@@ -2,19 +2,21 @@
  * `apply`: carries out the plan in one transaction. Steps by which records could lose something must be allowed, one by
  * one; what the descriptors do not name stays until its drop is allowed.
  */
-import { CallerGone } from '../caller.ts';
+import { constants } from 'node:os';
+import { CallerGone, callerUntil } from '../caller.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { databaseAt } from '../storage/database.ts';
 import { linksOf } from '../storage/define.ts';
 import { type Applied, applyPlan, createEngineTables, planFor, renamePlanFor } from '../storage/migrate/apply.ts';
+import type { Doing, Follower, MigrationEvent } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
-import { print, printError } from '../terminal.ts';
+import { titleOf } from '../storage/migrate/tasks.ts';
+import { databaseAt } from '../storage/open.ts';
+import { print, printable, printError } from '../terminal.ts';
 import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
-import { follow } from './progress.ts';
 
 const USAGE =
   'records apply [--allow STEP]... [--back] [--rename-columns] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind; --rename-columns gives tables and columns the names of the descriptors';
@@ -109,4 +111,101 @@ function format({ steps, backup, isTakenBack }: Outcome): string {
       : [formatSteps(made), `${made.length} ${made.length === 1 ? 'step' : 'steps'} applied.`]),
     ...(kept.length === 0 ? [] : ['', formatKept(kept)]),
   ].join('\n');
+}
+
+// Shows on standard error how far a migration has come, and lets signals stop it.
+
+interface Following {
+  readonly watch: Follower;
+  /** The exit code of a process that a signal has stopped; undefined without one. */
+  readonly stopCode: () => number | undefined;
+  /** Signals end the process again, and what is printed begins in a line of its own. */
+  readonly end: () => void;
+}
+
+interface FollowOptions {
+  /** Prints events as JSON, one a line. */
+  readonly json: boolean;
+  /**
+   * Whether the work looks for signals. Where it is one transaction in a file, it cannot, and need not: a signal ends the
+   * process at once, and nothing is changed.
+   */
+  readonly isStoppable: boolean;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+export function follow({ json, isStoppable }: FollowOptions): Following {
+  const stopping = new AbortController();
+  const show = json ? showLines(eventAsJson) : process.stderr.isTTY ? showLive : showLines(asText);
+  let code: number | undefined;
+  let hasBegun = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    code = 128 + constants.signals[signal];
+    stopping.abort();
+    ignore();
+  };
+  const ignore = (): void => SIGNALS.forEach((signal) => process.off(signal, stop));
+  const begin = (): void => {
+    hasBegun = true;
+    if (!json) printError(isStoppable ? STOPPABLE : UNDONE);
+    if (isStoppable) SIGNALS.forEach((signal) => process.on(signal, stop));
+  };
+  return {
+    watch: {
+      caller: callerUntil(stopping.signal),
+      report: (event) => {
+        if (!hasBegun) begin();
+        show(event);
+      },
+    },
+    stopCode: () => code,
+    end: () => {
+      ignore();
+      if (hasBegun && show === showLive) process.stderr.write(CLEAR);
+    },
+  };
+}
+
+const STOPPABLE =
+  'You can stop this with Ctrl-C or SIGTERM. What is done is kept; the same command goes on from there.';
+const UNDONE = 'You can stop this with Ctrl-C or SIGTERM. Nothing is changed then; the same command begins again.';
+
+// What is shown.
+
+type Show = Follower['report'];
+
+/** Clears the line that the cursor is in. */
+const CLEAR = '\r\u001B[K';
+/** Of work on rows, a line is printed for each of so many parts. */
+const PARTS = 10;
+
+const showLive: Show = (event) => void process.stderr.write(`${CLEAR}${printable(asText(event))}`);
+
+/** Batches are short: most of them are not worth a line. */
+function showLines(textOf: (event: MigrationEvent) => string): Show {
+  let shown = '';
+  return (event) => {
+    const part = event.kind === 'doing' ? `${event.number} ${Math.floor(PARTS * shareOf(event))}` : textOf(event);
+    if (part !== shown) printError(textOf(event));
+    shown = part;
+  };
+}
+
+const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));
+
+function asText(event: MigrationEvent): string {
+  if (event.kind === 'waiting') {
+    const holders = event.holders.length === 0 ? '' : `, which is held by ${event.holders.join(', ')}`;
+    return `Waiting for ${event.table}${holders}`;
+  }
+  const { task, number, of, last } = event;
+  const share = last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%`;
+  return `[${number}/${of}] ${titleOf(task)}${share}`;
+}
+
+function eventAsJson(event: MigrationEvent): string {
+  if (event.kind === 'waiting') return JSON.stringify(event);
+  const { kind, task, ...rest } = event;
+  return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest });
 }

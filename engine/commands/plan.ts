@@ -2,7 +2,7 @@
 import type { Model } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { NO_MODEL } from '../storage/migrate/applied.ts';
-import { type Database, databaseAt } from '../storage/database.ts';
+import { type Database, databaseAt } from '../storage/open.ts';
 import type { Drift } from '../storage/migrate/driver.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { createPlan } from '../storage/migrate/plan.ts';

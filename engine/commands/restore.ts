@@ -2,7 +2,7 @@
 import { Problem } from '../problem.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { databaseAt } from '../storage/database.ts';
+import { databaseAt } from '../storage/open.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { blockers, formatSteps } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';

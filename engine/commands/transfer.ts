@@ -1,7 +1,7 @@
 /** Shared by commands that open the database: the connection, and a progress bar. */
 import type { Model } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
-import { databaseAt } from '../storage/database.ts';
+import { databaseAt } from '../storage/open.ts';
 import type { Driver } from '../storage/driver.ts';
 import type { Progress } from '../storage/transfer/lines.ts';
 import { readModel } from './command.ts';

@@ -20,8 +20,7 @@ import {
   checkTargets,
   checkTrees,
 } from './checks/relations.ts';
-import { checkGenerated } from './checks/generated.ts';
-import { checkChecks } from './checks/rules.ts';
+import { checkChecks, checkGenerated } from './checks/rules.ts';
 import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
 import {
   checkColumns,

@@ -7,8 +7,7 @@ import { didYouMean } from '../names.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import { operators } from '../query/operators.ts';
 import { nextStep, problemHelp } from './advice.ts';
-import { describeFor, listTypes } from './describe.ts';
-import { optionsOf, tagFor, viewIn } from './tags.ts';
+import { describeFor, listTypes, optionsOf, tagFor, viewIn } from './describe.ts';
 
 /** What one agent may see and do. */
 export interface AgentRights {

@@ -4,8 +4,15 @@
  * matches in linear time too are left to RegExp, which is about fifty times as fast.
  */
 import { RE2JS } from 're2js';
-import { areDisjoint, type CodePoints, NO_CODE_POINTS, union } from './code-points.ts';
-import { parsePattern, PatternFault, type PatternPart } from './parse.ts';
+import {
+  areDisjoint,
+  type CodePoints,
+  NO_CODE_POINTS,
+  parsePattern,
+  PatternFault,
+  type PatternPart,
+  union,
+} from './parse.ts';
 
 interface Matcher {
   test(text: string): boolean;

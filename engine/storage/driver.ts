@@ -2,10 +2,9 @@
 import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
-import type { Altered, TableAlteration } from './migrate/alter.ts';
+import type { Altered, Migrating, TableAlteration } from './migrate/driver.ts';
 import type { BulkColumn, LinkColumn, Revision, Sequence } from './define.ts';
 import type { DatabaseUsage, OnWait, Silence } from './usage.ts';
-import type { Migrating } from './migrate/driver.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
 

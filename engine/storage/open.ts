@@ -1,21 +1,25 @@
 /** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
-import type { Model } from '../model/model.ts';
+import { existsSync, statSync } from 'node:fs';
 import { PATIENT } from '../caller.ts';
-import { databaseAt } from './database.ts';
+import type { Model } from '../model/model.ts';
+import { withoutPassword } from '../settings.ts';
+import { StartError } from '../start-error.ts';
 import { linksOf } from './define.ts';
-import type { Driver, DriverOptions } from './driver.ts';
-import { type OnWait, usageOf } from './usage.ts';
+import type { Awaitable, Dialect, Driver, DriverOptions, Replica } from './driver.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
 import { createPlaces } from './places.ts';
-import { createReplicaReads } from './replicas.ts';
 import { createAdvisor, type ListAdvice } from './read/advice.ts';
 import { createReads } from './read/reads.ts';
+import { createReplicaReads } from './replicas.ts';
 import { seed } from './seed.ts';
-import { StartError } from '../start-error.ts';
+import { refuseUnusableFile } from './sqlite/backup.ts';
+import { sqliteDialect } from './sqlite/dialect.ts';
+import { openSqlite } from './sqlite/driver.ts';
 import type { Store, Stream } from './store.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
+import { type OnWait, usageOf } from './usage.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
@@ -151,4 +155,42 @@ function limitStreams(store: Store, places: number): Store {
     return store.close();
   };
   return { ...store, stream, close };
+}
+
+export interface Database {
+  /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
+  open(options?: DriverOptions): Awaitable<Driver>;
+  /** The servers that the URL names, each on its own. They need not answer yet. */
+  replicas(options: DriverOptions): Awaitable<readonly Replica[]>;
+  /** The dialect, if there is no database yet and `open` would create it. */
+  readonly newDialect: Dialect | undefined;
+}
+
+// Its client is loaded only if it is used.
+const postgres = (place: string): Database => ({
+  open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
+  replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
+  newDialect: undefined,
+});
+
+const sqlite = (file: string): Database => ({
+  open: (options) => {
+    refuseUnusableFile(file);
+    return openSqlite(file, options);
+  },
+  replicas: () => {
+    throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
+  },
+  newDialect: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
+});
+
+const schemes: Readonly<Record<string, (place: string) => Database>> = { sqlite, postgres, postgresql: postgres };
+
+export function databaseAt(url: string): Database {
+  const [, scheme = '', place = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
+  const database = schemes[scheme];
+  if (database) return database(place);
+  throw new StartError(
+    `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
+  );
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
-import { databaseAt } from '../../engine/storage/database.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { deleteTree } from '../../engine/storage/write/delete-tree.ts';
 import { ask } from '../support/ask.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { folded, foldedValue } from '../../engine/field-types/case-folding.ts';
 import { UNASSIGNED } from '../../engine/field-types/unicode-data.ts';
-import { databaseAt } from '../../engine/storage/database.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
 import fc from '../support/fast-check.ts';

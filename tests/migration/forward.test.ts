@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { readModel } from '../../engine/commands/command.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
-import { databaseAt } from '../../engine/storage/database.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import { applyPlan, planFor } from '../../engine/storage/migrate/apply.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { readModel } from '../../engine/commands/command.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { databaseAt } from '../../engine/storage/database.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import type { Dialect } from '../../engine/storage/driver.ts';
 import { appliedModel } from '../../engine/storage/migrate/applied.ts';
 import { planFor } from '../../engine/storage/migrate/apply.ts';

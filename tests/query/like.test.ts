@@ -1,7 +1,7 @@
 /** `like` finds the same on every database, by short and by long patterns, and reads a text once however long the pattern is. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { operators } from '../../engine/query/operators.ts';
-import { databaseAt } from '../../engine/storage/database.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
 import fc from '../support/fast-check.ts';

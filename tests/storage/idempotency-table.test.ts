@@ -1,7 +1,7 @@
 /** The table of Idempotency-Keys: found by an index, cleared in small steps, and given its index where an older version made it. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Awaitable, Driver, Row, Statement, Values, Writer } from '../../engine/storage/driver.ts';
-import { databaseAt } from '../../engine/storage/database.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import { createEngineTables } from '../../engine/storage/migrate/apply.ts';
 import { createOnce, forgetStatement } from '../../engine/storage/write/locks.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';

@@ -9,7 +9,7 @@ import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { type Column, columnType, hasDefault } from '../columns.ts';
 import { type AppliedField, identifierNameOf } from './applied.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
-import type { Edit } from './alter.ts';
+import type { Edit } from './driver.ts';
 import type { ColumnChanges, FieldChange, TypeChange } from './match.ts';
 import { createStep, type MigrationStep, type RowQuery, type StepCheck } from './steps.ts';
 

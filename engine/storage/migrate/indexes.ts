@@ -2,7 +2,7 @@
 import type { Index, RecordType } from '../../model/model.ts';
 import { columnType } from '../columns.ts';
 import { indexesOf } from '../define.ts';
-import type { Edit } from './alter.ts';
+import type { Edit } from './driver.ts';
 import type { AppliedIndex } from './applied.ts';
 import { rowsAlike } from './assess.ts';
 import type { ColumnChanges, TypeChange } from './match.ts';

@@ -12,8 +12,7 @@ import { addedJoinStep, droppedJoinStep, renamedJoinSteps } from './relations.ts
 import { keptModel } from './keep.ts';
 import { createStep, isDrop, isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
 import { plainTasks } from './tasks.ts';
-import { typeSteps } from './types.ts';
-import { unclearJoins, unclearTypes } from './unclear.ts';
+import { typeSteps, unclearJoins, unclearTypes } from './types.ts';
 
 const VANISHED = ['drop-type', 'drop-field', 'drop-relation'] as const;
 const NONE: ReadonlySet<string> = new Set();

@@ -4,7 +4,7 @@ import { defineJoinTable } from '../define.ts';
 import type { Dialect } from '../driver.ts';
 import type { AppliedJoin, AppliedReference } from './applied.ts';
 import { rowsAlike, rowsInCircles, rowsOf, rowsWhere } from './assess.ts';
-import type { Edit } from './alter.ts';
+import type { Edit } from './driver.ts';
 import { type ColumnChanges, type JoinChange, type ReferenceChange, relationAt, type TypeChange } from './match.ts';
 import { createStep, type MigrationStep } from './steps.ts';
 import { plainTasks } from './tasks.ts';

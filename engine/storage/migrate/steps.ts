@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel, TableDefinition } from './applied.ts';
-import type { Edit } from './alter.ts';
+import type { Edit } from './driver.ts';
 import type { Task } from './tasks.ts';
 
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */

@@ -1,19 +1,19 @@
 /** The steps of a type that was there before: what differs, and the SQL that changes its table. */
+import { isDeepStrictEqual } from 'node:util';
 import { fieldTypes } from '../../field-types/registry.ts';
-import { OPEN_COLUMN } from '../../model/model.ts';
+import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { columnsOf, columnType } from '../columns.ts';
 import { defineTable, indexesOf } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import { type AppliedField, type AppliedType, identifierNameOf } from './applied.ts';
+import { type AppliedField, type AppliedModel, type AppliedType, identifierNameOf } from './applied.ts';
 import { rowsWhere } from './assess.ts';
-import type { ColumnSource, Edit } from './alter.ts';
 import { checkSteps } from './checks.ts';
+import type { ColumnSource, Edit } from './driver.ts';
 import { claimSteps, droppedFieldSteps, fieldSteps } from './fields.ts';
 import { duplicates, indexSteps } from './indexes.ts';
-import { type ColumnChanges, columnChanges, openKeysLeft, type TypeChange } from './match.ts';
-import { droppedReferenceSteps, referenceSteps } from './relations.ts';
+import { type ColumnChanges, columnChanges, type MatchedJoins, openKeysLeft, type TypeChange } from './match.ts';
+import { droppedReferenceSteps, joinOwner, joinOwnerBefore, referenceOwner, referenceSteps } from './relations.ts';
 import { createStep, type MigrationStep } from './steps.ts';
-import { unclearFields, unclearReferences } from './unclear.ts';
 
 export function typeSteps(change: TypeChange, knownRelations: ReadonlySet<string>): readonly MigrationStep[] {
   const columns = columnChanges(change);
@@ -164,3 +164,76 @@ function sourcesOf(change: TypeChange, columns: ColumnChanges): readonly ColumnS
 
 const sqlTypeOf = ({ type }: AppliedField, { name }: Dialect): string | undefined =>
   fieldTypes.get(type)?.columns[name].sqlType;
+
+// What vanished while something that looks the same is new: most likely renamed, and no reason to drop anything.
+
+interface Vanished {
+  readonly type: string;
+  /** Undefined for a type. */
+  readonly name?: string;
+  readonly rowsIn: string | undefined;
+}
+
+function question({ type, name, rowsIn }: Vanished, alike: readonly string[]): readonly MigrationStep[] {
+  if (alike.length === 0) return [];
+  const now = alike.map((one) => `"${one}"`).join(' or ');
+  const named = name === undefined ? {} : { name };
+  return [createStep('not-renamed', type, { ...named, was: name ?? type, now, rowsIn })];
+}
+
+/** Types with the same fields of the same kinds. */
+export function unclearTypes(
+  dropped: readonly { readonly name: string; readonly type: AppliedType }[],
+  added: readonly RecordType[],
+): readonly MigrationStep[] {
+  return dropped.flatMap(({ name: type, type: old }) => {
+    const alike = added.filter((one) => sameFields(old, one));
+    return question(
+      { type, rowsIn: old.table },
+      alike.map(({ name }) => name),
+    );
+  });
+}
+
+function sameFields(old: AppliedType, type: RecordType): boolean {
+  const before = Object.entries(old.fields).map(([name, field]) => [name, field.type]);
+  const after = [...type.fields.values()].map((field) => [field.name, field.type.name]);
+  return isDeepStrictEqual(before.toSorted(), after.toSorted());
+}
+
+function unclearFields({ type, before }: TypeChange, columns: ColumnChanges): readonly MigrationStep[] {
+  const added = columns.fields.filter((one) => !one.before).map(({ field }) => field);
+  return columns.droppedFields.flatMap((name) => {
+    const old = before.fields[name];
+    const alike = added.filter(
+      (field) => old?.type === field.type.name && isDeepStrictEqual(old.constraints, field.constraints),
+    );
+    return question(
+      { type: type.name, name, rowsIn: before.table },
+      alike.map((field) => field.name),
+    );
+  });
+}
+
+function unclearReferences({ type, before }: TypeChange, columns: ColumnChanges): readonly MigrationStep[] {
+  const added = columns.references.filter((one) => !one.before).map(({ after }) => after);
+  return columns.droppedReferences.flatMap((old) => {
+    const alike = added.filter(({ target }) => target === old.target);
+    return question(
+      { ...referenceOwner(type.name, old), rowsIn: before.table },
+      alike.map((one) => referenceOwner(type.name, one).name),
+    );
+  });
+}
+
+export function unclearJoins({ types }: AppliedModel, { dropped, added }: MatchedJoins): readonly MigrationStep[] {
+  return dropped.flatMap((old) => {
+    const sides = [old.left.type, old.right.type].toSorted();
+    const alike = added.filter((one) => isDeepStrictEqual([one.left.type.name, one.right.type.name].toSorted(), sides));
+    const owner = joinOwnerBefore(old);
+    return question(
+      { ...owner, rowsIn: types[owner.type]?.table },
+      alike.map((one) => joinOwner(one).name),
+    );
+  });
+}

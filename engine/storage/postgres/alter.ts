@@ -8,7 +8,7 @@ import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
 import { addForeignKey, columnSql } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/alter.ts';
+import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/driver.ts';
 import type { Task } from '../migrate/tasks.ts';
 
 /** What is prepared has names that begin so, until the switch. */

@@ -12,8 +12,8 @@ import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
 import { isRefusal, stateOf, translate } from './errors.ts';
 import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
-import type { Connections } from './pool.ts';
 import { PREPARED, PREPARED_FUNCTIONS, PREPARED_INDEXES, readProgress, record } from './progress.ts';
+import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
 
 const EXISTS = { sql: 'select to_regclass(?) is not null' };

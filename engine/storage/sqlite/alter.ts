@@ -3,7 +3,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { columnWords, ON_DELETE } from '../define.ts';
 import type { Dialect } from '../driver.ts';
-import type { Altered, Edit, TableAlteration } from '../migrate/alter.ts';
+import type { Altered, Edit, TableAlteration } from '../migrate/driver.ts';
 import { plainTasks, type Task } from '../migrate/tasks.ts';
 
 /** undefined where ALTER TABLE cannot do it. */

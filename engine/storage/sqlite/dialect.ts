@@ -1,11 +1,10 @@
 /** SQLite's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect, Row } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
 import { LIKE } from './like.ts';
-import { isScan, isSort, ownSteps } from './plan-steps.ts';
 
 /** Of a table whose rows are estimated: so many pieces of so many identifiers are looked at. */
 const PIECES = 40;
@@ -113,3 +112,16 @@ export const sqliteDialect: Dialect = {
   locks: false,
   lockOwnership: undefined,
 };
+
+// What SQLite's EXPLAIN QUERY PLAN says.
+
+/** The steps of the statement itself, without those of subqueries that run once for each record shown. */
+export function ownSteps(rows: readonly Row[]): readonly string[] {
+  const within = new Set<unknown>();
+  for (const [id, parent, , detail] of rows)
+    if (String(detail).startsWith('CORRELATED') || within.has(parent)) within.add(id);
+  return rows.filter(([id]) => !within.has(id)).map(([, , , detail]) => String(detail));
+}
+
+export const isSort = (step: string): boolean => step.startsWith('USE TEMP B-TREE');
+export const isScan = (step: string): boolean => step.startsWith('SCAN');

@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Driver, ListWork, Row, Statement, TextWork, Values } from '../driver.ts';
-import { isScan, isSort, ownSteps } from './plan-steps.ts';
+import { isScan, isSort, ownSteps } from './dialect.ts';
 import type { TurnReader } from './turn-reader.ts';
 
 /** Rows that one request may read, sort and skip, or count along an index: a millisecond or two. */

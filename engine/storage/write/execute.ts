@@ -5,16 +5,18 @@ import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.
 import { hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
-import { type Holder, holdersAmong, park } from './hand-over.ts';
 import {
   explained,
   gone,
   goneAt,
+  type Holder,
+  holdersAmong,
   insert,
-  insertMany,
   type Inserting,
+  insertMany,
   isNode,
   openColumn,
+  park,
   runsOf,
   valueOf,
 } from './insert.ts';

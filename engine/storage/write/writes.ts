@@ -19,7 +19,7 @@ import type {
   WrittenRecords,
 } from '../store.ts';
 import type { Effects } from './effects.ts';
-import { createDeleteFound } from './delete-found.ts';
+import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
 import { checkBody, execute } from './execute.ts';
 import { createFlatWrites, rowOf } from './flat.ts';
 import { newValues } from './insert.ts';
@@ -40,7 +40,6 @@ import { deleteRecords, requireFewRows } from './release.ts';
 import { type Clock, createStamp, type Stamp, systemClock } from './stamps.ts';
 import { createTables } from './tables.ts';
 import { noteLinks, planTree } from './tree.ts';
-import { createUpsert, type UpsertHooks } from './upsert.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 

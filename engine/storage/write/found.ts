@@ -1,0 +1,243 @@
+/** Writes of records that are found first: by unique values they are updated, or created; by filters they are deleted. */
+import type { Caller } from '../../caller.ts';
+import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep, isObject, type JsonObject } from '../../json.ts';
+import { type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
+import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
+import type { Filter } from '../../query/list-query.ts';
+import { operators } from '../../query/operators.ts';
+import { encode, heldOperand } from '../columns.ts';
+import { type Dialect, Overtaken, type Writer } from '../driver.ts';
+import type { Reads } from '../read/reads.ts';
+import type {
+  CreateRequest,
+  DeletedRecords,
+  Store,
+  Upserted,
+  UpsertRequest,
+  WriteItem,
+  WrittenRecords,
+} from '../store.ts';
+import { unavailable } from '../unavailable.ts';
+import { countBelow, deleteRecords, tooManyRows } from './release.ts';
+import type { WriteSession } from './session.ts';
+import type { Stamp } from './stamps.ts';
+import { HELD_TOGETHER, type Tables } from './tables.ts';
+
+// By unique values. Where rows are locked, two writers may both find none: the unique index then stops one of them, whose
+// transaction begins again and finds the record of the other.
+
+/** Called within the transactions of the two ways. */
+export interface UpsertHooks {
+  /** Once the records are locked. */
+  readonly locked?: () => Promise<void>;
+  /** With what new records came to, where they were refused. */
+  readonly refused?: (session: WriteSession, error: unknown) => Promise<void>;
+}
+
+/** The values of the unique members. */
+type LookedFor = readonly SqlValue[];
+
+interface Ways<R> {
+  readonly tables: Tables;
+  readonly dialect: Dialect;
+  readonly write: (writer: Writer, request: R & CreateRequest & UpsertHooks) => Promise<WrittenRecords>;
+}
+
+export function createUpsert<R extends UpsertRequest>({
+  tables,
+  dialect,
+  write,
+}: Ways<R>): (writer: Writer, request: R) => Promise<Upserted> {
+  type Asked = Pick<R, 'type' | 'unique'>;
+
+  /** The identifiers of the records that have these values; undefined where there is none. */
+  async function find(
+    writer: Writer,
+    { type, unique }: Asked,
+    keys: readonly LookedFor[],
+  ): Promise<readonly (number | undefined)[]> {
+    const { holder, holders } = tables.of(type);
+    const [only, ...others] = keys;
+    if (only === undefined) return [];
+    const found: (SqlValue | undefined)[] = [];
+    if (others.length === 0 && !only.includes(null)) found.push(await writer.value(holder(unique), [...only, 0]));
+    const none = only.map(() => null);
+    for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
+      const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
+      found.push(...((await writer.get(holders(unique), some.flat())) ?? []));
+    }
+    return keys.map((_, index) => ((found[index] ?? null) === null ? undefined : Number(found[index])));
+  }
+
+  /** null for a record that is to be made: none is linked with it yet. */
+  function operand(member: Field | Relation, body: JsonObject): SqlValue {
+    const value = body[member.name] ?? null;
+    if ('link' in member) return isObject(value) ? (identifierIn(value, member.target) ?? null) : null;
+    const encoded = encode(member, dialect.name, value);
+    return encoded === null ? null : heldOperand(member, dialect.name, encoded);
+  }
+
+  return async (writer, request) => {
+    const { items, unique, checked } = request;
+    const keys = items.map(({ body }) => unique.members.map((member) => operand(member, body)));
+    const found = await find(writer, request, keys);
+    const wanted = items.map(({ body, pointer, precondition }, index): WriteItem => ({
+      body,
+      pointer,
+      identifier: found[index],
+      precondition,
+    }));
+    refuseTwice(request, wanted, keys);
+    const keysAt = (places: readonly number[]): readonly LookedFor[] => places.map((place) => keys[place] ?? []);
+    const missing = items.filter((_, index) => wanted[index]?.identifier === undefined);
+    const locked = async (): Promise<void> => {
+      const present = wanted.flatMap(({ identifier }, index) => (identifier === undefined ? [] : index));
+      const now = await find(writer, request, keysAt(present));
+      if (present.some((index, place) => now[place] !== wanted[index]?.identifier)) throw new Overtaken();
+    };
+    const refused: UpsertHooks['refused'] = async (session, error) => {
+      if (!(error instanceof Problem && error.code === 'unique-conflict')) return;
+      const absent = wanted.flatMap(({ identifier }, index) => (identifier === undefined ? index : []));
+      const own = new Set(session.made.flatMap((node) => (node.type === request.type ? node.identifier : [])));
+      const now = await find(writer, request, keysAt(absent));
+      if (now.some((identifier) => identifier !== undefined && !own.has(identifier))) throw new Overtaken();
+    };
+    const asked = { ...request, items: wanted, ...(await checked(wanted)), mergePatch: false, locked, refused };
+    const precondition =
+      missing.length === 0 ? undefined : (): void => throwTogether(missing.map(({ absent }) => absent));
+    return { ...(await write(writer, { ...asked, precondition })), made: missing.length };
+  };
+}
+
+/** One record cannot become two things at once. */
+function refuseTwice(
+  { type, unique: { members } }: Pick<UpsertRequest, 'type' | 'unique'>,
+  items: readonly WriteItem[],
+  keys: readonly (readonly SqlValue[])[],
+): void {
+  const first = new Map<string, string>();
+  const names = members.map(({ name }) => name);
+  const faults = items.flatMap(({ identifier, pointer }, index): readonly Fault[] => {
+    const values = keys[index] ?? [];
+    if (values.includes(null)) return [];
+    const key = identifier === undefined ? JSON.stringify(values) : String(identifier);
+    const other = first.get(key);
+    if (other === undefined) {
+      first.set(key, pointer);
+      return [];
+    }
+    const message = `"${pointer}" and "${other}" are the same ${type.name} by ${names.join(', ')}; list it once`;
+    return [{ pointer: `${pointer}/${escapeStep(names[0] ?? '')}`, code: 'duplicate', message }];
+  });
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+}
+
+// By filters: all that they find, or none. They are looked for outside the transaction, like a list, since that may take
+// long; inside, those that are still found are deleted.
+
+type DeletionRequest = Parameters<Store['deleteFound']>[0] & { readonly stamp: Stamp };
+
+interface Deletion extends Pick<DeletionRequest, 'query' | 'most'> {
+  readonly found: readonly number[];
+  /** What the database said before they were looked for; undefined if they are looked at once more in any case. */
+  readonly before: string | undefined;
+}
+
+interface FoundOptions {
+  readonly dialect: Dialect;
+  readonly reads: Reads;
+  readonly writeRows: number;
+  readonly sessionOf: (writer: Writer, request: DeletionRequest) => WriteSession;
+  readonly transact: <T>(request: DeletionRequest, work: (writer: Writer) => Promise<T>) => Promise<T>;
+  readonly write: <T>(work: (writer: Writer) => Promise<T>, caller: Caller | undefined) => Promise<T>;
+}
+
+/** How often what was found is looked for again because something was written meanwhile. */
+const ATTEMPTS = 5;
+
+export function createDeleteFound(options: FoundOptions): (request: DeletionRequest) => Promise<DeletedRecords> {
+  const { dialect, reads, writeRows, sessionOf, transact, write } = options;
+  const { written } = dialect.revision;
+  const stamp = async (writer: Writer): Promise<string> =>
+    written === undefined ? '' : String(await writer.value({ sql: written }, []));
+
+  async function attempt(request: DeletionRequest): Promise<DeletedRecords | undefined> {
+    const { query, most, caller, dryRun } = request;
+    const isHeavy = written !== undefined && !query.filters.every(isQuick);
+    const before = isHeavy ? await write(stamp, caller) : undefined;
+    const found = await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller);
+    if (found.length === 0) return { deleted: 0, affected: 0, ...(dryRun ? { effects: [] } : {}) };
+    return transact(request, (writer) => deleteThem(writer, request, { query, most, found, before }));
+  }
+
+  /** undefined if it is not known whether they are still found. */
+  async function deleteThem(
+    writer: Writer,
+    request: DeletionRequest,
+    deletion: Deletion,
+  ): Promise<DeletedRecords | undefined> {
+    const session = sessionOf(writer, request);
+    const { type } = deletion.query.view;
+    const still = await stillFound(writer, session, deletion);
+    if (still === undefined) return undefined;
+    const affected = await countAffected(session, type, still, deletion.most);
+    await deleteRecords(session, type, still, '');
+    return { deleted: still.length, affected, ...(session.effects ? { effects: session.effects.all() } : {}) };
+  }
+
+  async function stillFound(
+    writer: Writer,
+    { tables }: WriteSession,
+    { query, found, before }: Deletion,
+  ): Promise<readonly number[] | undefined> {
+    if (before !== undefined) return before === (await stamp(writer)) ? found : undefined;
+    const { type } = query.view;
+    if (tables.locks) await writer.column(tables.of(type).hold('update'), [JSON.stringify(found)]);
+    const still: number[] = [];
+    for (let at = 0; at < found.length; at += MAX_IN_VALUES)
+      still.push(...(await reads.among(writer, query, found.slice(at, at + MAX_IN_VALUES))));
+    return still;
+  }
+
+  async function countAffected(
+    session: WriteSession,
+    type: RecordType,
+    still: readonly number[],
+    most: number,
+  ): Promise<number> {
+    const limit = Math.min(most, writeRows);
+    const rows = still.length > limit ? 0 : (await countBelow(session, type, still, limit - still.length, true)).rows;
+    const affected = still.length + rows;
+    if (affected <= limit) return affected;
+    throw most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+  }
+
+  return async (request) => {
+    for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
+      const done = await attempt(request);
+      if (done !== undefined) return done;
+    }
+    throw unavailable('changing');
+  };
+}
+
+/** Bytes of a value that is compared for thousands of records within milliseconds. */
+const SHORT = 1024;
+
+/** Whether a filter can be tested again for thousands of records while other writes wait. */
+function isQuick(filter: Filter): boolean {
+  if ('items' in filter) return filter.items.every((item) => item.every(isQuick));
+  if (filter.kind !== 'value') return false;
+  const { field } = filter.path;
+  return field === undefined || operators[filter.operator].perByte === 0 || field.type.longest(field) <= SHORT;
+}
+
+function tooManyAffected(most: number): Problem {
+  const message =
+    `The request would delete or unlink more records than the ${most} that max-affected allows; nothing was deleted. ` +
+    'Use narrower filters or a higher max-affected; with dryRun=true, the response says which records it would be';
+  return new Problem('too-many-affected', message, {
+    errors: [{ header: 'Prefer', code: 'too-many-affected', message }],
+  });
+}
