@@ -156,7 +156,7 @@ export interface Driver extends Reader, Migrating {
   /**
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
-   * known before: writes of one row wait for each other, and not in the way of others.
+   * known before, or that it changes very many: such writes wait for each other, and not in the way of others.
    */
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
   /**

@@ -122,6 +122,33 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
 /** What writes of one record wait for. */
 export const rowOf = ({ type }: View, identifier: number): string => `${type.table} ${identifier}`;
 
+/** Records in a body from which on the database works for long, while others want its processors. */
+const MANY = 500;
+const MANY_RECORDS = 'many records';
+
+interface RecordsWrite {
+  readonly view: View;
+  readonly items: readonly (Pick<WriteItem, 'body'> & Partial<Pick<WriteItem, 'identifier'>>)[];
+}
+
+/** What a write waits for: the writes of one record wait for each other, and so do those of very many records. */
+export function rowIn({ view, items }: RecordsWrite): string | undefined {
+  const [item] = items;
+  if (areMany(items)) return MANY_RECORDS;
+  return item?.identifier === undefined || items.length > 1 ? undefined : rowOf(view, item.identifier);
+}
+
+/** Of what is nested, only the first level counts. */
+function areMany(items: RecordsWrite['items']): boolean {
+  let count = 0;
+  for (const { body } of items) {
+    count += 1;
+    for (const value of Object.values(body)) if (Array.isArray(value)) count += value.length;
+    if (count >= MANY) return true;
+  }
+  return false;
+}
+
 /** Whether nothing is deleted or unlinked together with a record. */
 const isAlone = ({ referrers }: RecordType): boolean =>
   referrers.every(({ reference }) => reference.onDelete === 'restrict');

@@ -21,7 +21,7 @@ import type {
 import type { Effects } from './effects.ts';
 import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
 import { checkBody, execute } from './execute.ts';
-import { createFlatWrites, rowOf } from './flat.ts';
+import { createFlatWrites, rowIn, rowOf } from './flat.ts';
 import { newValues } from './insert.ts';
 import { resolveBody } from './record.ts';
 import { createOnce, type FindShown, lockNamed } from './locks.ts';
@@ -285,24 +285,24 @@ export function createWrites(
   return {
     upsert: (asked) => {
       const request = stamped(asked);
-      return transact(request, (writer) => upsert(writer, request));
+      return transact(request, (writer) => upsert(writer, request), rowIn(request));
     },
     upsertOnce: (asked, key, answer) => {
       const request = stamped(asked);
       const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await upsert(writer, request));
-      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller);
+      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller, rowIn(request));
     },
     deleteFound: (asked) => deleteFound(stamped(asked)),
     insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
     create: async (asked) => {
       const request = stamped(asked);
       const written = await createFlat(request);
-      return written ? { records: [written] } : transact(request, (writer) => write(writer, request));
+      return written ? { records: [written] } : transact(request, (writer) => write(writer, request), rowIn(request));
     },
     createOnce: (asked, key, answer) => {
       const request = stamped(asked);
       const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await write(writer, request));
-      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller);
+      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller, rowIn(request));
     },
     update: async (asked) => {
       const request = stamped(asked);
@@ -319,12 +319,6 @@ export function createWrites(
 
 const toldOf = (effects: Effects | undefined): { readonly effects?: readonly WriteEffect[] } =>
   effects ? { effects: effects.all() } : {};
-
-/** What a write of one record waits for. */
-function rowIn({ view, items }: WriteRequest): string | undefined {
-  const [item] = items;
-  return item?.identifier === undefined || items.length > 1 ? undefined : rowOf(view, item.identifier);
-}
 
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
   relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
