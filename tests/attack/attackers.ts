@@ -57,6 +57,15 @@ async function reading(connections: number, request: string, seconds: number): P
 const post = (path: string, body: string, method = 'POST', more = ''): string =>
   `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${more}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 
+/** What an agent sends to use a tool. */
+const tool = (called: string, given: object): string =>
+  post(
+    '/mcp',
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: called, arguments: given } }),
+    'POST',
+    'Accept: application/json, text/event-stream\r\n',
+  );
+
 const BIG_BODY = JSON.stringify({ title: 'big', text: 'ü'.repeat(500_000) });
 const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [`key${key}`, 'x'.repeat(40)])));
 const NESTED = JSON.stringify({ name: 'nested', items: times(10).map((item) => ({ text: `${item}`.repeat(95_000) })) });
@@ -207,6 +216,26 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     ),
   /** As orders and likes: all at once, and all leave. */
   'summaries, left': () => leaving(get('/api/notes/$summary?by=rank&measure=max(text)&_cnd[limit]=0&_cnd[limit]=10')),
+  'agents creating': () =>
+    reading(20 * scale, tool('create_record', { type: 'Note', record: JSON.parse(BIG_BODY) }), SECONDS),
+  'agents, many keys': () =>
+    reading(20 * scale, tool('create_record', { type: 'Note', record: JSON.parse(MANY_KEYS) }), SECONDS),
+  'agents, nested writes': () =>
+    reading(20 * scale, tool('create_record', { type: 'Shelf', record: JSON.parse(NESTED) }), SECONDS),
+  'agents reading': () => reading(10 * scale, tool('list_records', { type: 'Note', limit: 12 }), SECONDS),
+  'agents, unread': () =>
+    unread(
+      times(20 * scale).map(() => tool('list_records', { type: 'Note', limit: 12 })),
+      SECONDS,
+    ),
+  'agents summarizing': () =>
+    reading(
+      20 * scale,
+      tool('summarize_records', { type: 'Note', by: ['rank', 'title'], measure: ['max(text)'] }),
+      SECONDS,
+    ),
+  /** As orders: all at once, and all leave. */
+  'agents, left': () => leaving(tool('list_records', { type: 'Note', order: ['text'], limit: 10 })),
   'unfinished bodies': () =>
     unread(
       times(100 * scale).map(() => post('/api/notes', BIG_BODY).slice(0, -1)),

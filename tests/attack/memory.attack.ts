@@ -52,6 +52,12 @@ const ALL = [
   'summaries',
   'summaries by pages',
   'groups and sets',
+  'agents creating',
+  'agents, many keys',
+  'agents, nested writes',
+  'agents reading',
+  'agents, unread',
+  'agents summarizing',
   'unfinished bodies',
   'half a head',
   'header floods',
@@ -68,6 +74,7 @@ const SHORT = [
   'arrays',
   'deletions, dry',
   'summaries',
+  'agents reading',
 ];
 
 test.each(isLong ? ALL : SHORT)('%s', async (name) => {

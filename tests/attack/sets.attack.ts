@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { useTool } from '../mcp/agent.ts';
 import { ask } from '../support/ask.ts';
 import { isLong } from './tools.ts';
 import { setStage, type Stage, type Victim, type Waits, waitsDuring } from './victim.ts';
@@ -41,6 +42,14 @@ const REQUESTS: readonly (readonly [request: string, body: unknown, statuses: re
   ['DELETE /api/shelves/1?include=', undefined, [422, 503]],
 ];
 
+/** Agents are refused within the answer. */
+const CALLS: readonly (readonly [tool: string, given: object, codes: readonly string[]])[] = [
+  ['get_record', { type: 'Shelf', id: 1 }, ['too-many-related']],
+  ['list_records', { type: 'Shelf', limit: 2 }, ['too-many-related', 'invalid-query', 'overloaded']],
+  ['update_record', { type: 'Shelf', id: 1, changes: { memos: [] } }, ['too-many-rows', 'storage-busy', 'overloaded']],
+  ['delete_record', { type: 'Shelf', id: 1 }, ['too-many-rows', 'storage-busy', 'overloaded']],
+];
+
 function report(what: string, victim: Victim, idle: Waits, waits: Waits): void {
   console.info(
     `${what}: peak ${victim.peak()} MiB; another client: ${waits.served} served, ` +
@@ -61,6 +70,25 @@ test.each(REQUESTS)(`%s, ${TOGETHER} at a time`, async (request, body, statuses)
     const waits = await waitsDuring(victim, asked);
     report(request, victim, idle, waits);
     expect(statuses).toEqual(expect.arrayContaining([...new Set(await asked)]));
+    expect(victim.isAlive()).toBe(true);
+    expect(victim.peak()).toBeLessThan(LIMIT);
+  } finally {
+    await victim.stop();
+  }
+});
+
+/** In the gate, reading stands for all: behind the tools are the same operations. */
+test.each(isLong ? CALLS : CALLS.slice(0, 1))(`agents: %s %j, ${TOGETHER} at a time`, async (name, given, codes) => {
+  const victim = await stage.start();
+  try {
+    const idle = await idleFor(victim);
+    const asked = Promise.all(
+      Array.from({ length: TOGETHER }, async () => (await useTool(victim.url, name, given)).says['problem']),
+    );
+    const waits = await waitsDuring(victim, asked);
+    report(`${name} by agents`, victim, idle, waits);
+    const found = new Set((await asked).map(String));
+    expect(codes).toEqual(expect.arrayContaining([...found]));
     expect(victim.isAlive()).toBe(true);
     expect(victim.peak()).toBeLessThan(LIMIT);
   } finally {

@@ -16,6 +16,7 @@ const both = [
   'embed/records',
   'http/entity-tags',
   'http/formats',
+  'http/hostile.slow',
   'http/http',
   'http/record-lines',
   'http/steps',
