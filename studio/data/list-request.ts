@@ -1,15 +1,9 @@
 /** What a list shows -> the query that asks for it. */
 import type { TypeInfo } from './model.ts';
+import type { Where } from './where.ts';
 
 /** A column: a field, the identifier, or a relation to one record. */
 export type Column = string;
-
-/** Filters as the interface writes them: `_cnd[name][like]` and its values. */
-export type Where = readonly (readonly [parameter: string, value: string])[];
-
-export const whereOf = (text: string): Where => [...new URLSearchParams(text)];
-export const textOfWhere = (where: Where): string =>
-  new URLSearchParams(where.map(([parameter, value]) => [parameter, value])).toString();
 
 export interface ListRequest {
   readonly columns: readonly Column[];

@@ -1,7 +1,8 @@
 /** The data provider: how react-admin's lists and forms reach the interface. */
 import type { DataProvider, GetListParams, GetOneParams, RaRecord } from 'ra-core';
 import { isValueList, isValueObject, type Value, type ValueObject } from './json.ts';
-import { type Column, listQuery, type ListRequest, nextAfter, whereOf } from './list-request.ts';
+import { type Column, listQuery, type ListRequest, nextAfter } from './list-request.ts';
+import { whereOf } from './where.ts';
 import { identifierOf, isToMany, type StudioModel, type TypeInfo } from './model.ts';
 import { send } from './request.ts';
 

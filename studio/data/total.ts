@@ -1,6 +1,6 @@
 /** How many records a list has. */
 import { useQuery } from '@tanstack/react-query';
-import { textOfWhere, type Where } from './list-request.ts';
+import { textOfWhere, type Where } from './where.ts';
 import type { TypeInfo } from './model.ts';
 import { send } from './request.ts';
 

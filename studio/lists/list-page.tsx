@@ -13,7 +13,7 @@ import { Link, useSearchParams } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
-import { textOfWhere, whereOf } from '../data/list-request.ts';
+import { textOfWhere, whereOf } from '../data/where.ts';
 import { can, type TypeInfo } from '../data/model.ts';
 import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useTotal } from '../data/total.ts';

@@ -2,11 +2,12 @@
 import Alert from '@mui/material/Alert';
 import { useListContext } from 'ra-core';
 import { useEffect, useMemo, useState } from 'react';
-import { whereOf } from '../data/list-request.ts';
+import { whereOf } from '../data/where.ts';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import type { Total } from '../data/total.ts';
 import { useText } from '../texts/texts.ts';
 import { subjectsOf, termsOf } from './filter-terms.ts';
+import { readTree } from './filter-tree.ts';
 import { missingIndex } from './missing-index.ts';
 
 const SOON_MS = 1000;
@@ -24,7 +25,7 @@ export function SlowNotice({ type, total }: SlowNoticeProps) {
   const { isFetching = false, sort, filterValues } = useListContext();
   const { where = '' } = filterValues as { readonly where?: string };
   const isLate = useLate(isFetching, `${sort.field} ${where}`);
-  const terms = useMemo(() => termsOf(whereOf(where), subjectsOf(model, type)), [model, type, where]);
+  const terms = useMemo(() => termsOf(readTree(whereOf(where)), subjectsOf(model, type)), [model, type, where]);
   const words = missingIndex(type, sort.field, terms);
   const isLong = where === '' && words !== undefined && (total?.count ?? 0) > LONG;
   const isPattern = terms.some(({ operator }) => operator === 'like');

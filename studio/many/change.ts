@@ -137,18 +137,18 @@ export async function writePart(
       if (!isRefused(problem)) throw problem;
       const refused = refusedItems(problem, items);
       if (refused.size === 0) throw problem;
-      for (const [{ id }, message] of refused) leftOut.push({ id, message });
+      leftOut.push(...refused.values());
       items = items.filter((item) => !refused.has(item));
     }
   return leftOut;
 }
 
-function refusedItems(problem: unknown, items: readonly Item[]): ReadonlyMap<Item, string> {
-  const refused = new Map<Item, string>();
-  for (const { pointer = '', message } of problemOf(problem).errors) {
+function refusedItems(problem: unknown, items: readonly Item[]): ReadonlyMap<Item, LeftOut> {
+  const refused = new Map<Item, LeftOut>();
+  for (const { pointer = '', code, message } of problemOf(problem).errors) {
     const [, index] = /^\/(\d+)(?:\/|$)/.exec(pointer) ?? [];
     const item = index === undefined ? undefined : items[Number(index)];
-    if (item !== undefined && !refused.has(item)) refused.set(item, message);
+    if (item !== undefined && !refused.has(item)) refused.set(item, { id: item.id, code, message });
   }
   return refused;
 }

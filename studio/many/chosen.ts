@@ -1,5 +1,5 @@
 /** Records that something is to be done with: those that a person has selected, or all that the filters find. */
-import { textOfWhere, type Where } from '../data/list-request.ts';
+import { textOfWhere, type Where } from '../data/where.ts';
 import type { TypeInfo } from '../data/model.ts';
 import { Problem, problemOf } from '../data/problem.ts';
 import { openResponse } from '../data/request.ts';
@@ -14,6 +14,7 @@ export interface Chosen {
 /** A record that was left as it was, and why. */
 export interface LeftOut {
   readonly id: string;
+  readonly code: string;
   readonly message: string;
 }
 

@@ -1,6 +1,6 @@
 /** Deletes many records, in parts that the service takes; what goes with them is found out first. */
 import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
-import { textOfWhere } from '../data/list-request.ts';
+import { textOfWhere } from '../data/where.ts';
 import type { StudioModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import { type Chosen, inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
@@ -55,7 +55,7 @@ export async function lookAhead(
         waiting.unshift(part.slice(0, half), part.slice(half));
         continue;
       }
-      leftOut.push({ id: part.join(), message: problem.message });
+      leftOut.push({ id: part.join(), code: problem.parts.code, message: problem.message });
     }
     done += part.length;
     report({ done, total: ids.length });

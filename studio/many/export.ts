@@ -1,5 +1,5 @@
 /** Everything that a list finds, as a file. */
-import { textOfWhere, type Where } from '../data/list-request.ts';
+import { textOfWhere, type Where } from '../data/where.ts';
 import type { StudioModel, TypeInfo } from '../data/model.ts';
 import { openResponse } from '../data/request.ts';
 import { inParts, patiently, type Progress } from './chosen.ts';

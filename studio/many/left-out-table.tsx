@@ -13,6 +13,7 @@ import type { LeftOut } from './chosen.ts';
 
 /** More would take long to draw. */
 const MOST = 200;
+const OUTDATED = 'precondition-failed';
 
 interface LeftOutTableProps {
   readonly type: TypeInfo;
@@ -38,7 +39,7 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
       >
         <Table size="small">
           <TableBody>
-            {leftOut.slice(0, MOST).map(({ id, message }) => (
+            {leftOut.slice(0, MOST).map(({ id, code, message }) => (
               <TableRow key={id}>
                 <TableCell sx={{ whiteSpace: 'nowrap' }}>
                   {can(type, 'get') ? (
@@ -51,7 +52,7 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
                   )}
                 </TableCell>
                 <TableCell>
-                  <bdi>{message}</bdi>
+                  <bdi>{code === OUTDATED ? say('many.outdated') : message}</bdi>
                 </TableCell>
               </TableRow>
             ))}

@@ -14,7 +14,7 @@ import { Link as RouterLink } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import type { ReactNode } from 'react';
 import { isValueList, isValueObject, type Value, type ValueObject, writeJson } from '../data/json.ts';
-import { textOfWhere } from '../data/list-request.ts';
+import { textOfWhere } from '../data/where.ts';
 import { identifierOf, otherValues, type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { ListMeta, StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';

@@ -2,6 +2,8 @@
 import type { Browser, Page, Request } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
+import { textOfWhere, whereOf } from '../../../studio/data/where.ts';
+import { readTree, writeTree } from '../../../studio/lists/filter-tree.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
 import { keep, READERS, startBrowser, visit } from './chromium.ts';
@@ -113,6 +115,87 @@ test('pages are reached by cursor: a record that comes meanwhile moves none to a
   await page.click('[aria-label="Next page"]');
   await firstIs(page, last - 1);
   await close();
+});
+
+describe('groups of filters, and filters by the records of sets', () => {
+  const names = async (query: string): Promise<readonly unknown[]> => {
+    const response = await fetch(`${server.url}/api/global-tabs?${query}`);
+    expect(response.status).toBe(200);
+    return ((await response.json()) as readonly { service_name: string }[]).map((tab) => tab.service_name).toSorted();
+  };
+  beforeAll(async () => {
+    const tabs = [['x', 'y'], ['x'], ['y'], []];
+    for (const [index, codes] of tabs.entries())
+      await create('global-tabs', {
+        service_name: `tab${index}`,
+        position: index,
+        providers: codes.map((code) => ({ code })),
+      });
+  });
+
+  test('they are put together by hand, read in words, and edited', async () => {
+    const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+    const dialog = page.getByRole('dialog');
+    const field = async (index: number, title: string): Promise<void> => {
+      await dialog.getByRole('combobox', { name: 'Field' }).nth(index).fill(title);
+      await page.getByRole('option', { name: title, exact: true }).click();
+    };
+    await page.goto(`${server.url}/studio#/global-tabs`);
+    await page.click('text=Add a filter');
+    await field(0, 'Providers');
+    await field(1, 'Code');
+    await dialog.getByLabel('Value').fill('x');
+    await page.keyboard.press('Enter');
+    await page.getByText('Providers: at least one with (Code matches “x”)').waitFor();
+    await rows(page, 2);
+    await page.click('text=Edit');
+    await dialog.getByRole('button', { name: 'Group' }).last().click();
+    await field(2, 'Name');
+    await dialog.getByLabel('Value').nth(1).fill('tab1');
+    await field(3, 'Position');
+    await dialog.getByLabel('Value').nth(2).fill('2');
+    await keep(page, 'studio-filter-editor');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('at least one of these is true (Name matches “tab1”; Position is “2”)').waitFor();
+    await rows(page, 1);
+    expect(decodeURIComponent(decodeURIComponent(page.url()))).toContain('_cnd[$any][0][service_name][like]=tab1');
+    await page.reload();
+    await rows(page, 1);
+    await keep(page, 'studio-filter-words');
+    await page
+      .getByRole('button', { name: /^Remove the filter Providers/ })
+      .locator('svg')
+      .click();
+    await rows(page, 2);
+    await page.click('text=Edit');
+    await dialog.getByRole('button', { name: 'Remove this filter' }).first().click();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await rows(page, 4);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each([
+    '_cnd[position][gte]=1&_cnd[position][lt]=3',
+    '_cnd[position][in]=1&_cnd[position][in]=3',
+    '_cnd[$any][0][position]=0&_cnd[$any][1][service_name][like]=tab3',
+    '_cnd[$any][0][position][gte]=1&_cnd[$any][0][position][lt]=2&_cnd[$any][1][$none][0][position][lt]=3',
+    '_cnd[$none][0][position]=0&_cnd[$none][1][position]=3',
+    '_cnd[$all][0][$any][0][position]=0&_cnd[$all][0][$any][1][position]=1&_cnd[$all][1][$any][0][position]=1&_cnd[$all][1][$any][1][position]=2',
+    '_cnd[$all][0][service_name][like]=t*&_cnd[$all][1][service_name][like]=*1',
+    '_cnd[providers][$some][0][code]=x&_cnd[providers][$some][1][code]=y',
+    '_cnd[providers][$none][0][code]=x',
+    '_cnd[providers][$every][0][code]=x&_cnd[providers][$count][gte]=1',
+    '_cnd[providers][$count]=2',
+    '_cnd[providers][$some][0][$any][0][code]=x&_cnd[providers][$some][0][$any][1][id][gt]=2',
+    '_cnd[$any][position]=1&_cnd[$any][service_name]=tab2',
+  ])('%s is written anew and finds the same', async (query) => {
+    const written = textOfWhere(writeTree(readTree(whereOf(query))));
+    expect(await names(written)).toEqual(await names(query));
+    expect((await names(query)).length).toBeGreaterThan(0);
+    expect(textOfWhere(writeTree(readTree(whereOf(written))))).toBe(written);
+  });
 });
 
 test('a list does not wait for its total; one that takes long says which index is missing', async () => {

@@ -1,0 +1,8 @@
+/** Filters in an address. */
+
+/** Filters as the interface writes them: `_cnd[name][like]` and its values. */
+export type Where = readonly (readonly [parameter: string, value: string])[];
+
+export const whereOf = (text: string): Where => [...new URLSearchParams(text)];
+export const textOfWhere = (where: Where): string =>
+  new URLSearchParams(where.map(([parameter, value]) => [parameter, value])).toString();

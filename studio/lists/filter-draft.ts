@@ -1,0 +1,98 @@
+/** Filters while a person edits them. */
+import type { OperatorName } from '../data/model.ts';
+import { choicesOf, type FilterSubject } from './filter-terms.ts';
+import type { FilterNode, GroupMode, Quantifier } from './filter-tree.ts';
+
+interface RowDraft {
+  readonly key: number;
+  readonly kind: 'row';
+  /** Of the subject; undefined while none is chosen. */
+  readonly path: string | undefined;
+  /** Undefined: the first one of the subject. Of a set: `$some`, or `$count.gte`. */
+  readonly operator: string | undefined;
+  readonly text: string;
+  /** Of a set. */
+  readonly items: readonly FilterDraft[];
+}
+
+interface GroupDraft {
+  readonly key: number;
+  readonly kind: 'group';
+  readonly mode: GroupMode;
+  readonly items: readonly FilterDraft[];
+}
+
+export type FilterDraft =
+  | RowDraft
+  | GroupDraft
+  | { readonly key: number; readonly kind: 'kept'; readonly node: FilterNode };
+
+let keys = 0;
+const newKey = (): number => (keys += 1);
+
+export const newRow = (): RowDraft => ({
+  key: newKey(),
+  kind: 'row',
+  path: undefined,
+  operator: undefined,
+  text: '',
+  items: [],
+});
+export const newGroup = (): GroupDraft => ({ key: newKey(), kind: 'group', mode: 'any', items: [newRow(), newRow()] });
+
+export function draftOfNode(node: FilterNode): FilterDraft {
+  const key = newKey();
+  if (node.kind === 'other') return { key, kind: 'kept', node };
+  if (node.kind === 'group') return { key, kind: 'group', mode: node.mode, items: node.items.map(draftOfNode) };
+  const row = { ...newRow(), path: node.path };
+  if (node.kind === 'set') return { ...row, operator: `$${node.quantifier}`, items: node.items.map(draftOfNode) };
+  if (node.kind === 'count') return { ...row, operator: COUNT + node.operator, text: node.value };
+  return { ...row, operator: node.operator, text: node.values.join('\n') };
+}
+
+const COUNT = '$count.';
+const SET_OPERATORS = ['$some', '$none', '$every', ...['gte', 'lte', 'eq', 'gt', 'lt', 'ne'].map((one) => COUNT + one)];
+
+export const isCount = (operator: string): boolean => operator.startsWith(COUNT);
+export const countOperator = (operator: string): OperatorName => operator.slice(COUNT.length) as OperatorName;
+export const quantifierOf = (operator: string): Quantifier => operator.slice(1) as Quantifier;
+
+export const operatorsOf = ({ operators, set }: FilterSubject): readonly string[] =>
+  set === undefined ? operators : SET_OPERATORS;
+
+/** Texts are mostly known in part. */
+export function operatorOf(subject: FilterSubject, chosen: string | undefined): string {
+  const operators = operatorsOf(subject);
+  if (chosen !== undefined && operators.includes(chosen)) return chosen;
+  return operators.includes('like') ? 'like' : (operators[0] ?? 'eq');
+}
+
+export function valueOfRow(subject: FilterSubject, operator: string, text: string): string {
+  const choices = choicesOf(subject, operator);
+  return choices === undefined || choices.includes(text) ? text : (choices[0] ?? '');
+}
+
+/** Rows without a subject are left out. */
+export function nodesOf(
+  drafts: readonly FilterDraft[],
+  subjects: readonly FilterSubject[],
+  inside: (subject: FilterSubject) => readonly FilterSubject[],
+): readonly FilterNode[] {
+  return drafts.flatMap((draft): readonly FilterNode[] => {
+    if (draft.kind === 'kept') return [draft.node];
+    if (draft.kind === 'group')
+      return [{ kind: 'group', mode: draft.mode, items: nodesOf(draft.items, subjects, inside) }];
+    const { path, text, items } = draft;
+    const subject = subjects.find((one) => one.path === path);
+    if (path === undefined || subject === undefined) return [];
+    const operator = operatorOf(subject, draft.operator);
+    if (isCount(operator)) return [{ kind: 'count', path, operator: countOperator(operator), value: text }];
+    if (subject.set !== undefined)
+      return [
+        { kind: 'set', path, quantifier: quantifierOf(operator), items: nodesOf(items, inside(subject), inside) },
+      ];
+    const values =
+      operator === 'in' ? text.split('\n').filter((line) => line !== '') : [valueOfRow(subject, operator, text)];
+    return [{ kind: 'condition', path, operator, values }];
+  });
+}

@@ -1,0 +1,189 @@
+/** The rows of the editor of filters. */
+import Autocomplete, { createFilterOptions } from '@mui/material/Autocomplete';
+import Box from '@mui/material/Box';
+import IconButton from '@mui/material/IconButton';
+import MenuItem from '@mui/material/MenuItem';
+import Paper from '@mui/material/Paper';
+import TextField from '@mui/material/TextField';
+import type { ReactNode } from 'react';
+import { CloseIcon } from '../app/icons.tsx';
+import type { TypeInfo } from '../data/model.ts';
+import { type Say, useText } from '../texts/texts.ts';
+import {
+  countOperator,
+  type FilterDraft,
+  isCount,
+  newRow,
+  operatorOf,
+  operatorsOf,
+  quantifierOf,
+  valueOfRow,
+} from './filter-draft.ts';
+import { choicesOf, type FilterSubject, operatorText, textOfChoice } from './filter-terms.ts';
+import type { FilterNode, GroupMode } from './filter-tree.ts';
+
+function RemoveButton({ onClick }: { readonly onClick: () => void }) {
+  const say = useText();
+  const label = say('filter.remove_this');
+  return (
+    <IconButton size="small" aria-label={label} title={label} onClick={onClick}>
+      <CloseIcon fontSize="small" />
+    </IconButton>
+  );
+}
+
+const LINE = { display: 'flex', alignItems: 'center', gap: 1 } as const;
+
+export function KeptRow({ node, onRemove }: { readonly node: FilterNode; readonly onRemove: () => void }) {
+  const text = node.kind === 'other' ? node.parameters.map((pair) => pair.join('=')).join(', ') : '';
+  return (
+    <Box sx={LINE}>
+      <Box component="code" sx={{ flexGrow: 1, overflowWrap: 'anywhere' }}>
+        {text}
+      </Box>
+      <RemoveButton onClick={onRemove} />
+    </Box>
+  );
+}
+
+const MODES = ['any', 'all', 'none'] as const satisfies readonly GroupMode[];
+
+interface FilterGroupProps {
+  readonly mode: GroupMode;
+  readonly onMode: (mode: GroupMode) => void;
+  readonly onRemove: () => void;
+  readonly children: ReactNode;
+}
+
+export function FilterGroup({ mode, onMode, onRemove, children }: FilterGroupProps) {
+  const say = useText();
+  return (
+    <Paper variant="outlined" role="group" aria-label={say(`group.${mode}`)} sx={{ p: 1.5, display: 'grid', gap: 1.5 }}>
+      <Box sx={LINE}>
+        <TextField
+          select
+          label={say('filter.group')}
+          value={mode}
+          onChange={({ target }) => onMode(MODES.find((one) => one === target.value) ?? mode)}
+        >
+          {MODES.map((one) => (
+            <MenuItem key={one} value={one}>
+              {say(`group.${one}`)}
+            </MenuItem>
+          ))}
+        </TextField>
+        <RemoveButton onClick={onRemove} />
+      </Box>
+      {children}
+    </Paper>
+  );
+}
+
+/** As many are drawn: a type may have a hundred fields, and lead to others. */
+const filterOptions = createFilterOptions<FilterSubject>({ limit: 50 });
+
+interface FilterRowProps {
+  readonly subjects: readonly FilterSubject[];
+  readonly draft: Extract<FilterDraft, { readonly kind: 'row' }>;
+  readonly isFocused: boolean;
+  readonly onDraft: (draft: FilterDraft) => void;
+  readonly onRemove: () => void;
+  /** The conditions on the records of a set. */
+  readonly inside: (set: TypeInfo) => ReactNode;
+}
+
+export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, inside }: FilterRowProps) {
+  const say = useText();
+  const subject = subjects.find(({ path }) => path === draft.path) ?? null;
+  const operator = subject === null ? undefined : operatorOf(subject, draft.operator);
+  const isNested = subject?.set !== undefined && operator !== undefined && !isCount(operator);
+  const line = (
+    <Box sx={{ ...LINE, alignItems: 'flex-start' }}>
+      <Box sx={{ flexGrow: 1, minWidth: 0, display: 'grid', gap: 1.5, gridTemplateColumns: { sm: '2fr 1.3fr 1.7fr' } }}>
+        <Autocomplete
+          options={subjects}
+          value={subject}
+          filterOptions={filterOptions}
+          getOptionKey={({ path }) => path}
+          getOptionLabel={({ title }) => title}
+          onChange={(_event, next) =>
+            onDraft({ ...draft, path: next?.path, items: next?.set === undefined ? [] : [newRow()] })
+          }
+          renderInput={(props) => <TextField {...props} label={say('filter.field')} autoFocus={isFocused} />}
+        />
+        <TextField
+          select
+          label={say('filter.operator')}
+          value={operator ?? ''}
+          disabled={subject === null}
+          onChange={({ target }) => onDraft({ ...draft, operator: target.value })}
+        >
+          {(subject === null ? [] : operatorsOf(subject)).map((one) => (
+            <MenuItem key={one} value={one}>
+              {wordsOf(say, one)}
+            </MenuItem>
+          ))}
+        </TextField>
+        {!isNested && (
+          <ValueInput
+            subject={subject}
+            operator={operator ?? 'eq'}
+            text={draft.text}
+            onText={(text) => onDraft({ ...draft, text })}
+          />
+        )}
+      </Box>
+      <RemoveButton onClick={onRemove} />
+    </Box>
+  );
+  if (!isNested) return line;
+  return (
+    <Paper variant="outlined" role="group" aria-label={subject.title} sx={{ p: 1.5, display: 'grid', gap: 1.5 }}>
+      {line}
+      <Box sx={{ paddingInlineStart: { sm: 3 } }}>{inside(subject.set)}</Box>
+    </Paper>
+  );
+}
+
+function wordsOf(say: Say, operator: string): string {
+  if (isCount(operator)) return `${say('set.count')} ${operatorText(say, countOperator(operator))}`;
+  return operator.startsWith('$') ? say(`set.${quantifierOf(operator)}`) : operatorText(say, operator);
+}
+
+interface ValueInputProps {
+  readonly subject: FilterSubject | null;
+  readonly operator: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
+  const say = useText();
+  const choices = subject === null ? undefined : choicesOf(subject, operator);
+  if (subject !== null && choices !== undefined)
+    return (
+      <TextField
+        select
+        label={say('filter.value')}
+        value={valueOfRow(subject, operator, text)}
+        onChange={({ target }) => onText(target.value)}
+      >
+        {choices.map((choice) => (
+          <MenuItem key={choice} value={choice}>
+            {textOfChoice(say, subject, operator, choice)}
+          </MenuItem>
+        ))}
+      </TextField>
+    );
+  return (
+    <TextField
+      label={say(operator === 'in' ? 'filter.values' : 'filter.value')}
+      value={text}
+      disabled={subject === null}
+      multiline={operator === 'in'}
+      minRows={operator === 'in' ? 3 : 1}
+      helperText={operator === 'like' ? say('operator.like_help') : undefined}
+      onChange={({ target }) => onText(target.value)}
+    />
+  );
+}
