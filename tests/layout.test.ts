@@ -1,4 +1,7 @@
-/** The name of a test file says whether it is quick: `npm run test:quick` runs those that are not named `.slow.test.ts`. */
+/**
+ * The name of a test file says whether it is quick: `npm run test:quick` runs those that are not named `.slow.test.ts`.
+ * Slow is what starts processes, or takes more than four seconds of a core.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

@@ -24,8 +24,8 @@ const both = [
   'interface/interface',
   'mcp/agents',
   'migration/costs',
-  'migration/forward',
-  'migration/migration',
+  'migration/forward.slow',
+  'migration/migration.slow',
   'migration/no-migrate.slow',
   'migration/random.slow',
   'migration/rename',
@@ -62,7 +62,7 @@ const both = [
 const pooled = ['http/http', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
-const { maxWorkers, testTimeout, testSequencer, ...each } = { ...base, rootDir: '.' };
+const { maxWorkers, testTimeout, testSequencer, workerIdleMemoryLimit, ...each } = { ...base, rootDir: '.' };
 
 const direct = {
   ...each,
@@ -81,6 +81,7 @@ export default {
   maxWorkers,
   testTimeout,
   testSequencer,
+  workerIdleMemoryLimit,
   rootDir: '../..',
   projects: process.env['TEST_POOLER_URL'] ? [direct, throughPooler] : [direct],
 };
