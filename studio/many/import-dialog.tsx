@@ -14,8 +14,8 @@ import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';
-import { useText } from '../texts/texts.ts';
-import type { Progress } from './chosen.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import { patiently, type Progress } from './chosen.ts';
 import { FaultTable } from './fault-table.tsx';
 import { faultsIn, type ImportFile, type LineFault, matchingOf, readFile, sendBatch } from './import.ts';
 import { ProgressBar } from './progress-bar.tsx';
@@ -49,6 +49,8 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>(undefined);
+  const stopped = useRef(false);
+  const [isWriting, setWriting] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => () => running.current?.abort(), []);
   const on = matching.find((names) => names.join() === choice);
@@ -80,13 +82,17 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   ): Promise<boolean> => {
     const controller = new AbortController();
     running.current = controller;
+    stopped.current = false;
+    setWriting(!isDryRun);
     setError(undefined);
     let done = batches.slice(0, written).reduce((sum, { records }) => sum + records.length, 0);
     setProgress({ done, total: count });
     try {
+      const { signal } = controller;
       for (const batch of batches.slice(written)) {
+        if (stopped.current) return false;
         try {
-          const result = await sendBatch(batch, { type, format, on, isDryRun, signal: controller.signal });
+          const result = await patiently(() => sendBatch(batch, { type, format, on, isDryRun, signal }), signal);
           onPart(result.created, result.changed);
         } catch (problem) {
           const faults = faultsIn(problem, batch);
@@ -102,6 +108,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
       return false;
     } finally {
       setProgress(undefined);
+      setWriting(false);
     }
   };
 
@@ -132,12 +139,13 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     );
     await queries.invalidateQueries();
     if (!isDone) return;
-    notify(say('import.done', { smart_count: read.count }), { type: 'success' });
+    notify(say('import.done', { smart_count: read.count, formatted: numberText(read.count) }), { type: 'success' });
     onClose();
   };
 
   const isReady = preview !== undefined && preview.faults.length === 0;
   const begun = file?.batches[written]?.records[0]?.line ?? 0;
+  const left = file?.batches.slice(written).reduce((sum, { records }) => sum + records.length, 0) ?? 0;
   return (
     <Dialog open onClose={() => isWorking || onClose()} fullWidth maxWidth="md" aria-labelledby="import-title">
       <DialogTitle id="import-title">{say('import.title', { types: type.title.many })}</DialogTitle>
@@ -157,7 +165,8 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
             />
             {file && (
               <Typography variant="body2" role="status">
-                <bdi>{file.name}</bdi>: {say('import.count', { smart_count: file.count })}
+                <bdi>{file.name}</bdi>:{' '}
+                {say('import.count', { smart_count: file.count, formatted: numberText(file.count) })}
               </Typography>
             )}
           </Stack>
@@ -186,9 +195,12 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
           {written > 0 && file && <Alert severity="warning">{say('import.begun', { line: begun })}</Alert>}
           {error !== undefined && <ProblemAlert error={error} />}
           {progress && <ProgressBar label={say('import.working')} progress={progress} />}
-          {isReady && (
+          {isReady && written === 0 && (
             <Alert severity="success">
-              {say('import.ready', { created: preview.created, changed: preview.changed })}
+              {say('import.ready', {
+                created: numberText(preview.created),
+                changed: numberText(preview.changed),
+              })}
             </Alert>
           )}
           {preview && preview.faults.length > 0 && (
@@ -200,9 +212,15 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
         </Stack>
       </DialogContent>
       <DialogActions>
-        <Button color="inherit" onClick={onClose}>
-          {say('filter.cancel')}
-        </Button>
+        {isWriting ? (
+          <Button color="inherit" onClick={() => (stopped.current = true)}>
+            {say('many.stop')}
+          </Button>
+        ) : (
+          <Button color="inherit" onClick={onClose}>
+            {say(written > 0 ? 'many.close' : 'filter.cancel')}
+          </Button>
+        )}
         {file && !isReady && (
           <Button variant="contained" disabled={isWorking || file.count === 0} onClick={() => void tryOut(file)}>
             {say('import.try')}
@@ -210,7 +228,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
         )}
         {file && isReady && (
           <Button variant="contained" disabled={isWorking} onClick={() => void write(file)}>
-            {say('import.start', { smart_count: file.count })}
+            {say('import.start', { smart_count: left, formatted: numberText(left) })}
           </Button>
         )}
       </DialogActions>
