@@ -116,7 +116,8 @@ function renameToFree(from: string, to: string): void {
   }
 }
 
-const codeOf = (error: unknown): string =>
+/** What Node and SQLite call an error; empty if nothing. */
+export const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 
 function said(file: string, work: () => void): void {

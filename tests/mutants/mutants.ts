@@ -263,11 +263,7 @@ export const mutants: readonly Mutant[] = [
     '!pairs.has(`${table.name} ${pair.join(',
     'true || !pairs.has(`${table.name} ${pair.join(',
   ),
-  mutant(
-    'an upsert that always creates',
-    'identifier: await find(writer, request, keys[index] ?? []), precondition',
-    'identifier: undefined, precondition',
-  ),
+  mutant('an upsert that always creates', 'identifier: found[index],', 'identifier: undefined,'),
   mutant(
     'an upsert of several that takes new ones for changes',
     '(identifier === undefined ? create : update)(variant)',

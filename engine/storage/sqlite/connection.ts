@@ -3,6 +3,7 @@ import { statSync, utimesSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, SUM_OVERFLOW, SumOverflow } from '../../field-types/totals.ts';
+import { codeOf } from '../../files.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
 import { weighed } from '../lengths.ts';
 import { foldedText } from '../columns.ts';
@@ -116,9 +117,6 @@ const translations = new Map<string, (cause: unknown) => unknown>([
 
 /** Of `SQLITE_IOERR_READ`, `SQLITE_IOERR`. */
 const primaryOf = (code: string): string => code.split('_', 2).join('_');
-
-const codeOf = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 
 /** The error that callers of the driver see. */
 export function translate(error: unknown, file: string): unknown {

@@ -7,7 +7,7 @@
 import { memoized } from '../../memo.ts';
 import type { RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
-import type { WriteSession } from './session.ts';
+import { type MetRecords, newlyMet, type WriteSession } from './session.ts';
 import { stampValues } from './stamps.ts';
 import { isLong } from './tables.ts';
 
@@ -40,7 +40,7 @@ export async function dropLongValues(
 ): Promise<void> {
   const { tables, writer, writeRows } = session;
   if (tables.locks || !reachesLong(type)) return;
-  const seen = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const met: MetRecords = new Map([[type.table, new Set(identifiers)]]);
   const agenda: (readonly [RecordType, readonly number[]])[] = [[type, identifiers]];
   const steps: (() => Promise<unknown>)[] = [];
   for (const [parent, some] of agenda) {
@@ -54,10 +54,7 @@ export async function dropLongValues(
           steps.push(() => unlinkAll(session, child, reference.column, group));
         continue;
       }
-      const known = seen.get(child.table) ?? new Set<number>();
-      seen.set(child.table, known);
-      const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
-      for (const identifier of fresh) known.add(identifier);
+      const fresh = newlyMet(met, child, found);
       if (fresh.length > 0) agenda.push([child, fresh]);
     }
   }

@@ -6,7 +6,7 @@ import { otherSide, relationOf } from './effects.ts';
 import { dropLongValues, unlinkMany } from './long-rows.ts';
 import { assign } from './members.ts';
 import { type Going, restrictConflict } from './conflicts.ts';
-import type { Node, WriteSession } from './session.ts';
+import { type MetRecords, newlyMet, type Node, type WriteSession } from './session.ts';
 import { unlinkStamped } from './stamps.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */
@@ -173,8 +173,8 @@ export async function countBelow(
   most: number,
   locked = false,
 ): Promise<Below> {
-  const gone = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
-  const cut = new Map<string, Set<number>>();
+  const gone: MetRecords = new Map([[type.table, new Set(identifiers)]]);
+  const cut: MetRecords = new Map();
   const pairs = new Set<string>();
   const agenda: { readonly type: RecordType; readonly identifiers: readonly number[]; readonly through?: string }[] = [
     { type, identifiers },
@@ -192,10 +192,8 @@ export async function countBelow(
       ]);
       // One that is unlinked may be deleted as well, and then takes others along.
       const [mine, others] = reference.onDelete === 'cascade' ? [gone, cut] : [cut, gone];
-      const [known, counted] = [mine.get(child.table) ?? new Set<number>(), others.get(child.table)];
-      mine.set(child.table, known);
-      const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
-      for (const identifier of fresh) known.add(identifier);
+      const counted = others.get(child.table);
+      const fresh = newlyMet(mine, child, found);
       rows += fresh.filter((identifier) => !counted?.has(identifier)).length;
       const kind = reference.onDelete === 'cascade' ? 'deleted' : 'unlinked';
       const relation = kind === 'unlinked' ? relationOf(child, reference) : undefined;

@@ -327,3 +327,15 @@ export function requireFound(session: WriteSession, type: RecordType, roots: rea
     ? new Problem('record-not-found', first.message)
     : faultyRequest('record-not-found', missing);
 }
+
+/** By table: the identifiers that a walk through the records below others has met. */
+export type MetRecords = Map<string, Set<number>>;
+
+/** Those that the walk has not met before, and meets now: circles end here. */
+export function newlyMet(met: MetRecords, { table }: RecordType, found: readonly unknown[]): readonly number[] {
+  const known = met.get(table) ?? new Set<number>();
+  met.set(table, known);
+  const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
+  for (const identifier of fresh) known.add(identifier);
+  return fresh;
+}

@@ -4,7 +4,7 @@ import { escapeStep } from '../../json.ts';
 import { memoized } from '../../memo.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { type Column, encode, foldedText } from '../columns.ts';
-import type { Node, WriteSession } from './session.ts';
+import { type MetRecords, newlyMet, type Node, type WriteSession } from './session.ts';
 
 /** Who writes, and when. A request has one, however many records it writes. */
 export interface Stamp {
@@ -116,7 +116,7 @@ export async function unlinkStamped(
 ): Promise<void> {
   if (!unlinksStamped(type)) return;
   const { tables, writer } = session;
-  const seen = new Map<string, Set<number>>([[type.table, new Set(identifiers)]]);
+  const met: MetRecords = new Map([[type.table, new Set(identifiers)]]);
   const agenda: (readonly [RecordType, readonly number[]])[] = [[type, identifiers]];
   for (const [parent, some] of agenda)
     for (const { type: child, reference } of parent.referrers) {
@@ -125,11 +125,7 @@ export async function unlinkStamped(
       if (isStampedReferrer({ type: child, reference }))
         await writer.run(table.unlinkFrom(reference.column), [...stampValues(session, table.filled), parents]);
       if (reference.onDelete !== 'cascade' || !unlinksStamped(child)) continue;
-      const known = seen.get(child.table) ?? new Set<number>();
-      seen.set(child.table, known);
-      const found = (await writer.column(table.heldChildren(reference.column), [parents])).map(Number);
-      const fresh = found.filter((identifier) => !known.has(identifier));
-      for (const identifier of fresh) known.add(identifier);
+      const fresh = newlyMet(met, child, await writer.column(table.heldChildren(reference.column), [parents]));
       if (fresh.length > 0) agenda.push([child, fresh]);
     }
 }
