@@ -81,9 +81,11 @@ test.each(isLong ? ALL : SHORT)('%s', async (name) => {
   const victim = await stage.start();
   try {
     const idle = await waitsDuring(victim, sleep(1000));
+    const before = victim.used();
     const waits = await waitsDuring(victim, attack(victim, name, SCALE));
+    const used = victim.used() - before;
     console.info(
-      `${name}: peak ${victim.peak()} MiB; another client: ${waits.served} served, ${waits.refused} refused, ` +
+      `${name}: peak ${victim.peak()} MiB, ${used.toFixed(1)} s of a processor; another client: ${waits.served} served, ${waits.refused} refused, ` +
         `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
     );
     expect(victim.isAlive()).toBe(true);
