@@ -3,10 +3,12 @@ import Alert from '@mui/material/Alert';
 import Snackbar from '@mui/material/Snackbar';
 import { type NotificationPayload, useNotificationContext } from 'ra-core';
 import { useEffect, useState } from 'react';
+import { useText } from '../texts/texts.ts';
 
 const SHOWN_MS = 6000;
 
 export function Notices() {
+  const say = useText();
   const { notifications, takeNotification } = useNotificationContext();
   const [notice, setNotice] = useState<NotificationPayload>();
   const [isOpen, setOpen] = useState(false);
@@ -21,7 +23,12 @@ export function Notices() {
   const close = (): void => setOpen(false);
   return (
     <Snackbar open={isOpen} autoHideDuration={SHOWN_MS} onClose={(_event, reason) => reason !== 'clickaway' && close()}>
-      <Alert severity={notice.type === 'error' ? 'error' : 'success'} variant="filled" onClose={close}>
+      <Alert
+        severity={notice.type === 'error' ? 'error' : 'success'}
+        variant="filled"
+        onClose={close}
+        closeText={say('app.close')}
+      >
         {notice.message}
       </Alert>
     </Snackbar>

@@ -32,6 +32,15 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
       MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' } } },
       MuiTextField: { defaultProps: { size: 'small', fullWidth: true } },
       MuiTableCell: { styleOverrides: { head: { fontWeight: 600, whiteSpace: 'nowrap' } } },
-      MuiCssBaseline: { styleOverrides: { body: { overflowWrap: 'break-word' } } },
+      MuiCssBaseline: {
+        styleOverrides: {
+          body: { overflowWrap: 'break-word' },
+          // Each text goes its own way, and begins where the layout does: the mirror turns the side.
+          '[dir=rtl] :is(.MuiTypography-root, .MuiAlert-message, .MuiFormHelperText-root)': {
+            unicodeBidi: 'plaintext',
+            textAlign: 'left',
+          },
+        },
+      },
     },
   });

@@ -57,6 +57,9 @@ export function Picker({
       disabled={isDisabled}
       loading={isFetching}
       loadingText={say('app.loading')}
+      openText={say('picker.open')}
+      closeText={say('app.close')}
+      clearText={say('picker.clear')}
       noOptionsText={error ? problemText(say, error) : say('picker.none')}
       filterOptions={(options) => options}
       getOptionKey={({ id }) => id}

@@ -104,7 +104,8 @@ function Choice({ field, control, fault, say, choices }: InputProps & { readonly
       inputRef={ref}
       error={fault !== undefined}
       helperText={fault ?? helpOf(say, field)}
-      slotProps={SHRUNK}
+      // The empty text may be one of the choices.
+      slotProps={{ ...SHRUNK, select: { displayEmpty: true } }}
     >
       {value === undefined && <MenuItem value={UNSET}>–</MenuItem>}
       {field.nullable !== false && <MenuItem value={NULL}>{say('value.null')}</MenuItem>}
@@ -150,7 +151,7 @@ function Text({ field, control, fault, say }: InputProps) {
           style: isJson(field) ? { fontFamily: 'ui-monospace, monospace', fontSize: '0.85rem' } : {},
         },
         input: {
-          endAdornment: canBeNull && value !== null && value !== undefined && (
+          endAdornment: canBeNull && value !== null && (value !== undefined || field.required === true) && (
             <InputAdornment position="end">
               <Button
                 size="small"

@@ -88,7 +88,7 @@ test('only what was changed is sent; a text is cleared to null or to the empty t
     await saved(page);
   };
   await edit(() => input(page, 'Note').fill(''));
-  await edit(() => page.getByRole('button', { name: 'Note: empty, without a value' }).click());
+  await edit(() => page.getByRole('button', { name: 'No value: Note' }).click());
   await edit(() => input(page, 'Amount').fill(''));
   await edit(() => input(page, 'Price').fill('1.20'));
   await edit(() => page.getByRole('button', { name: 'Remove l', exact: true }).click());

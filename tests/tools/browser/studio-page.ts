@@ -22,13 +22,17 @@ interface Forms {
   faultAt(page: Page, label: string): Locator;
 }
 
-export function formsOf(server: () => TestServer): Forms {
+/** `token`: what requests beside the studio are sent with. */
+export function formsOf(server: () => TestServer, token: () => string | undefined = () => undefined): Forms {
   const input = (page: Page, label: string): Locator => page.getByRole('textbox', { name: label, exact: true });
   return {
     async ask(method, path, body) {
       const response = await fetch(`${server().url}/api/${path}`, {
         method,
-        headers: { 'Content-Type': 'application/json' },
+        headers: {
+          'Content-Type': 'application/json',
+          ...(token() === undefined ? {} : { Authorization: `Bearer ${token()}` }),
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await response.text();
