@@ -165,7 +165,10 @@ function OpenLink({ type, id, values, children }: OpenLinkProps) {
     <Link
       component={RouterLink}
       to={recordPath(type, id)}
-      aria-label={say('list.open', { name: nameOf(type, values) })}
+      // What is seen is part of what is heard.
+      aria-label={say('list.open', {
+        name: nameOf(type, values).includes(id) ? nameOf(type, values) : `${id} ${nameOf(type, values)}`,
+      })}
     >
       {children}
     </Link>
