@@ -52,6 +52,9 @@ const OWN_IDENTIFIER = /(?<=The identifier of this record is )\d+/g;
 const NAMED =
   /(?:(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*) |\/api\/([^/?"\s]+)\/(?=\d+(?:["/?\s>\\]|$)))(\d+(?:, \d+)*)(?![\d:])/gu;
 
+/** The records in the way of a write, as problems name them. */
+const IN_THE_WAY = /(?<="type":")([^"]+)(","identifier":)(\d+)/g;
+
 function wordsRenamer(
   { types }: Model,
   byPath: ReadonlyMap<string, RecordType>,
@@ -61,7 +64,11 @@ function wordsRenamer(
     const type = types.get(name ?? '') ?? byPath.get(path ?? '');
     return type ? all.replaceAll(/\b\d+\b/g, (identifier) => nameOf(type, identifier)) : all;
   };
-  return (text) => text.replaceAll(OWN_IDENTIFIER, '…').replaceAll(NAMED, renamed);
+  const inTheWay = (all: string, name: string, between: string, identifier: string): string => {
+    const type = types.get(name);
+    return type ? `${name}${between}${nameOf(type, identifier)}` : all;
+  };
+  return (text) => text.replaceAll(OWN_IDENTIFIER, '…').replaceAll(NAMED, renamed).replaceAll(IN_THE_WAY, inTheWay);
 }
 
 /** Of groups: `"id":5`, `"zone.id":5` and `"max(id)":5`, of whatever type. */
