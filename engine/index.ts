@@ -44,7 +44,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
   const engine = await startEngine(settings);
   const inProcess = createInProcess(engine);
   // The pages bring Express, which a host that only needs the records does not have to load.
-  const lazily = (which: 'pages' | 'documents'): MountableHandler => {
+  const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
     let loading: Promise<MountableHandler> | undefined;
     return (request, response, next) => {
       loading ??= import('./server/app.ts').then(({ createMounted }) => createMounted(engine, settings, which));
@@ -55,6 +55,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     handler: engine.handler,
     pages: lazily('pages'),
     document: lazily('documents'),
+    mcp: lazily('agents'),
     warnings: engine.warnings,
     records: inProcess.records,
     ready: async () => void (await engine.ready()),

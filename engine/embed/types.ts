@@ -82,6 +82,8 @@ export interface RecordEngine {
   readonly pages: MountableHandler;
   /** Serves `/openapi.json` and `/openapi.yaml` only. */
   readonly document: MountableHandler;
+  /** Serves agents at `/mcp`, by the Model Context Protocol. Without tokens, any agent that reaches it may read and write. */
+  readonly mcp: MountableHandler;
   /** Doubts about the descriptors, though they are valid. */
   readonly warnings: readonly Diagnostic[];
   /** The records of a type, in process. R is the shape of a record as the default view shows it. */

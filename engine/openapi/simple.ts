@@ -39,12 +39,19 @@ const relatedKeys = ({ target, fields }: Relation): KeysOf => ({
 
 const API = '/api';
 const DESCRIPTION = `The same interface as in \`openapi.json\`, for tools that know less of OpenAPI: records as they are shown by
-default, JSON alone, and filters that compare with one value. Everything else is there as well; the full document says how.`;
+default, JSON alone, and filters that compare with one value. Everything else, such as summaries, is there as well; the full
+document says how.`;
+
+/** Summaries. jest-openapi stops at such a path, whatever the request. */
+const UNREADABLE = /\$/;
 
 export function simplified(document: JsonObject, keys: DefaultKeys): JsonObject {
   const all = membersOf(document['components']);
   const { info, paths: allPaths, components: _, openapi: __, servers = [], ...rest } = document;
-  const paths = mapped(membersOf(allPaths), (item, path) => [path.slice(API.length), simplePath(membersOf(item), all)]);
+  const paths = mapped(membersOf(allPaths), (item, path) => [
+    path.slice(API.length),
+    UNREADABLE.test(path) ? undefined : simplePath(membersOf(item), all),
+  ]);
   const given = mapped(membersOf(all['schemas']), (schema, name) => [name, simpleRecord(schema, keys.get(name))]);
   const components = {
     schemas: withoutCycles({

@@ -22,6 +22,8 @@ type MountedSettings = Pick<
   RequestLimits;
 type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
+const AGENTS = '/mcp';
+
 export function createApp(engine: Engine, settings: AppSettings): Express {
   const { host } = engine;
   const app = newApp();
@@ -32,19 +34,22 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
   app.use(host.limit);
   app.use(asterisk);
   readOnly(app, '/metrics', metrics(engine));
-  if (settings.mcp) app.all('/mcp', agents(engine, settings));
+  if (settings.mcp) app.all(AGENTS, agents(engine, settings));
   app.use(createPages(aboutService(settings, settings.mcp), engine).pages);
   app.use((request, response) => host.notFound(request, response));
   app.use(answerErrors(engine));
   return app;
 }
 
-/** For a host application: the pages, or the OpenAPI document only. Other paths are left to the host. */
-export function createMounted(engine: Engine, settings: MountedSettings, which: 'pages' | 'documents'): Handler {
+/** For a host application: the pages, the OpenAPI document only, or `/mcp`. Other paths are left to the host. */
+export function createMounted(engine: Engine, settings: AppSettings, which: 'pages' | 'documents' | 'agents'): Handler {
   const app = newApp();
-  const routes = createPages(aboutService(settings, false), engine, prepare(engine), engine.host.limit);
-  if (which === 'pages') app.get('/', addSlash);
-  app.use(routes[which]);
+  const first = [prepare(engine), engine.host.limit];
+  if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
+  else {
+    if (which === 'pages') app.get('/', addSlash);
+    app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
+  }
   app.use(answerErrors(engine));
   // Its types have the third argument for requests of Express only.
   const handle: Handler = app as unknown as Handler;

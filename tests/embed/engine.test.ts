@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import supertest from 'supertest';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
@@ -131,7 +132,8 @@ describe('mounted in Express', () => {
     const databaseUrl = `sqlite:${join(directory, 'records.db')}`;
     engine = await createEngine({ schemaDirectory: 'tests/fixtures/http', databaseUrl, title: 'Gadgets' });
     app = express();
-    app.use('/all', engine.pages, engine.handler);
+    app.use('/all', engine.pages, engine.handler, engine.mcp);
+    app.use('/parsed', express.json(), engine.mcp);
     app.use('/some', engine.document);
     app.use((request, response) => void response.status(418).send(`${request.app === app} ${request.originalUrl}`));
   });
@@ -162,17 +164,69 @@ describe('mounted in Express', () => {
     expect(text).toContain('url: /some\n');
   });
 
-  test.each(['/all/other', '/all/docs/none', '/some', '/some/', '/some/docs', '/'])(
-    '%s is left to the host',
-    async (path) => {
-      const { text, headers } = await supertest(app).get(path).expect(418);
-      expect(text).toBe(`true ${path}`);
-      expect(headers['content-security-policy']).toBeUndefined();
-    },
-  );
+  test.each([
+    '/all/other',
+    '/all/docs/none',
+    '/all/mcp/',
+    '/some',
+    '/some/',
+    '/some/docs',
+    '/some/mcp',
+    '/parsed/',
+    '/',
+  ])('%s is left to the host', async (path) => {
+    const { text, headers } = await supertest(app).get(path).expect(418);
+    expect(text).toBe(`true ${path}`);
+    expect(headers['content-security-policy']).toBeUndefined();
+  });
 
   test('another method is refused with a problem', async () => {
     await supertest(app).post('/some/openapi.json').expect(405).expect('content-type', 'application/problem+json');
+  });
+
+  test.each(['/all/mcp', '/parsed/mcp'])('agents use the records at %s', async (path) => {
+    const use = async (name: string, given: object): Promise<object> => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } };
+      const accept = 'application/json, text/event-stream';
+      const { text } = await supertest(app).post(path).set({ accept }).send(message).buffer().expect(200);
+      const { result } = JSON.parse(/^data: ([^\n]*)$/m.exec(text)?.[1] ?? text);
+      return JSON.parse(result.content[0].text);
+    };
+    expect(await use('list_records', { type: 'Fixed' })).toMatchObject({ records: [{ id: 1, name: 'one' }] });
+    expect(await use('list_records', { type: 'Fixde' })).toMatchObject({ problem: 'path-not-found' });
+  });
+
+  test('agents are refused as over HTTP: another method, a page of another origin', async () => {
+    await supertest(app).get('/all/mcp').expect(405).expect('content-type', 'application/problem+json');
+    await supertest(app).post('/all/mcp').set({ origin: 'https://other.example' }).send({}).expect(403);
+  });
+
+  test('agents need a token where clients do, and count as requests', async () => {
+    const token = createToken();
+    const line = tokenLine({ name: 'agent', read: new Set(['Fixed']), write: new Set() }, token);
+    const databaseUrl = `sqlite:${join(directory, 'guarded.db')}`;
+    const settings = { schemaDirectory: 'tests/fixtures/http', databaseUrl, tokens: line, rateLimit: 2 };
+    const guarded = await createEngine(settings);
+    const host = express().use(guarded.mcp);
+    const ask = (): supertest.Test =>
+      supertest(host)
+        .post('/mcp')
+        .set({ accept: 'application/json, text/event-stream' })
+        .send({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    await ask().expect(401);
+    const { text } = await ask()
+      .set({ authorization: `Bearer ${token}` })
+      .buffer()
+      .expect(200);
+    expect(text).toContain('"list_records"');
+    expect(text).not.toContain('"create_record"');
+    await ask()
+      .set({ authorization: `Bearer ${token}` })
+      .expect(200);
+    await ask()
+      .set({ authorization: `Bearer ${token}` })
+      .expect(429);
+    await guarded.close();
   });
 
   test('a rate limit holds for pages as it does for records', async () => {

@@ -42,10 +42,7 @@ const CLIENTS: readonly TriedClient[] = [
   generator('orval'),
   generator('swagger-typescript-api'),
   inGenerators('openapi-mcp-generator', 'its server compiles, and its tools list, filter, create, update and delete'),
-  inGenerators(
-    'jest-openapi',
-    'finds real responses as the document says, once the paths with `$` are taken out, which it cannot read',
-  ),
+  inGenerators('jest-openapi', 'finds real responses as the document says'),
   inGenerators('openapi-enforcer', 'finds real requests and responses as the document says'),
   inAdmin('react-admin', ADMIN),
   inAdmin('ra-data-json-server', 'the provider of react-admin for `/json-server`'),

@@ -43,14 +43,14 @@ describe.each(folders)('$name', ({ directory }) => {
   const simple = createDocument(model, ABOUT, 'simple');
   const all = [...within(simple)];
 
-  it('has the operations of the full document, below the root of the interface', () => {
+  it('has the operations of the full document but summaries, below the root of the interface', () => {
     const outline = (document: JsonObject, root: string): readonly string[] =>
       Object.entries(membersOf(document['paths'])).flatMap(([path, item]) =>
         Object.values(membersOf(item)).flatMap((one) =>
           isObject(one) ? `${root}${path} ${String(one['operationId'])}` : [],
         ),
       );
-    expect(outline(simple, '/api')).toEqual(outline(full, ''));
+    expect(outline(simple, '/api')).toEqual(outline(full, '').filter((line) => !line.includes('/$summary ')));
     expect(simple['servers']).toEqual([expect.objectContaining({ url: '/api' })]);
     expect([simple['openapi'], simple['tags']]).toEqual(['3.0.3', full['tags']]);
   });

@@ -58,6 +58,7 @@ const where: ListOptions = { where: { name: { like: 'a*' }, $any: [{ id: 1 }, { 
 export async function main(): Promise<string | undefined> {
   const engine: RecordEngine = await createEngine(options);
   createServer(engine.handler).listen(0);
+  createServer(engine.mcp).listen(0);
   const items = engine.records<Item>('Item');
   const { name } = await items.create({ name: 'x' });
   const { records, total, next }: { records: readonly Item[]; total: number | undefined; next: string | undefined } = await items.list(where);
@@ -73,6 +74,25 @@ export async function main(): Promise<string | undefined> {
   await engine.close();
   return next ?? String(total);
 }
+`;
+
+/** Uses what can be mounted. */
+const MOUNTS = `import { createServer } from 'node:http';
+import { createEngine } from 'record-engine';
+
+const engine = await createEngine({ databaseUrl: 'sqlite:data/mounted.db', logLevel: 'silent' });
+const { handler, pages, mcp } = engine;
+const server = createServer((request, response) =>
+  handler(request, response, () => pages(request, response, () => mcp(request, response))));
+await new Promise((done) => server.listen(0, done));
+const at = (path) => 'http://127.0.0.1:' + server.address().port + path;
+const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+const told = await (await fetch(at('/mcp'), { method: 'POST', headers, body })).text();
+console.log((await fetch(at('/api/items'))).status, (await fetch(at('/docs'))).status, told.includes('list_records'));
+server.closeAllConnections();
+server.close();
+await engine.close();
 `;
 
 const TSCONFIG = {
@@ -189,6 +209,12 @@ export function expectWorks(strangerOf: () => Stranger): void {
     expect(await run('node', 'imports.mjs')).toEqual({ code: 0, out: 'function Problem StartError\n', err: '' });
     const out = 'function Problem StartError record-engine\ntrue\n';
     expect(await run('node', 'requires.cjs')).toEqual({ code: 0, out, err: '' });
+  });
+
+  test('a program serves records, pages and agents', async () => {
+    const { run, folder } = strangerOf();
+    writeFileSync(join(folder, 'mounts.mjs'), MOUNTS);
+    expect(await run('node', 'mounts.mjs')).toEqual({ code: 0, out: '200 200 true\n', err: '' });
   });
 
   test('it has its types, and only right ones, for modules of both kinds', async () => {
