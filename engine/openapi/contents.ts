@@ -1,6 +1,7 @@
 /** What requests and responses hold: bodies, headers, schemas and examples. */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
+import { MAX_GROUPS } from '../query/summary.ts';
 import {
   changeExample,
   creationExample,
@@ -12,8 +13,8 @@ import {
   withExample,
 } from './examples.ts';
 import type { HeaderName } from './headers.ts';
-import { oneOrMany, ref, type SchemaNames } from './names.ts';
-import { DELETED_FOUND, DRY_RUN_CONTENT } from './reports.ts';
+import { arrayOf, oneOrMany, ref, type SchemaNames } from './names.ts';
+import { DELETED_FOUND, DRY_RUN_CONTENT, type TEXT_SCHEMAS } from './reports.ts';
 
 const headersOf = (names: readonly HeaderName[]): JsonObject =>
   Object.fromEntries(
@@ -31,6 +32,19 @@ const json = (schema: JsonObject, exampleSummary: string, example: JsonValue): J
   'application/json': withExample(schema, exampleSummary, example),
 });
 
+/** Records as answers show them: the example is the same in all of them. */
+const shown = (schema: JsonObject, example: string): JsonObject => ({
+  'application/json': { schema, examples: { example: ref('examples', example) } },
+});
+
+const exampleOf = (summary: string, value: JsonValue): JsonObject => ({ summary, value });
+
+/** By name. */
+export const typeExamples = (type: RecordType, names: SchemaNames): JsonObject => ({
+  [names.example(type, 'Record')]: exampleOf('A record.', recordExample(type)),
+  [names.example(type, 'Records')]: exampleOf('A list of one record.', [recordExample(type)]),
+});
+
 const answer = (description: string, headers: readonly HeaderName[], content: JsonObject): JsonObject => ({
   description,
   headers: headersOf(headers),
@@ -40,8 +54,6 @@ const answer = (description: string, headers: readonly HeaderName[], content: Js
 /** The answer to a write, which may be a dry run. */
 const answerToWrite = (description: string, headers: readonly HeaderName[], content: JsonObject): JsonObject =>
   answer(description, [...headers, ...WRITE_HEADERS], { ...content, ...DRY_RUN_CONTENT });
-
-const arrayOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
 
 const recordSchema = (type: RecordType, names: SchemaNames): JsonObject => ref('schemas', names.record(type));
 
@@ -63,8 +75,7 @@ export const SHARED_RESPONSES: JsonObject = {
 };
 
 export function recordAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const description = 'The record.';
-  return answer(description, ['ETag'], json(recordSchema(type, names), description, recordExample(type)));
+  return answer('The record.', ['ETag'], shown(recordSchema(type, names), names.example(type, 'Record')));
 }
 
 /** The answer to a write of one record. */
@@ -74,11 +85,14 @@ export function writtenAnswer(
   description: string,
   headers: readonly HeaderName[],
 ): JsonObject {
-  return answerToWrite(description, headers, json(recordSchema(type, names), description, recordExample(type)));
+  return answerToWrite(description, headers, shown(recordSchema(type, names), names.example(type, 'Record')));
 }
 
+export const updatedAnswer = (type: RecordType, names: SchemaNames): JsonObject =>
+  writtenAnswer(type, names, 'The updated record.', ['ETag']);
+
 export const updateAnswers = (type: RecordType, names: SchemaNames): JsonObject => ({
-  200: writtenAnswer(type, names, 'The updated record.', ['ETag']),
+  200: ref('responses', names.updated(type)),
   204: ref('responses', 'updated'),
 });
 
@@ -89,45 +103,33 @@ export function postedAnswer(
   description: string,
   headers: readonly HeaderName[],
 ): JsonObject {
-  const content = json(oneOrMany(recordSchema(type, names)), description, recordExample(type));
+  const content = shown(oneOrMany(recordSchema(type, names)), names.example(type, 'Record'));
   return answerToWrite(description, headers, content);
 }
 
 export function itemsAnswer(type: RecordType, names: SchemaNames): JsonObject {
-  const description = 'The updated records, in the order of the items.';
-  return answerToWrite(description, [], json(arrayOf(recordSchema(type, names)), description, [recordExample(type)]));
+  const content = shown(arrayOf(recordSchema(type, names)), names.example(type, 'Records'));
+  return answerToWrite('The updated records, in the order of the items.', [], content);
 }
 
 export const listAnswer = (type: RecordType, names: SchemaNames): JsonObject =>
   answer('The records that match the filters, in the requested order.', PAGE_HEADERS, {
-    ...json(arrayOf(recordSchema(type, names)), 'A list of one record.', [recordExample(type)]),
-    ...lines(
-      'One record on each line.',
-      'Fields of the record, and of each record that it links, the identifier (RFC 4180). Null is an empty cell, the empty text is "".',
-    ),
+    ...shown(arrayOf(recordSchema(type, names)), names.example(type, 'Records')),
+    ...lines('RecordLines', 'RecordTable'),
   });
 
 export function summaryAnswer(type: RecordType): JsonObject {
   const [by, measures] = summaryExample(type);
-  const values = (description: string): JsonObject => ({ type: 'object', description, additionalProperties: true });
-  const group = {
-    type: 'object',
-    required: ['by', 'measures'],
-    properties: {
-      by: values('The values that the records of the group have in common, under the names in `by`.'),
-      measures: values('Under the names in `measure`.'),
-    },
-    additionalProperties: false,
-  };
+  const groups = arrayOf(ref('schemas', 'SummaryGroup'), { maxItems: MAX_GROUPS });
   return answer('The groups, in the requested order.', PAGE_HEADERS, {
-    ...json(arrayOf(group), 'One group.', [{ by, measures }]),
-    ...lines('One group on each line.', 'A column for each name in `by` and `measure`.'),
+    ...json(groups, 'One group.', [{ by, measures }]),
+    ...lines('GroupLines', 'GroupTable'),
   });
 }
 
-const lines = (ndjson: string, csv: string): JsonObject => ({
-  'application/x-ndjson': { schema: { type: 'string', description: ndjson } },
-  'text/csv': { schema: { type: 'string', description: csv } },
+const lines = (ndjson: keyof typeof TEXT_SCHEMAS, csv: keyof typeof TEXT_SCHEMAS): JsonObject => ({
+  'application/x-ndjson': { schema: ref('schemas', ndjson) },
+  'text/csv': { schema: ref('schemas', csv) },
 });
 
 const body = (content: JsonObject): JsonObject => ({ required: true, content });
@@ -135,15 +137,12 @@ const body = (content: JsonObject): JsonObject => ({ required: true, content });
 export function creationBody(type: RecordType, names: SchemaNames): JsonObject {
   const one = ref('schemas', names.creation(type));
   const example = creationExample(type);
-  const text = (description: string, value: string): JsonObject =>
-    withExample({ type: 'string', description }, 'A new record.', value);
+  const text = (schema: keyof typeof TEXT_SCHEMAS, value: string): JsonObject =>
+    withExample(ref('schemas', schema), 'A new record.', value);
   return body({
     ...json(oneOrMany(one), 'A new record.', example),
-    'application/x-ndjson': text('A new record on each line.', `${JSON.stringify(example)}\n`),
-    'text/csv': text(
-      'The first line names the columns: fields, the identifier, and relations to one record, whose cells are identifiers. An empty cell is null, the empty text is "" (RFC 4180).',
-      csvExample(type),
-    ),
+    'application/x-ndjson': text('LinesBody', `${JSON.stringify(example)}\n`),
+    'text/csv': text('TableBody', csvExample(type)),
   });
 }
 

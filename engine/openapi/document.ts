@@ -2,12 +2,14 @@
 import { freezeGraph } from '../model/resolve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
+import { filterSchemas } from './filters.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { SHARED_RESPONSES } from './contents.ts';
+import { SHARED_RESPONSES, typeExamples, updatedAnswer } from './contents.ts';
+import { type DocumentLimits, limited } from './limits.ts';
 import { pathMethods } from './operations.ts';
-import { DRY_RUN_SCHEMAS } from './reports.ts';
+import { DRY_RUN_SCHEMAS, SUMMARY_SCHEMAS, TEXT_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
 import { defaultKeys, simplified } from './simple.ts';
 import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
@@ -15,6 +17,8 @@ import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
 export interface About {
   readonly title: string;
   readonly version: string;
+  /** Those of the service; without them, the document has those of the descriptors alone. */
+  readonly limits?: DocumentLimits;
 }
 
 const ROOT = '/api/';
@@ -23,7 +27,7 @@ const ROOT = '/api/';
 export const PROFILES = ['full', 'simple'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-export function createDocument(model: Model, { title, version }: About, profile: Profile = 'full'): JsonObject {
+export function createDocument(model: Model, { title, version, limits }: About, profile: Profile = 'full'): JsonObject {
   const names = createNames();
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
@@ -31,8 +35,10 @@ export function createDocument(model: Model, { title, version }: About, profile:
   for (const type of served) names.record(type);
   const problems = createProblemResponses();
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
-  const components = { ...componentsOf(types, names), responses: { ...SHARED_RESPONSES, ...problems.all() } };
-  const document: JsonObject = {
+  const updated = served.map((type) => [names.updated(type), updatedAnswer(type, names)] as const);
+  const responses = { ...SHARED_RESPONSES, ...Object.fromEntries(updated), ...problems.all() };
+  const components = { ...componentsOf(types, names), responses };
+  const unlimited: JsonObject = {
     openapi: '3.1.0',
     info: {
       title,
@@ -49,6 +55,7 @@ export function createDocument(model: Model, { title, version }: About, profile:
     paths,
     components: needed(paths, components),
   };
+  const document = limits === undefined ? unlimited : limited(unlimited, limits);
   return freezeGraph(profile === 'full' ? document : simplified(document, defaultKeys(types, names)));
 }
 
@@ -73,20 +80,20 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
   return {
     schemas: {
       ...PROBLEM_SCHEMAS,
-      ...(types.some(writes) ? DRY_RUN_SCHEMAS : {}),
+      ...DRY_RUN_SCHEMAS,
+      ...SUMMARY_SCHEMAS,
+      ...TEXT_SCHEMAS,
       ...Object.assign({}, ...types.map((type) => readSchemas(type, names))),
       ...Object.assign({}, ...types.map((type) => inputSchemas(type, names))),
       ...Object.fromEntries(types.map((type) => [names.creation(type), newSchema(type, names)])),
       ...Object.fromEntries(types.map((type) => [names.item(type), itemSchema(type, names)])),
+      ...Object.assign({}, ...types.map((type) => filterSchemas(type, names))),
     },
     parameters: Object.assign({}, SHARED_PARAMETERS, ...types.map((type) => typeParameters(type, names))),
     headers: HEADERS,
-    examples: PROBLEM_EXAMPLES,
+    examples: { ...PROBLEM_EXAMPLES, ...Object.assign({}, ...types.map((type) => typeExamples(type, names))) },
   };
 }
-
-const writes = ({ operations }: RecordType): boolean =>
-  [...operations].some((name) => name !== 'list' && name !== 'get');
 
 /** What holds for every operation, said once instead of at each of them. */
 export const GUIDE = `Every record type has the same operations, with the same rules.

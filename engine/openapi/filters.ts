@@ -1,10 +1,32 @@
-/** The filters of lists as parameters: one for each value that a list can be filtered by, and the groups. */
+/**
+ * The filters of lists as parameters: one for each value that a list can be filtered by, and the groups. What filters of one
+ * kind of value take is one schema.
+ */
 import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
+import { capitalized } from '../names.ts';
 import { operators } from '../query/operators.ts';
+import { integers, ref, type SchemaNames } from './names.ts';
 import { fieldValueSchema } from './schemas.ts';
+
+const WANTED: Readonly<Record<(typeof operators)[OperatorName]['wants'], (value: JsonObject) => JsonObject>> = {
+  value: (value) => value,
+  values: (value) => ({ type: 'array', items: value, maxItems: MAX_IN_VALUES }),
+  flag: () => ({ type: 'boolean' }),
+};
+
+const operand = (operator: OperatorName, value: JsonObject): JsonObject => {
+  const { wants, description } = operators[operator];
+  return { ...WANTED[wants](value), description };
+};
+
+const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject => ({
+  type: 'object',
+  properties: Object.fromEntries(known.map((operator) => [operator, operand(operator, value)])),
+  additionalProperties: false,
+});
 
 /** The keys of items are their indices; what they hold has no end, so that it cannot be listed. */
 const itemsSchema = (description: string): JsonObject => ({
@@ -32,16 +54,50 @@ export function groupFilter(word: string, found: string): JsonObject {
 export const comparable = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter((field) => field.type.operators.length > 0);
 
-export function filtersOf(type: RecordType): readonly JsonObject[] {
-  const relations = [...type.relations.values()];
-  return [
-    filter(type.identifier.name, type.identifier.description, INTEGER, integer.operators, 1),
-    ...comparable(type).map((field) => fieldFilter(field, type)),
-    ...relations.map((relation) => (relation.toMany ? setFilter(relation) : relationFilter(relation))),
-  ];
+/** What a list can be filtered by. */
+interface Filterable {
+  readonly name: string;
+  readonly description: string;
+  /** The kind of value, and the operators that compare with it. */
+  readonly kind: string;
+  readonly schema: JsonObject;
+  /** Whether it lists the values of one field. */
+  readonly isOwn: boolean;
+  readonly sample: JsonValue;
 }
 
-function setFilter({ name, target }: Relation): JsonObject {
+const INTEGERS = {
+  kind: 'Integer',
+  schema: operands(integer.operators, integers(Number.MIN_SAFE_INTEGER)),
+  isOwn: false,
+  sample: 1,
+} as const satisfies Partial<Filterable>;
+
+export const filtersOf = (type: RecordType, names: SchemaNames): readonly JsonObject[] => [
+  filter({ ...INTEGERS, name: type.identifier.name, description: type.identifier.description }, names),
+  ...comparable(type).map((field) => filter(fieldFilter(field, type), names)),
+  ...[...type.relations.values()].map((relation) =>
+    relation.toMany ? setFilter(relation, names) : relationFilter(relation, names),
+  ),
+];
+
+/** By name: what these filters refer to. */
+export function filterSchemas(type: RecordType, names: SchemaNames): JsonObject {
+  const shared = comparable(type)
+    .map((field) => fieldFilter(field, type))
+    .filter(({ isOwn }) => !isOwn);
+  const schemas = [INTEGERS, ...shared].map(({ kind, schema }) => [names.filter(kind, schema), schema] as const);
+  return { ...Object.fromEntries(schemas), [names.filter(SETS, {})]: setSchema(names) };
+}
+
+const SETS = 'Set';
+
+function setFilter({ name, target }: Relation, names: SchemaNames): JsonObject {
+  const description = `Filter by the records of the set ${name} (${target.name})`;
+  return conditions(name, description, ref('schemas', names.filter(SETS, {})), `_cnd[${name}][$count][gte]=1`);
+}
+
+function setSchema(names: SchemaNames): JsonObject {
   const property = (word: string, matched: string): readonly [string, JsonObject] => [
     word,
     itemsSchema(`The filters of each item match ${matched}.`),
@@ -50,71 +106,50 @@ function setFilter({ name, target }: Relation): JsonObject {
     property('$some', 'at least one and the same record'),
     property('$none', 'no record'),
     property('$every', 'every record'),
-    ['$count', operands(integer.operators, INTEGER)],
+    ['$count', ref('schemas', names.filter(INTEGERS.kind, INTEGERS.schema))],
   ]);
-  const schema = { type: 'object', properties, additionalProperties: false };
-  const description = `Filter by the records of the set ${name} (${target.name})`;
-  return conditions(name, description, schema, `_cnd[${name}][$count][gte]=1`);
+  return { type: 'object', properties, additionalProperties: false };
 }
 
-const INTEGER: JsonObject = { type: 'integer', format: 'int64' };
-
-const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject => ({
-  type: 'object',
-  properties: Object.fromEntries(known.map((operator) => [operator, operand(operator, value)])),
-  additionalProperties: false,
-});
-
-function fieldFilter(field: Field, type: RecordType): JsonObject {
+function fieldFilter(field: Field, type: RecordType): Filterable {
   const {
     description = '',
     type: jsonType = 'string',
     format,
     enum: values,
   } = fieldValueSchema({ ...field, nullable: false }, type);
-  const schema = {
-    type: jsonType,
-    ...(format === undefined ? {} : { format }),
-    ...(values === undefined ? {} : { enum: values }),
-  };
+  const value =
+    jsonType === 'integer'
+      ? integers(Number.MIN_SAFE_INTEGER)
+      : { type: jsonType, ...(format === undefined ? {} : { format }) };
+  const kind = (typeof format === 'string' ? format.split('-') : [field.type.name]).map(capitalized).join('');
   const sample = field.examples[0] ?? field.default ?? field.type.good(field, 1);
-  return filter(field.name, String(description), schema, field.type.operators, sample);
+  return {
+    name: field.name,
+    description: String(description),
+    kind,
+    schema: operands(field.type.operators, { ...value, ...(values === undefined ? {} : { enum: values }) }),
+    isOwn: values !== undefined,
+    sample,
+  };
 }
 
-function relationFilter({ name, target, description }: Relation): JsonObject {
-  const text = `${description || target.name}, by its identifier`;
-  return filter(name, `${text}.`, INTEGER, integer.operators, 1);
+function relationFilter({ name, target, description }: Relation, names: SchemaNames): JsonObject {
+  return filter({ ...INTEGERS, name, description: `${description || target.name}, by its identifier.` }, names);
 }
 
 /** A filter with any of its operators. The first example has no condition, so that forms start without one. */
-function filter(
-  name: string,
-  description: string,
-  value: JsonObject,
-  known: readonly OperatorName[],
-  sample: JsonValue,
-): JsonObject {
+function filter({ name, description, kind, schema, isOwn, sample }: Filterable, names: SchemaNames): JsonObject {
   return {
     name: `_cnd[${name}]`,
     in: 'query',
     description: `Filter by ${name}. ${description}\n\n\`_cnd[${name}]=value\` is short for \`_cnd[${name}][eq]=value\`.`,
     style: 'deepObject',
     explode: true,
-    schema: operands(known, value),
+    schema: isOwn ? schema : ref('schemas', names.filter(kind, schema)),
     examples: {
       none: { summary: 'No condition', value: {} },
       equal: { summary: 'Equal to a value', value: { eq: sample } },
     },
   };
 }
-
-const WANTED: Readonly<Record<(typeof operators)[OperatorName]['wants'], (value: JsonObject) => JsonObject>> = {
-  value: (value) => value,
-  values: (value) => ({ type: 'array', items: value, maxItems: MAX_IN_VALUES }),
-  flag: () => ({ type: 'boolean' }),
-};
-
-const operand = (operator: OperatorName, value: JsonObject): JsonObject => {
-  const { wants, description } = operators[operator];
-  return { ...WANTED[wants](value), description };
-};

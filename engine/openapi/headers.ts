@@ -1,5 +1,6 @@
 /** The headers of responses. */
 import type { JsonObject } from '../json.ts';
+import { integers } from './names.ts';
 
 const text = (description: string, example?: string): JsonObject => ({
   description,
@@ -17,7 +18,7 @@ export const HEADERS = {
   'X-Total-Count': {
     description:
       'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',
-    schema: { type: 'integer', minimum: 0, examples: [42] },
+    schema: { ...integers(0), examples: [42] },
   },
   Link: text(
     'With a limit: the first, next and previous page (RFC 8288). The links stay valid while records are added and deleted.',
@@ -30,7 +31,7 @@ export const HEADERS = {
   'Preference-Applied': text('The preferences that were applied (RFC 7240).', 'return=minimal'),
   'Retry-After': always({
     description: 'Seconds to wait before trying again.',
-    schema: { type: 'integer', minimum: 0, examples: [1] },
+    schema: { ...integers(0), examples: [1] },
   }),
   Accept: text('The media types that a request body may have here.', 'application/json'),
   'Accept-Encoding': text('The encodings that a request body may have here.', 'identity'),

@@ -17,6 +17,12 @@ export interface SchemaNames {
   creation(type: RecordType): string;
   /** An item of an array that changes records. */
   item(type: RecordType): string;
+  /** The operators of a filter; equal ones have the same name. */
+  filter(kind: string, schema: JsonObject): string;
+  /** The response of an update. */
+  updated(type: RecordType): string;
+  /** The example of a record, or of a list of one. */
+  example(type: RecordType, kind: 'Record' | 'Records'): string;
   /** A parameter that several operations of the type take. */
   parameter(type: RecordType, name: string): string;
   /** `BookShelf` */
@@ -26,13 +32,16 @@ export interface SchemaNames {
 }
 
 /** Names of the schemas that every document has. */
-const RESERVED = ['Problem', 'Fault', 'RecordName', 'DryRun', 'DryRunEffect'];
+const RESERVED = [
+  ...['Problem', 'Fault', 'RecordName', 'DryRun', 'DryRunEffect', 'SummaryGroup', 'ItemTag'],
+  ...['RecordLines', 'RecordTable', 'GroupLines', 'GroupTable', 'LinesBody', 'TableBody'],
+];
 
 export function createNames(): SchemaNames {
   const nameOf = namer(RESERVED);
-  const [oneOf, manyOf, parameterOf] = [namer([]), namer([]), namer([])];
+  const [oneOf, manyOf, parameterOf, responseOf, exampleOf] = [namer(), namer(), namer(), namer(), namer()];
   const shared = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
-  const owner = ({ source, name }: Relation): string => source.name + capitalized(name);
+  const owner = ({ source, name }: Relation): string => source.name + name.split('_').map(capitalized).join('');
   return {
     record: ({ name }) => nameOf(`record ${name}`, name),
     related: (relation) =>
@@ -42,13 +51,17 @@ export function createNames(): SchemaNames {
     input: ({ name }) => nameOf(`input ${name}`, `${name}Input`),
     nestedInput: (relation) => {
       const { target, source, name } = relation;
-      const demand = shared(relation) ? relatedDemand(relation) : [];
-      if (demand === 'nothing') return nameOf(`input ${target.name}`, `${target.name}Input`);
+      const demand = relatedDemand(relation);
       if (demand === 'link') return nameOf(`link ${target.name}`, `Linked${target.name}`);
+      if (demand === 'nothing' && shared(relation) && relation.inverse === undefined)
+        return nameOf(`input ${target.name}`, `${target.name}Input`);
       return nameOf(`input ${source.name}.${name}`, `${owner(relation)}Input`);
     },
     creation: ({ name }) => nameOf(`creation ${name}`, `New${name}`),
     item: ({ name }) => nameOf(`item ${name}`, `Changed${name}`),
+    filter: (kind, schema) => nameOf(`filter ${JSON.stringify(schema)}`, `${kind}Filter`),
+    updated: ({ name }) => responseOf(name, `Updated${capitalized(name)}`),
+    example: ({ name }, kind) => exampleOf(`${name} ${kind}`, `${name}${kind}`),
     parameter: ({ name }, parameter) => {
       const [, filter] = /^_cnd\[(.*)\]$/.exec(parameter) ?? [];
       const wanted = filter === undefined ? `${name}_${parameter}` : `${name}Filter_${filter}`;
@@ -60,7 +73,7 @@ export function createNames(): SchemaNames {
 }
 
 /** Assigns each thing a unique name on first use. */
-function namer(reserved: readonly string[]): (thing: string, wanted: string) => string {
+function namer(reserved: readonly string[] = []): (thing: string, wanted: string) => string {
   const known = new Map<string, string>();
   const taken = new Set(reserved);
   return (thing, wanted) => {
@@ -93,12 +106,22 @@ export const manyInWords = ({ name }: RecordType): string => defaultPath(name).r
 
 // References within the document.
 
+/** A number of things, or any other integer; no client can keep longer ones in a number. */
+export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): JsonObject => ({
+  type: 'integer',
+  format: 'int64',
+  minimum,
+  maximum,
+});
+
 type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 
 export type Components = Readonly<Record<ComponentKind, JsonObject>>;
 
+export const arrayOf = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'array', items, ...more });
+
 /** A record, or an array of them. */
-export const oneOrMany = (one: JsonObject): JsonObject => ({ oneOf: [one, { type: 'array', items: one }] });
+export const oneOrMany = (one: JsonObject): JsonObject => ({ oneOf: [one, arrayOf(one)] });
 
 export const ref = (section: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${section}/${name}` });
 

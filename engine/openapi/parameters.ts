@@ -2,8 +2,9 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { MAX_INCLUDE_DEPTH, namedUniques, type RecordType } from '../model/model.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
+import { MAX_ORDER_TERMS } from '../query/order.ts';
 import { comparable, filtersOf, groupFilter } from './filters.ts';
-import { oneInWords, ref, type SchemaNames } from './names.ts';
+import { integers, oneInWords, ref, type SchemaNames } from './names.ts';
 
 const query = (name: string, description: string, more: JsonObject): JsonObject => ({
   name,
@@ -19,6 +20,25 @@ const headerParameter = (name: string, description: string, schema: JsonObject =
   schema,
 });
 
+const array = (name: string, description: string, schema: JsonObject, example: JsonValue): JsonObject => ({
+  name,
+  in: 'query',
+  description,
+  style: 'form',
+  explode: true,
+  schema: { type: 'array', ...schema },
+  example,
+});
+
+function limitOf(description: string, most: number): JsonObject {
+  return array(LIMIT, description, { items: integers(0), minItems: 2, maxItems: 2 }, [0, Math.min(10, most)]);
+}
+
+const LIMIT = '_cnd[limit]';
+const ORDER = '_cnd[orderBy]';
+/** Each may be followed by its direction. */
+const ORDER_ITEMS: JsonObject = { items: { type: 'string' }, minItems: 1, maxItems: 2 * MAX_ORDER_TERMS };
+
 /** The same for every type. */
 export const SHARED_PARAMETERS = {
   after: query(
@@ -32,6 +52,26 @@ export const SHARED_PARAMETERS = {
   'Condition-Any': groupFilter('$any', 'at least one item'),
   'Condition-All': groupFilter('$all', 'every item'),
   'Condition-None': groupFilter('$none', 'no item'),
+  'Groups-By': query(
+    'by',
+    `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\` and \`month(field)\` in UTC. Without it, all records are one group.`,
+    { schema: { type: 'string' } },
+  ),
+  Measures: query(
+    'measure',
+    `What is said of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
+    { schema: { type: 'string' }, example: 'count' },
+  ),
+  'Groups-Limit': limitOf(
+    `Two items: the offset of the first group, then the maximum number of groups, up to ${MAX_GROUPS}. Without it, all groups are returned.`,
+    MAX_GROUPS,
+  ),
+  'Groups-OrderBy': array(
+    ORDER,
+    'The order: names in `by` and `measure`, each optionally followed by asc or desc. The names in `by` break ties.',
+    ORDER_ITEMS,
+    ['count', 'desc'],
+  ),
   'If-None-Match': headerParameter(
     'If-None-Match',
     'An entity tag of this URL. If it is still current, the response is 304.',
@@ -106,7 +146,7 @@ export const identifierParameter = (type: RecordType): JsonObject => ({
   in: 'path',
   required: true,
   description: `The identifier of the ${oneInWords(type)}.`,
-  schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  schema: integers(1),
   example: 1,
 });
 
@@ -119,14 +159,17 @@ const namesParameter = (name: string, description: string): JsonObject =>
 type ParametersOf = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
 
 const references =
-  (parameters: (type: RecordType) => readonly JsonObject[]): ParametersOf =>
+  (parameters: ParametersOf): ParametersOf =>
   (type, names) =>
-    parameters(type).map(({ name }) => ref('parameters', names.parameter(type, String(name))));
+    parameters(type, names).map(({ name }) => ref('parameters', names.parameter(type, String(name))));
 
 /** The parameters that several operations of the type refer to. */
 export function typeParameters(type: RecordType, names: SchemaNames): JsonObject {
-  const all = [...view(type), ...filtersOf(type)];
-  return Object.fromEntries(all.map((parameter) => [names.parameter(type, String(parameter['name'])), parameter]));
+  const all = [...view(type), ...filtersOf(type, names)];
+  return {
+    [limitName(type)]: limit(type),
+    ...Object.fromEntries(all.map((parameter) => [names.parameter(type, String(parameter['name'])), parameter])),
+  };
 }
 
 function view(type: RecordType): readonly JsonObject[] {
@@ -175,50 +218,21 @@ export function uniqueParameter(type: RecordType, required: boolean): JsonObject
 
 // The parameters of lists: page, order, and a filter for each value.
 
-export const listParameters: ParametersOf = (type, names) => [limit(type), orderBy(type), ...filters(type, names)];
+export const listParameters: ParametersOf = (type, names) => [
+  ref('parameters', limitName(type)),
+  orderBy(type),
+  ...filters(type, names),
+];
 
 /** Of summaries: what groups are made by, what is said of them, and page, order and filters as of lists. */
-export function summaryParameters(type: RecordType, names: SchemaNames): readonly JsonObject[] {
-  const [field] = comparable(type);
-  const by = field?.name ?? type.identifier.name;
-  return [
-    listed(
-      'by',
-      `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\` and \`month(field)\` in UTC. Without it, all records are one group.`,
-      by,
-    ),
-    listed(
-      'measure',
-      `What is said of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
-      'count',
-    ),
-    limitOf(
-      `Two items: the offset of the first group, then the maximum number of groups, up to ${MAX_GROUPS}. Without it, all groups are returned.`,
-      MAX_GROUPS,
-    ),
-    array(
-      '_cnd[orderBy]',
-      'The order: names in `by` and `measure`, each optionally followed by asc or desc. The names in `by` break ties.',
-      { items: { type: 'string' }, minItems: 1 },
-      ['count', 'desc'],
-    ),
-    ...filters(type, names),
-    ...variantParameter(type, names),
-  ];
-}
+export const summaryParameters: ParametersOf = (type, names) => [
+  ...(['Groups-By', 'Measures', 'Groups-Limit', 'Groups-OrderBy'] as const).map((name) => ref('parameters', name)),
+  ...filters(type, names),
+  ...variantParameter(type, names),
+];
 
-const listed = (name: string, description: string, example: string): JsonObject =>
-  query(name, description, { schema: { type: 'string' }, example });
-
-const array = (name: string, description: string, schema: JsonObject, example: JsonValue): JsonObject => ({
-  name,
-  in: 'query',
-  description,
-  style: 'form',
-  explode: true,
-  schema: { type: 'array', ...schema },
-  example,
-});
+/** Types with the same limit share it. */
+const limitName = ({ maxLimit }: RecordType): string => `Limit-${maxLimit}`;
 
 const limit = ({ maxLimit }: RecordType): JsonObject =>
   limitOf(
@@ -226,21 +240,13 @@ const limit = ({ maxLimit }: RecordType): JsonObject =>
     maxLimit,
   );
 
-function limitOf(description: string, most: number): JsonObject {
-  const items = { type: 'integer', minimum: 0 };
-  return array('_cnd[limit]', description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, most)]);
-}
-
 function orderBy(type: RecordType): JsonObject {
   const sortable = [type.identifier.name, ...comparable(type).map(({ name }) => name)];
   const description =
     'The order: fields, each optionally followed by asc or desc. ' +
     `Fields are ${sortable.join(', ')}, and those of relations to one record, such as \`zone.name\`. ` +
     'Records without a value come first in ascending order and last in descending order; the identifier breaks ties.';
-  return array('_cnd[orderBy]', description, { items: { type: 'string' }, minItems: 1 }, [
-    type.identifier.name,
-    'desc',
-  ]);
+  return array(ORDER, description, ORDER_ITEMS, [type.identifier.name, 'desc']);
 }
 
 export const filters = references(filtersOf);

@@ -4,9 +4,9 @@ import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { namedUniques, type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
-import { type ProblemCode, problemKinds } from '../problem.ts';
+import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
 import type { HeaderName } from './headers.ts';
-import { free, ref } from './names.ts';
+import { arrayOf, free, integers, ref } from './names.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
 
@@ -154,6 +154,7 @@ function response(codes: readonly ProblemCode[], more: readonly HeaderName[]): J
     'Cache-Control',
     'Vary',
     'X-Request-Id',
+    ...(codes.includes('rate-limited') ? [] : (['RateLimit', 'RateLimit-Policy'] as const)),
     ...codes.flatMap((code) => HEADERS_OF[code] ?? []),
     ...more,
   ];
@@ -175,10 +176,18 @@ function narrowed(codes: readonly ProblemCode[]): JsonObject {
     type: 'object',
     properties: {
       type: { type: 'string', enum: codes.map(urn) },
-      ...(first === undefined ? {} : { status: { type: 'integer', enum: [problemKinds[first].status] } }),
+      ...(first === undefined ? {} : { status: statusSchema(problemKinds[first].status) }),
     },
   };
 }
+
+const statusSchema = (status: number): JsonObject => ({
+  type: 'integer',
+  format: 'int32',
+  minimum: status,
+  maximum: status,
+  enum: [status],
+});
 
 const urn = (code: ProblemCode): string => `urn:problem:${code}`;
 
@@ -202,12 +211,21 @@ export const PROBLEM_SCHEMAS: JsonObject = {
     properties: {
       type: { type: 'string', format: 'uri', enum: CODES_KNOWN.map(urn), description: 'The kind of problem.' },
       title: text('A short summary of the kind of problem.'),
-      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
+      status: {
+        type: 'integer',
+        format: 'int32',
+        minimum: 400,
+        maximum: 599,
+        description: 'The status of the response.',
+      },
       detail: text('What is wrong with this request.'),
       instance: text('The path of the request.'),
       message: text('The same as detail.'),
-      errors: { type: 'array', items: ref('schemas', 'Fault'), description: 'Every error, with its location.' },
-      errorCount: { type: 'integer', minimum: 1, description: 'The total number of errors, if not all are listed.' },
+      errors: {
+        ...arrayOf(ref('schemas', 'Fault'), { maxItems: MAX_ERRORS }),
+        description: 'Every error, with its location.',
+      },
+      errorCount: { ...integers(1), description: 'The total number of errors, if not all are listed.' },
     },
     additionalProperties: false,
   },
@@ -223,7 +241,7 @@ export const PROBLEM_SCHEMAS: JsonObject = {
       relation: text(
         'The relation, or path of relations, of the stored record; used if nothing in the request refers to it.',
       ),
-      line: { type: 'integer', minimum: 1, description: 'The line of the record, in NDJSON and CSV.' },
+      line: { ...integers(1), description: 'The line of the record, in NDJSON and CSV.' },
       code: text('A short code for the kind of error.'),
       message: text('What is wrong, in words.'),
       records: {

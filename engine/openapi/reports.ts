@@ -1,18 +1,14 @@
 /** The schemas of what writes report besides records: the same for every type. */
 import type { JsonObject } from '../json.ts';
-import { ref } from './names.ts';
+import { arrayOf, integers, ref } from './names.ts';
 
 /** Of a deletion by filters. */
 export const DELETED_FOUND: JsonObject = {
   type: 'object',
   required: ['deleted', 'affected'],
   properties: {
-    deleted: { type: 'integer', minimum: 0, description: 'The number of records that matched the filters.' },
-    affected: {
-      type: 'integer',
-      minimum: 0,
-      description: 'The same with those that were deleted or unlinked together with them.',
-    },
+    deleted: { ...integers(0), description: 'The number of records that matched the filters.' },
+    affected: { ...integers(0), description: 'The same with those that were deleted or unlinked together with them.' },
   },
   additionalProperties: false,
 };
@@ -20,7 +16,41 @@ export const DELETED_FOUND: JsonObject = {
 export const DRY_RUN_CONTENT: JsonObject = { 'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') } };
 
 const described = (description: string, schema: JsonObject): JsonObject => ({ description, ...schema });
-const COUNT: JsonObject = { type: 'integer', minimum: 0 };
+
+const values = (description: string): JsonObject =>
+  described(description, { type: 'object', additionalProperties: true });
+
+export const SUMMARY_SCHEMAS: JsonObject = {
+  SummaryGroup: {
+    type: 'object',
+    required: ['by', 'measures'],
+    properties: {
+      by: values('The values that the records of the group have in common, under the names in `by`.'),
+      measures: values('Under the names in `measure`.'),
+    },
+    additionalProperties: false,
+  },
+};
+
+const text = (description: string): JsonObject => described(description, { type: 'string' });
+
+/** Of bodies that are not JSON, and of the tag in an item. */
+export const TEXT_SCHEMAS = {
+  RecordLines: text('One record on each line.'),
+  RecordTable: text(
+    'Fields of the record, and of each record that it links, the identifier (RFC 4180). Null is an empty cell, the empty text is "".',
+  ),
+  GroupLines: text('One group on each line.'),
+  GroupTable: text('A column for each name in `by` and `measure`.'),
+  LinesBody: text('A new record on each line.'),
+  TableBody: text(
+    'The first line names the columns: fields, the identifier, and relations to one record, whose cells are identifiers. An empty cell is null, the empty text is "" (RFC 4180).',
+  ),
+  ItemTag: {
+    ...text('The entity tag that GET of the record returned. If it has changed since, nothing is written: 412.'),
+    pattern: '^"[^"]*"$',
+  },
+} as const satisfies JsonObject;
 
 /** The report that a dry run returns: the same for every type. */
 export const DRY_RUN_SCHEMAS: JsonObject = {
@@ -35,7 +65,7 @@ export const DRY_RUN_SCHEMAS: JsonObject = {
         description: 'What the write would return. In earnest, new records may get other identifiers.',
         required: ['status', 'headers', 'body'],
         properties: {
-          status: described('The status.', { type: 'integer' }),
+          status: described('The status.', { type: 'integer', format: 'int32', minimum: 200, maximum: 299 }),
           headers: described('Location, ETag and Preference-Applied.', {
             type: 'object',
             additionalProperties: { type: 'string' },
@@ -56,9 +86,9 @@ export const DRY_RUN_SCHEMAS: JsonObject = {
       effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
       type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
       relation: described('The relation of these records that would be linked or unlinked.', { type: 'string' }),
-      keys: described('The keys that would change.', { type: 'array', items: { type: 'string' } }),
-      count: described('The number of records.', COUNT),
-      identifiers: described('Their identifiers, up to 1,000.', { type: 'array', items: { type: 'integer' } }),
+      keys: described('The keys that would change.', arrayOf({ type: 'string' })),
+      count: described('The number of records.', integers(0)),
+      identifiers: described('Their identifiers, up to 1,000.', arrayOf(integers(1), { maxItems: 1000 })),
     },
     additionalProperties: false,
   },

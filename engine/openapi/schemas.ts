@@ -2,9 +2,9 @@
 import { isObject, type JsonObject } from '../json.ts';
 import { generatedMeanings } from '../descriptor/grammar-parts.ts';
 import { ruleOf } from '../model/checks.ts';
-import type { Field, RecordType, Relation } from '../model/model.ts';
+import { type Field, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
-import { ref, type SchemaNames } from './names.ts';
+import { arrayOf, ref, type SchemaNames } from './names.ts';
 import {
   type BodyWriting,
   changeSchema,
@@ -51,7 +51,7 @@ function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject 
   const related = ref('schemas', names.related(relation));
   const asked = shown ? '' : `\n\nShown only if \`include\` or \`fields\` names it: \`include=${name}\`.`;
   const text = { title, description: (description === '' ? target.name : description) + asked };
-  if (toMany) return { type: 'array', items: related, ...text };
+  if (toMany) return arrayOf(related, { ...text, maxItems: MAX_SHOWN_ROWS });
   return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
 }
 
@@ -59,13 +59,31 @@ function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject 
 export function inputSchemas(type: RecordType, names: SchemaNames): JsonObject {
   const writing = writingOf(names);
   const nested = [...type.relations.values()].map((relation) => {
-    const { target, fields } = relation;
-    return [
-      names.nestedInput(relation),
-      relatedSchema(relation, inputSchema(target, fields, writing), writing),
-    ] as const;
+    const schema = nestedSchema(relation, inputSchema(relation.target, relation.fields, writing), writing);
+    return [names.nestedInput(relation), schema] as const;
   });
   return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, allFields(type), writing) };
+}
+
+/**
+ * A related record in a body. Left out is what a client has no reason to send there: the relation that leads back, and of a
+ * link whatever is not the identifier. GET may show it, and what GET shows can be sent back: so these names are allowed.
+ */
+function nestedSchema(relation: Relation, input: JsonObject, writing: BodyWriting): JsonObject {
+  const { target, nested, inverse } = relation;
+  const { additionalProperties, properties, description, ...others } = input;
+  const known = Object.entries(isObject(properties) ? properties : {});
+  const allowed = [...new Set([target.identifier.name, ...known.map(([name]) => name)])];
+  const open = additionalProperties === true ? { additionalProperties } : { propertyNames: { enum: allowed } };
+  if (nested === 'link') {
+    const link = `A link to a ${target.name}, by its identifier. Other keys can stay as GET showed them, and cannot change.`;
+    return relatedSchema(relation, { type: 'object', description: link, ...open }, writing);
+  }
+  if (inverse === undefined) return relatedSchema(relation, input, writing);
+  const left = known.filter(([name]) => name !== inverse.name);
+  const back = `${String(description)}\n\nThe relation back, \`${inverse.name}\`, is not needed; it can stay as GET showed it.`;
+  const schema = { ...others, description: back, properties: Object.fromEntries(left), ...open };
+  return relatedSchema(relation, schema, writing);
 }
 
 /** The fields of all variants: their descriptions name the variants that lack them. */
@@ -94,15 +112,14 @@ const checksOf = ({ checks }: RecordType): JsonObject =>
 export function itemSchema(type: RecordType, names: SchemaNames): JsonObject {
   const { name } = type.identifier;
   const { properties, ...schema } = inputSchema(type, allFields(type), writingOf(names));
-  const tag = {
-    type: 'string',
-    pattern: '^"[^"]*"$',
-    description: 'The entity tag that GET of the record returned. If it has changed since, nothing is written: 412.',
-  };
   const required = [name, ...(type.preconditions === 'required' ? [ITEM_TAG] : [])];
   return {
     ...schema,
-    properties: { ...(isObject(properties) ? properties : {}), [name]: identifierSchema(type), [ITEM_TAG]: tag },
+    properties: {
+      ...(isObject(properties) ? properties : {}),
+      [name]: identifierSchema(type),
+      [ITEM_TAG]: ref('schemas', 'ItemTag'),
+    },
     required,
   };
 }
@@ -148,7 +165,8 @@ function usage({ target, toMany, nested, owned, required, link: at }: Relation):
   return `${link}${created}${required ? '' : ', null removes the link'}.${tree}`;
 }
 
-// The JSON Schemas of fields and identifiers, with everything that the descriptors declare.
+// The JSON Schemas of fields and identifiers, with everything that the descriptors declare. They stand in each record and
+// body: what closed objects share can only be named property by property, and generators would make a type of each.
 
 const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 

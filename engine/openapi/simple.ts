@@ -121,7 +121,9 @@ function simpleOperation(operation: JsonObject, components: JsonObject): JsonObj
     ...(body === undefined ? {} : { requestBody: { required: true, content: jsonOf(body) } }),
     responses: mapped(membersOf(responses), (response, status) => [
       status,
-      status === '204' || status === '304' ? undefined : simpleResponse(response),
+      status === '204' || status === '304'
+        ? undefined
+        : simpleResponse(status.startsWith('2') ? resolved(response, components) : response),
     ]),
   };
 }
@@ -131,16 +133,16 @@ const LEFT_OUT = new Set(['include', 'fields', 'variant', 'dryRun', 'If-None-Mat
 
 const simpleParameters = (parameters: readonly JsonValue[], components: JsonObject): readonly JsonObject[] =>
   parameters
-    .map((parameter) => simpleParameter(resolved(parameter, components)))
+    .map((parameter) => simpleParameter(resolved(parameter, components), components))
     .filter((parameter) => parameter !== undefined);
 
-function simpleParameter(parameter: JsonObject): JsonObject | undefined {
+function simpleParameter(parameter: JsonObject, components: JsonObject): JsonObject | undefined {
   const { style, explode, allowEmptyValue: _, examples: __, ...rest } = parameter;
   const { name, schema, required, description } = rest;
   if (LEFT_OUT.has(String(name)) || (name === 'Prefer' && required !== true)) return undefined;
   if (style !== 'deepObject')
     return withSchema(style === undefined ? rest : { ...rest, style, explode: explode ?? true });
-  const equal = membersOf(membersOf(schema)['properties'])['eq'];
+  const equal = membersOf(resolved(schema ?? {}, components)['properties'])['eq'];
   const [text = ''] = String(description).split('\n\n');
   return equal === undefined ? undefined : withSchema({ ...rest, description: text, schema: equal });
 }
@@ -148,7 +150,7 @@ function simpleParameter(parameter: JsonObject): JsonObject | undefined {
 const withSchema = (holder: JsonObject): JsonObject => ({ ...holder, schema: simpleSchema(holder['schema'] ?? {}) });
 
 /** Generated code has no use for them. */
-const COMMON_HEADERS = /^(?:Cache-Control|Vary|X-Request-Id|X-Position|Preference-Applied|RateLimit(?:-Policy)?)$/;
+const COMMON_HEADERS = /^(?:Cache-Control|Vary|X-Request-Id|X-Position|Preference-Applied)$/;
 
 /** References stay: what they lead to is made simple where it stands. */
 function simpleResponse(response: JsonValue): JsonObject {
@@ -190,7 +192,15 @@ const isImpossible = (schema: JsonValue): boolean => JSON.stringify(schema) === 
 
 function simpleSchema(schema: JsonValue): JsonObject {
   const { $ref, type, examples, const: constant, oneOf, anyOf, properties, items, ...others } = membersOf(schema);
-  const { not: _, allOf: __, additionalProperties, default: fallback, description, ...rest } = others;
+  const {
+    not: _,
+    allOf: __,
+    propertyNames: ___,
+    additionalProperties,
+    default: fallback,
+    description,
+    ...rest
+  } = others;
   const common = {
     ...described(description, fallback),
     ...rest,

@@ -12,6 +12,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { type BoundedCache, createBoundedCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { createDocument, type Profile, PROFILES, secured } from '../openapi/document.ts';
+import type { DocumentLimits } from '../openapi/limits.ts';
 import { faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import type { Cors } from '../http/send.ts';
@@ -44,7 +45,7 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'>, GuideSubject {
   readonly schemaDirectory: string;
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
-  readonly limits: RequestLimits;
+  readonly limits: RequestLimits & DocumentLimits;
 }
 
 interface PageRoutes {

@@ -7,6 +7,7 @@ import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
 import type { createAgentEndpoint } from '../mcp/endpoint.ts';
+import type { DocumentLimits } from '../openapi/limits.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
@@ -19,7 +20,8 @@ type MountedSettings = Pick<
   Settings,
   'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'
 > &
-  RequestLimits;
+  RequestLimits &
+  DocumentLimits;
 type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
 const AGENTS = '/mcp';

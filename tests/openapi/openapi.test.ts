@@ -1,6 +1,7 @@
 /** What the OpenAPI document is made of. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
+import { capitalized } from '../../engine/names.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { type ProblemCode, problemKinds } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
@@ -57,7 +58,7 @@ describe('the shipped document', () => {
   });
 
   test('knows every problem but those of paths and methods that it has not', () => {
-    const documented = new Set(JSON.stringify(shipped).match(/(?<=#\/components\/examples\/)[\w-]+/g));
+    const documented = new Set(JSON.stringify(shipped).match(/(?<=#\/components\/examples\/)[a-z-]+(?=")/g));
     const elsewhere: readonly ProblemCode[] = [
       'path-not-found',
       'method-not-allowed',
@@ -79,6 +80,89 @@ describe('the shipped document', () => {
     const names = Object.keys(responses);
     expect(names.filter((name) => !/^[a-z]+$/i.test(name))).toEqual([]);
     expect(names).toEqual(expect.arrayContaining(['InvalidQueryOrIdentifier', 'IdentifierOrUniqueConflict']));
+  });
+});
+
+describe('nested bodies', () => {
+  const properties = (name: string): readonly string[] =>
+    Object.keys(schemas.at('components', 'schemas', name, 'properties') ?? {});
+  const faults = (body: object): readonly string[] =>
+    schemas.faults(body, 'components', 'schemas', 'ShippingMarkupInput');
+
+  test('leave out the relation that leads back, and of links all but the identifier', () => {
+    const zone = loadModel(shippedSchema()).types.get('Zone');
+    expect([...(zone?.relations.keys() ?? [])]).toContain('shipping_markups');
+    expect(properties('ShippingMarkupZoneInput')).toEqual(expect.arrayContaining(['zone_id', 'zone_name']));
+    expect(properties('ShippingMarkupZoneInput')).not.toContain('shipping_markups');
+    expect(properties('LinkedShippingMarkup')).toEqual(['markup_id']);
+  });
+
+  test.each<[body: object, isRefused: boolean]>([
+    [
+      { zone: { zone_id: 1, zone_name: 'North', shipping_markups: [{ markup_id: 1, min_total: '0.00', zone: null }] } },
+      false,
+    ],
+    [{ zone: { zone_id: 1, zone_elements: [{ id: 1, anything: true }] } }, false],
+    [{ zone: { zone_id: 1, zone_nmae: 'North' } }, true],
+    [{ zone: { zone_id: '1' } }, true],
+  ])('%j', (body, isRefused) => {
+    expect(faults(body).length > 0).toBe(isRefused);
+  });
+
+  test.each(models)('of $name never lead back at once', ({ model }) => {
+    const document = schemasOf(documentOf(model));
+    for (const { source, name, inverse, nested } of [...model.types.values()].flatMap((type) => [
+      ...type.relations.values(),
+    ])) {
+      if (nested !== 'write' || inverse === undefined || /\W/.test(source.name + name)) continue;
+      const schema = `${source.name}${name.split('_').map(capitalized).join('')}Input`;
+      expect(Object.keys(document.at('components', 'schemas', schema, 'properties') ?? {})).not.toContain(inverse.name);
+    }
+  });
+});
+
+test('what operations have in common is printed once', () => {
+  const printed = new Map<string, number>();
+  const note = (value: JsonValue | undefined): void => {
+    const text = JSON.stringify(value ?? '');
+    if (text.length > 150) printed.set(text, (printed.get(text) ?? 0) + 1);
+  };
+  const walk = (value: JsonValue): void => {
+    if (Array.isArray(value)) value.forEach(walk);
+    if (!isObject(value)) return;
+    if ('in' in value || 'content' in value) note(value);
+    // Those of problems differ in their headers.
+    if ('schema' in value && !JSON.stringify(value).includes('schemas/Problem')) note(value['schema']);
+    Object.values(value).forEach(walk);
+  };
+  walk(shipped);
+  expect(printed.size).toBeGreaterThan(100);
+  expect([...printed].filter(([, count]) => count > 1).map(([text]) => text.slice(0, 300))).toEqual([]);
+});
+
+describe('limits of the service', () => {
+  const limits = { batchLimit: 7, bodyItems: 11, bodyLimit: 5000, headerLimit: 900, urlLimit: 800 };
+  const document = schemasOf(createDocument(loadModel(shippedSchema()), { ...ABOUT, limits }));
+  const schema = (name: string, ...path: readonly string[]): JsonValue | undefined =>
+    document.at('components', 'schemas', name, 'properties', ...path);
+  const parameter = (name: string): JsonValue | undefined =>
+    document.at('components', 'parameters', name, 'schema', 'maxLength');
+  const posted = ['paths', '/api/tax-classes', 'post', 'requestBody', 'content', 'application/json', 'schema'];
+
+  test.each<[what: string, found: JsonValue | undefined, wanted: JsonValue | undefined]>([
+    ['an array of records', document.at(...posted, 'oneOf', '1', 'maxItems'), 7],
+    ['a set in a body', schema('GlobalTabInput', 'providers', 'maxItems'), 11],
+    ['a set in a response', schema('GlobalTab', 'providers', 'maxItems'), 10_000],
+    ['a text in a body', schema('TmpVarInput', 'value', 'maxLength'), 5000],
+    ['a text that the descriptor limits', schema('TmpVarInput', 'name', 'maxLength'), 128],
+    ['a stored text, which may be longer', schema('TmpVar', 'value', 'maxLength'), undefined],
+    ['lines', document.at('components', 'schemas', 'LinesBody', 'maxLength'), 5000],
+    ['a filter', document.at('components', 'schemas', 'StringFilter', 'properties', 'like', 'maxLength'), 800],
+    ['a parameter', parameter('TaxClass_fields'), 800],
+    ['a header', parameter('If-Match'), 900],
+    ['a header that has its own', parameter('Idempotency-Key'), 255],
+  ])('%s', (_, found, wanted) => {
+    expect(found).toBe(wanted);
   });
 });
 
