@@ -63,6 +63,11 @@ describe('lists', () => {
     ['?rank_gt=10&rank_lt=40', [2, 3]],
     ['?rank_ne=20', [1, 4]],
     ['?rank:in=10,40', [1, 4]],
+    ['?name:in=Ann,Bob', [1, 2]],
+    ['?rank_eq=20', [2, 3]],
+    ['?name:eq=n', []],
+    ['?rank_neq=20', [1, 4]],
+    ['?rank:eq_any=10,40', [1, 4]],
     ['?alive=false', [2]],
     ['?name_like=B', [2]],
     ['?name_like=', [1, 2, 3, 4]],
@@ -77,6 +82,7 @@ describe('lists', () => {
     ['?mentor.name_like=nn', [2]],
     ['?books.title=A', [1]],
     ['?_embed=mentor&id=2', [2]],
+    ['?_expand=mentor&id=2', [2]],
   ])('GET /json-server/authors%s', async (search, ids) => {
     const answer = await send(`GET /json-server/authors${search}`);
     expect([answer.status, idsIn(answer)]).toEqual([200, ids]);
@@ -128,7 +134,11 @@ describe('lists', () => {
     ['json-server/authors?rank=1&rank_ne=2&rank_ne=3', 'rank_ne', 'repeated', 'given twice'],
     ['json-server/authors?rank_like=1', 'rank_like', 'unknown-operator', '"like" is not an operator of "rank"'],
     ['json-server/authors?_start=-1', '_start', 'invalid-value', 'not an integer from 0'],
+    ['json-server/authors?_start=1e0', '_start', 'invalid-value', 'not an integer from 0'],
     ['json-server/authors?_page=0', '_page', 'invalid-value', 'not an integer from 1'],
+    ['json-server/authors?q=a&q=b', 'q', 'repeated', 'given twice'],
+    ['json-server/books?author.q=a', 'author.q', 'unknown-parameter', 'Unknown parameter "author.q"'],
+    ['json-server/authors?_sort=rank&_order=asc,desc', '_order', 'misplaced-direction', 'more items than "_sort"'],
     ['json-server/authors?_end=5000', '_end', 'limit-too-large', 'The largest limit of this list is 1000'],
     ['json-server/authors?_page=1&_end=3', '_end', 'mixed-forms', 'together with pages'],
     ['json-server/authors?_page=1&_page=2', '_page', 'repeated', 'given twice'],
@@ -144,6 +154,8 @@ describe('lists', () => {
     ['simple-rest/authors?rank=5', 'rank', 'unknown-parameter', 'did you mean "filter={"rank":…}"?'],
     ['simple-rest/authors?range=0-9', 'range', 'invalid-value', '"range" is not JSON'],
     ['simple-rest/authors?range=[9]', 'range', 'invalid-value', 'range=[0,24]'],
+    ['simple-rest/authors?range=[0,1,2]', 'range', 'invalid-value', 'range=[0,24]'],
+    ['simple-rest/authors?sort=[]', 'sort', 'invalid-value', 'sort=["name","ASC"]'],
     ['simple-rest/authors?range=[0,5000]', 'range', 'limit-too-large', 'largest limit'],
     ['simple-rest/authors?range=[0,1]&range=[0,2]', 'range', 'repeated', 'given twice'],
     ['simple-rest/authors?sort=["rank"]', 'sort', 'invalid-value', 'sort=["name","ASC"]'],
@@ -181,6 +193,8 @@ describe('lists', () => {
     expect(pages).toEqual({ first: 1, prev: 1, next: null, last: 2, pages: 2, items: 4 });
     expect(data.map(({ id }: Shown) => id)).toEqual([4]);
     expect(JSON.parse((await send('GET /json-server/authors?_per_page=3')).text).data).toHaveLength(3);
+    const { text: none } = await send('GET /json-server/authors?rank=9&_per_page=3');
+    expect(JSON.parse(none)).toEqual({ first: 1, prev: null, next: null, last: 1, pages: 1, items: 0, data: [] });
   });
 
   test('a list that is not counted has an estimate, unless the client asks for none', async () => {
@@ -190,6 +204,16 @@ describe('lists', () => {
     const uncounted = await send('GET /simple-rest/notes?range=[0,4]', undefined, { prefer: 'count=none' });
     expect(uncounted.headers['content-range']).toBe('notes 0-0/*');
   });
+
+  test.each(['json-server/notes?text_like=', 'json-server/notes?q=', 'simple-rest/notes?filter={%22q%22:%22%22}'])(
+    'GET /%s: an empty text is in every record, those without a text included',
+    async (path) => {
+      const made = await send('POST /api/notes', {});
+      const listed = await send(`GET /${path}`);
+      expect(JSON.parse(listed.text).at(-1)).toEqual({ id: expect.anything(), text: null });
+      await send(`DELETE ${made.headers['location'] ?? ''}`);
+    },
+  );
 });
 
 describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {

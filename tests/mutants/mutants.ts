@@ -12,7 +12,7 @@ export interface Mutant {
   readonly edits: readonly Edit[];
 }
 
-const mutant = (name: string, find: string, replace: string, exporter?: string): Mutant => ({
+export const mutant = (name: string, find: string, replace: string, exporter?: string): Mutant => ({
   name,
   edits: [{ find, replace, ...(exporter && { exporter }) }],
 });

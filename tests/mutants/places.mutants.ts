@@ -1,9 +1,10 @@
 /** Each fault that is to be planted has its place in the sources: exactly one. */
+import { dialectMutants } from './dialect-mutants.ts';
 import { mutants } from './mutants.ts';
 import { placeOf, readSources } from './planted.ts';
 
 const sources = readSources();
 
-test.each(mutants.map((mutant) => [mutant.name, mutant] as const))('%s', (_, { edits }) => {
+test.each([...mutants, ...dialectMutants].map((mutant) => [mutant.name, mutant] as const))('%s', (_, { edits }) => {
   for (const edit of edits) expect(placeOf(edit, sources).file).toMatch(/^engine\//);
 });

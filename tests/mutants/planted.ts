@@ -58,6 +58,17 @@ export function readSources(): Sources {
   return new Map(files.filter((file) => !isOfSuites(file)).map((file) => [file, readFileSync(file, 'utf8')]));
 }
 
+/** The sources that the fault changes. */
+export function plantedIn({ edits }: Mutant, sources: Sources): Sources {
+  const changed = new Map<string, string>();
+  for (const edit of edits) {
+    const { file, from, to } = placeOf(edit, new Map([...sources, ...changed]));
+    const source = changed.get(file) ?? sources.get(file) ?? '';
+    changed.set(file, source.slice(0, from) + edit.replace + source.slice(to));
+  }
+  return changed;
+}
+
 const isOfSuites = (file: string): boolean => file.startsWith(join('engine', 'suite'));
 
 export function copyEngine(): Copy {
@@ -68,13 +79,8 @@ export function copyEngine(): Copy {
   writeFileSync(join(directory, 'main.js'), MAIN);
 
   const sources = readSources();
-  function plant({ edits }: Mutant): () => void {
-    const changed = new Map<string, string>();
-    for (const edit of edits) {
-      const { file, from, to } = placeOf(edit, new Map([...sources, ...changed]));
-      const source = changed.get(file) ?? sources.get(file) ?? '';
-      changed.set(file, source.slice(0, from) + edit.replace + source.slice(to));
-    }
+  function plant(mutant: Mutant): () => void {
+    const changed = plantedIn(mutant, sources);
     for (const [file, source] of changed) write(directory, file, source);
     return () => {
       for (const file of changed.keys()) write(directory, file, sources.get(file) ?? '');
