@@ -31,7 +31,9 @@ const array = (name: string, description: string, schema: JsonObject, example: J
 });
 
 function limitOf(description: string, most: number): JsonObject {
-  return array(LIMIT, description, { items: integers(0), minItems: 2, maxItems: 2 }, [0, Math.min(10, most)]);
+  // Swagger UI complains of items with a format.
+  const items = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+  return array(LIMIT, description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, most)]);
 }
 
 const LIMIT = '_cnd[limit]';

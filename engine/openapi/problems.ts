@@ -245,8 +245,7 @@ export const PROBLEM_SCHEMAS: JsonObject = {
       code: text('A short code for the kind of error.'),
       message: text('What is wrong, in words.'),
       records: {
-        type: 'array',
-        items: ref('schemas', 'RecordName'),
+        ...arrayOf(ref('schemas', 'RecordName'), { maxItems: 10 }),
         description: 'Of a conflict: the stored records in the way, at most ten; only those that the token may read.',
       },
     },
@@ -264,7 +263,7 @@ export const PROBLEM_SCHEMAS: JsonObject = {
     required: ['type', 'identifier'],
     properties: {
       type: text('The name of its record type.'),
-      identifier: { type: 'integer', minimum: 1, description: 'Its identifier, as in the path.' },
+      identifier: { ...integers(1), description: 'Its identifier, as in the path.' },
     },
     additionalProperties: false,
   },

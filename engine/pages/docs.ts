@@ -70,13 +70,28 @@ const show = () => {
     },
   });
 };
-/* What a response holds besides its description is folded until its status is clicked. */
-document.addEventListener('click', ({ target }) => {
-  const status = target.closest('.responses-inner .response > .response-col_status');
-  if (status) status.parentElement.classList.toggle('unfolded');
-  const head = target.closest('.parameters thead');
-  if (head) head.closest('.parameters').classList.toggle('unfolded');
-});
+/* What few readers need is folded: parameters that may be left out, other responses than the usual one, headers. */
+const FOLDED = [
+  ['.parameters-container .parameters', 'all parameters'],
+  ['.responses-inner > .responses-table', 'all responses'],
+];
+const addButtons = () => {
+  for (const [selector, what] of FOLDED)
+    for (const head of document.querySelectorAll(selector + ' > thead:not(:has(.unfold))')) {
+      const button = document.createElement('button');
+      const say = (isOpen) => {
+        head.parentElement.toggleAttribute('data-unfolded', isOpen);
+        button.setAttribute('aria-expanded', isOpen);
+        button.textContent = (isOpen ? '▾ Hide ' : '▸ Show ') + what;
+      };
+      button.type = 'button';
+      button.className = 'unfold';
+      button.addEventListener('click', () => say(!('unfolded' in head.parentElement.dataset)));
+      say(false);
+      head.querySelector('tr > :nth-child(2)').append(button);
+    }
+};
+new MutationObserver(addButtons).observe(document.getElementById('reference'), { childList: true, subtree: true });
 document.addEventListener('token', show);
 if (!guarded || 'recordsToken' in window) show();
 `;
@@ -103,20 +118,38 @@ main:not([data-guarded]) .scheme-container, .swagger-ui .scheme-container .schem
   .swagger-ui .opblock-tag small { order: 3; flex-basis: 100%; padding: 0.4rem 0 0; }
   .swagger-ui .opblock-tag a { flex: 1; }
 }
-/* Headers, and what errors look like, are the same in most operations. */
-.swagger-ui .responses-inner .response > .response-col_status { cursor: pointer; }
-.swagger-ui .responses-inner .response > .response-col_status::before { content: '▸ '; }
-.swagger-ui .responses-inner .response.unfolded > .response-col_status::before { content: '▾ '; }
-.swagger-ui .response:not(.unfolded) .headers-wrapper,
-.swagger-ui .response:not(.unfolded):is([data-code^='4'], [data-code^='5']) :is(.response-controls, .model-example, .examples-select, .example),
-.swagger-ui .response:not(.unfolded):is([data-code^='4'], [data-code^='5']) section { display: none; }
-.swagger-ui .responses-inner .response > td { padding-top: 0.4rem; }
-.swagger-ui .highlight-code > .microlight, .swagger-ui .body-param textarea { max-height: 16rem; }
-/* Filters are many. */
-.swagger-ui .parameters:has([data-param-name^='_cnd[']) thead { cursor: pointer; }
-.swagger-ui .parameters:has([data-param-name^='_cnd[']) thead th:last-child::after { content: ' ▸ Show filters'; }
-.swagger-ui .parameters.unfolded:has([data-param-name^='_cnd[']) thead th:last-child::after { content: ' ▾ Hide filters'; }
-.swagger-ui .parameters:not(.unfolded) [data-param-name^='_cnd[']:not([data-param-name='_cnd[limit]'], [data-param-name='_cnd[orderBy]']) { display: none; }
+/* An operation fits on a screen. What few readers need is folded, and what there is only one of needs no choice. */
+.swagger-ui button.unfold { margin: 0 0 0 1rem; padding: 0.1rem 0.5rem; border: 0; background: none; color: inherit; font: inherit; cursor: pointer; }
+.swagger-ui .parameters:not([data-unfolded]) tr[data-param-name]:not(:has(.parameter__name.required), [data-param-name='_cnd[limit]'], [data-param-name='_cnd[orderBy]'], [data-param-name='by'], [data-param-name='measure']),
+.swagger-ui .parameters:not([data-unfolded]):has([data-param-name='measure']) tr[data-param-name='_cnd[orderBy]'],
+.swagger-ui .responses-inner > .responses-table:not([data-unfolded]) > tbody > .response[data-code^='2'] ~ .response:not(.opblock-post .response[data-code='201']),
+.swagger-ui .opblock-post .responses-inner > .responses-table:not([data-unfolded]) .response[data-code='200']:has(~ .response[data-code='201']),
+.swagger-ui .responses-inner > .responses-table:not([data-unfolded]) .headers-wrapper,
+.swagger-ui .response-col_links,
+.swagger-ui .response-control-media-type__accept-message,
+.swagger-ui :is(.examples-select, .response-control-media-type, .response-control-examples):has(option:only-child) { display: none; }
+.swagger-ui .opblock-description-wrapper { padding: 0.5rem 20px; }
+.swagger-ui .opblock-description-wrapper p, .swagger-ui .opblock-description p { margin: 0 0 0.25rem; }
+.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 0.3rem 20px; }
+.swagger-ui .opblock-section-header .try-out__btn, .swagger-ui .opblock-section-header select { padding-top: 0.2rem; padding-bottom: 0.2rem; }
+.swagger-ui .table-container, .swagger-ui .responses-inner { padding: 0.25rem 20px; }
+.swagger-ui table thead tr :is(td, th) { padding: 0.25rem 0; }
+.swagger-ui .parameters td, .swagger-ui .responses-inner .response > td { padding: 0.3rem 0.5rem 0.3rem 0; }
+.swagger-ui .parameters-col_description .markdown p { margin: 0; }
+.swagger-ui .json-schema-array { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 0.75rem; }
+.swagger-ui .json-schema-array .json-schema-form-item { display: flex; align-items: center; margin: 0; }
+.swagger-ui .json-schema-array input { max-width: 12rem; }
+.swagger-ui :is(.parameters-col_description, .response-col_description) { font-size: 0.875rem; }
+.swagger-ui .response-col_description__inner p { margin: 0; }
+.swagger-ui .response-controls { margin: 0; padding: 0.25rem 0; }
+.swagger-ui .response-control-media-type { display: flex; align-items: center; gap: 0.5rem; margin: 0; padding: 0; }
+.swagger-ui .parameters-col_description input { margin: 0; padding: 0.3rem 0.6rem; }
+.swagger-ui .execute-wrapper { padding: 0.4rem 20px; }
+.swagger-ui .tab { margin: 0.25rem 0; padding: 0; }
+.swagger-ui .model-example { margin: 0; }
+.swagger-ui .highlight-code > .microlight { max-height: 7.5rem; margin: 0; }
+.swagger-ui .live-responses-table .highlight-code > .microlight { max-height: 16rem; }
+.swagger-ui .body-param textarea { min-height: 0; height: 6.5rem; }
 /* Each is short. */
 .swagger-ui .parameters-col_description textarea { min-height: 0; height: 4.5em; max-width: 340px; }
 a:focus-visible, button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
