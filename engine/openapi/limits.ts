@@ -67,20 +67,20 @@ const mapped = (members: JsonObject, change: (value: JsonValue, name: string) =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value, name)]));
 
 /** Of schemas within schemas. */
-const LISTS: readonly string[] = ['anyOf', 'oneOf', 'allOf'];
-const SINGLE: readonly string[] = ['items', 'additionalProperties'];
+const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
+const SINGLE: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 
 function bounded(schema: JsonValue, bounds: Bounds): JsonValue {
   if (!isObject(schema)) return schema;
-  const types = [schema['type'] ?? []].flat();
+  const types = new Set([schema['type'] ?? []].flat());
   const isFixed = schema['enum'] !== undefined || schema['const'] !== undefined;
   return {
     ...mapped(schema, (value, word) => {
       if (word === 'properties') return mapped(membersOf(value), (one) => bounded(one, bounds));
-      if (LISTS.includes(word) && Array.isArray(value)) return value.map((one: JsonValue) => bounded(one, bounds));
-      return SINGLE.includes(word) ? bounded(value, bounds) : value;
+      if (LISTS.has(word) && Array.isArray(value)) return value.map((one: JsonValue) => bounded(one, bounds));
+      return SINGLE.has(word) ? bounded(value, bounds) : value;
     }),
-    ...(types.includes('string') && !isFixed && !('maxLength' in schema) ? { maxLength: bounds.maxLength } : {}),
-    ...(types.includes('array') && !('maxItems' in schema) ? { maxItems: bounds.maxItems } : {}),
+    ...(types.has('string') && !isFixed && !('maxLength' in schema) ? { maxLength: bounds.maxLength } : {}),
+    ...(types.has('array') && !('maxItems' in schema) ? { maxItems: bounds.maxItems } : {}),
   };
 }

@@ -33,8 +33,19 @@ export interface SchemaNames {
 
 /** Names of the schemas that every document has. */
 const RESERVED = [
-  ...['Problem', 'Fault', 'RecordName', 'DryRun', 'DryRunEffect', 'SummaryGroup', 'ItemTag'],
-  ...['RecordLines', 'RecordTable', 'GroupLines', 'GroupTable', 'LinesBody', 'TableBody'],
+  'Problem',
+  'Fault',
+  'RecordName',
+  'DryRun',
+  'DryRunEffect',
+  'SummaryGroup',
+  'ItemTag',
+  'RecordLines',
+  'RecordTable',
+  'GroupLines',
+  'GroupTable',
+  'LinesBody',
+  'TableBody',
 ];
 
 export function createNames(): SchemaNames {

@@ -11,7 +11,12 @@ import { plantedIn, readSources } from './planted.ts';
 
 const TEST = 'tests/http/dialects.test.ts';
 const COPIED = [
-  ...['engine', 'schema', 'package.json', 'tests/http', 'tests/support', 'tests/fixtures/dialects'],
+  'engine',
+  'schema',
+  'package.json',
+  'tests/http',
+  'tests/support',
+  'tests/fixtures/dialects',
   'tests/jest.base.mts',
 ];
 /** Nothing is compiled for it, and there is one file only. */
