@@ -31,6 +31,8 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
       MuiButton: { defaultProps: { disableElevation: true } },
       MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' } } },
       MuiTextField: { defaultProps: { size: 'small', fullWidth: true } },
+      // What only screen readers see stays within, and makes no page wider.
+      MuiTableContainer: { styleOverrides: { root: { position: 'relative' } } },
       MuiTableCell: { styleOverrides: { head: { fontWeight: 600, whiteSpace: 'nowrap' } } },
       MuiCssBaseline: {
         styleOverrides: {

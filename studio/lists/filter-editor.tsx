@@ -10,7 +10,7 @@ import { AddIcon } from '../app/icons.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { draftOfNode, type FilterDraft, newGroup, newRow, nodesOf } from './filter-draft.ts';
-import { FilterGroup, FilterRow, KeptRow } from './filter-rows.tsx';
+import { FilterGroup, FilterRow, KeptRow, STACK } from './filter-rows.tsx';
 import { type FilterSubject, subjectsOf } from './filter-terms.ts';
 import type { FilterNode } from './filter-tree.ts';
 
@@ -76,7 +76,7 @@ function FilterItems({ subjects, drafts, groups, onDrafts, isFocused = false }: 
   const replace = (key: number, next: FilterDraft | undefined): void =>
     onDrafts(drafts.flatMap((draft) => (draft.key === key ? (next ?? []) : draft)));
   return (
-    <Box sx={{ display: 'grid', gap: 1.5 }}>
+    <Box sx={STACK}>
       {drafts.map((draft, index) => {
         const remove = (): void => replace(draft.key, undefined);
         if (draft.kind === 'kept') return <KeptRow key={draft.key} node={draft.node} onRemove={remove} />;

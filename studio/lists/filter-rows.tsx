@@ -32,6 +32,9 @@ function RemoveButton({ onClick }: { readonly onClick: () => void }) {
   );
 }
 
+/** Never wider than what it is in. */
+const NARROW = 'minmax(0, 1fr)';
+export const STACK = { display: 'grid', gap: 1.5, gridTemplateColumns: NARROW } as const;
 const LINE = { display: 'flex', alignItems: 'center', gap: 1 } as const;
 
 export function KeptRow({ node, onRemove }: { readonly node: FilterNode; readonly onRemove: () => void }) {
@@ -58,7 +61,7 @@ interface FilterGroupProps {
 export function FilterGroup({ mode, onMode, onRemove, children }: FilterGroupProps) {
   const say = useText();
   return (
-    <Paper variant="outlined" role="group" aria-label={say(`group.${mode}`)} sx={{ p: 1.5, display: 'grid', gap: 1.5 }}>
+    <Paper variant="outlined" role="group" aria-label={say(`group.${mode}`)} sx={{ ...STACK, p: 1.5 }}>
       <Box sx={LINE}>
         <TextField
           select
@@ -99,7 +102,15 @@ export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, insid
   const isNested = subject?.set !== undefined && operator !== undefined && !isCount(operator);
   const line = (
     <Box sx={{ ...LINE, alignItems: 'flex-start' }}>
-      <Box sx={{ flexGrow: 1, minWidth: 0, display: 'grid', gap: 1.5, gridTemplateColumns: { sm: '2fr 1.3fr 1.7fr' } }}>
+      <Box
+        sx={{
+          flexGrow: 1,
+          minWidth: 0,
+          display: 'grid',
+          gap: 1.5,
+          gridTemplateColumns: { xs: NARROW, sm: '2fr 1.3fr 1.7fr' },
+        }}
+      >
         <Autocomplete
           options={subjects}
           value={subject}
@@ -138,7 +149,7 @@ export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, insid
   );
   if (!isNested) return line;
   return (
-    <Paper variant="outlined" role="group" aria-label={subject.title} sx={{ p: 1.5, display: 'grid', gap: 1.5 }}>
+    <Paper variant="outlined" role="group" aria-label={subject.title} sx={{ ...STACK, p: 1.5 }}>
       {line}
       <Box sx={{ paddingInlineStart: { sm: 3 } }}>{inside(subject.set)}</Box>
     </Paper>
