@@ -22,7 +22,12 @@ export function Notices() {
   if (notice === undefined) return undefined;
   const close = (): void => setOpen(false);
   return (
-    <Snackbar open={isOpen} autoHideDuration={SHOWN_MS} onClose={(_event, reason) => reason !== 'clickaway' && close()}>
+    <Snackbar
+      sx={{ mb: 8 }}
+      open={isOpen}
+      autoHideDuration={SHOWN_MS}
+      onClose={(_event, reason) => reason !== 'clickaway' && close()}
+    >
       <Alert
         severity={notice.type === 'error' ? 'error' : 'success'}
         variant="filled"
