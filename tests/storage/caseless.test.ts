@@ -115,6 +115,7 @@ const taken = (pointer: string, id: number): object => ({
   pointer,
   code: 'unique',
   message: expect.stringContaining(`Member ${id} has this value of "email"`),
+  records: [{ type: 'Member', identifier: id }],
 });
 
 test.each<[request: string, body: unknown, answer: object]>([
