@@ -61,8 +61,14 @@ export async function buildStudio(folder = 'dist/studio'): Promise<StudioBuild> 
   const fresh = mkdtempSync(`${folder}-`);
   for (const { path, contents } of outputFiles) writeCompressed(join(fresh, nameOf(path)), contents);
   writeFileSync(join(fresh, MANIFEST), JSON.stringify(made));
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(fresh, folder);
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fresh, folder);
+  } catch (error) {
+    // Another process has built the same in the meantime.
+    rmSync(fresh, { recursive: true });
+    if (builtIn(folder)?.sources !== sources) throw error;
+  }
   return made;
 }
 
