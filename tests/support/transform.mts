@@ -7,6 +7,8 @@ const banner = '"use strict"; require = globalThis.sharedRequire?.(require, __fi
 export default {
   process(source: string, file: string): { readonly code: string; readonly map: string } {
     const settings = { banner, sourcefile: file, sourcemap: 'external', target: 'node22' } as const;
-    return transformSync(source, { ...settings, loader: 'ts', format: 'cjs' });
+    // Jest has no modules of its own kind: `import()` becomes `require`.
+    const supported = { 'dynamic-import': false };
+    return transformSync(source, { ...settings, supported, loader: 'ts', format: 'cjs' });
   },
 };
