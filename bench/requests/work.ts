@@ -9,6 +9,8 @@ const PRODUCTS = '/api/products';
 const SHELF = '/api/shelves';
 const LIMIT = 20;
 const MANY = 100;
+/** Records that one request may bring. */
+const MOST = 1000;
 const TOTAL = ['X-Total-Count', /^[1-9]\d*$/] as const;
 
 type Body = Exclude<Request['body'], undefined>;
@@ -30,7 +32,8 @@ const made = (n: number): JsonObject => {
   return json({ ...fields, code: `N-${n}` }) as JsonObject;
 };
 /** No two requests make the same. */
-const madeMany = (n: number): JsonObject[] => identifiers(MANY).map((index) => made(n * MANY + index));
+const madeMany = (n: number, count: number): JsonObject[] =>
+  identifiers(count).map((index) => ({ ...made(n * count + index), code: `N${count}-${n * count + index}` }));
 
 const STOCK = 990;
 const category = (n: number): string => `category ${n % CATEGORIES}`;
@@ -62,12 +65,12 @@ const csvOf = (records: readonly JsonObject[]): string =>
 const ndjsonOf = (records: readonly JsonObject[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-const createMany = (name: string, request: (records: readonly JsonObject[]) => Request): Work => ({
+const createMany = (name: string, request: (records: readonly JsonObject[]) => Request, count = MANY): Work => ({
   ...plain,
   name,
   status: [201],
-  request: (_, n) => request(madeMany(n)),
-  expected: madeMany,
+  request: (_, n) => request(madeMany(n, count)),
+  expected: (n) => madeMany(n, count),
 });
 
 export const requestsWork: readonly Work[] = [
@@ -130,6 +133,7 @@ export const requestsWork: readonly Work[] = [
     expected: (_, { rows }) => summaryOf(all(rows)),
   },
   createMany(`create ${MANY}`, (records) => write(PRODUCTS, records)),
+  createMany(`create ${MOST}`, (records) => write(PRODUCTS, records), MOST),
   createMany(`create ${MANY} of CSV`, (records) => write(PRODUCTS, csvOf(records), { 'content-type': 'text/csv' })),
   createMany(`create ${MANY} of NDJSON`, (records) =>
     write(PRODUCTS, ndjsonOf(records), { 'content-type': 'application/x-ndjson' }),
