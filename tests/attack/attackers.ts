@@ -65,6 +65,21 @@ const tool = (called: string, given: object): string =>
     'POST',
     'Accept: application/json, text/event-stream\r\n',
   );
+/** Lines of records, as CSV or NDJSON. */
+const lines = (type: string, body: string): string =>
+  post('/api/notes', body).replace(JSON_TYPE, `Content-Type: ${type}\r\n`);
+/** As many columns as a body can hold, known and not, and cells that are long or made of quotes. */
+const WIDE_LINES = [
+  lines('text/csv', `title,${times(90_000).map((column) => `c${column}`)}\r\nx${','.repeat(90_000)}\r\n`),
+  lines('text/csv', `title,text\r\nx,"${'""'.repeat(250_000)}"\r\n`),
+  lines('text/csv', `title${',title'.repeat(80_000)}\r\n${','.repeat(80_000)}\r\n`),
+  lines('text/csv', `title,text\r\n${`y${',z'.repeat(400)}\r\n`.repeat(1000)}`),
+  lines(
+    'application/x-ndjson',
+    `${JSON.stringify(Object.fromEntries(times(400).map((key) => [`k${key}`, key])))}\n`.repeat(49),
+  ),
+  lines('application/x-ndjson', `{"title":"x","text":"${'\\"'.repeat(300_000)}"}\n`),
+];
 
 const BIG_BODY = JSON.stringify({ title: 'big', text: 'ü'.repeat(500_000) });
 const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [`key${key}`, 'x'.repeat(40)])));
@@ -182,6 +197,9 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       ),
       SECONDS,
     ),
+  'wide lines': async () => {
+    await Promise.all(WIDE_LINES.map((request) => reading(10 * scale, request, SECONDS)));
+  },
   'deletions, dry': () =>
     reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=1000&_cnd[id][lte]=11000'), SECONDS),
   /** Of the records of a megabyte each. */
