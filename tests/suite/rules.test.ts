@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { answer as oracle } from '../../engine/suite/oracle.ts';
 import { createWorld } from '../../engine/suite/world.ts';
 import { ask } from '../support/ask.ts';
+import { exchange } from '../support/exchange.ts';
 import { createProject } from '../support/project.ts';
 import { loadModel } from '../support/model.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -171,4 +172,19 @@ it.each([
   for (const [got, said] of answers as (readonly [unknown, unknown])[]) expect(got).toEqual(said);
   const [last] = (answers.at(-1) as readonly [readonly [number]]) ?? [];
   expect(last?.[0]).toBeGreaterThanOrEqual(400);
+});
+
+it('a deletion by a filter counts what goes with its records, also where these go with each other', async () => {
+  const project = await createProject({ 'leaf.yaml': LEAF });
+  const path = loadModel(project.directory).types.get('Leaf')?.path ?? '';
+  await project.serving(async (url) => {
+    for (const body of [{ id: 1 }, ...[2, 3, 4].map((id) => ({ id, stem: { id: 1 } }))])
+      expect((await ask(url, `POST /api/${path}`, body)).status).toBe(201);
+    const remove = async (most: number): Promise<number> => {
+      const headers = { prefer: `max-affected=${most}` };
+      return (await exchange(url, `DELETE /api/${path}?_cnd[id][in]=1&_cnd[id][in]=2`, { headers })).status;
+    };
+    expect([await remove(3), await remove(4)]).toEqual([409, 200]);
+  });
+  await project.remove();
 });

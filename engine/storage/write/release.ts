@@ -186,13 +186,12 @@ export async function countBelow(
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete === 'restrict') continue;
       const through = above.through ?? nameOf(type, reference) ?? child.name;
-      const found = await writer.column(tables.of(child).someChildren(reference.column, locked), [
-        all,
-        most - rows + 1,
-      ]);
       // One that is unlinked may be deleted as well, and then takes others along.
       const [mine, others] = reference.onDelete === 'cascade' ? [gone, cut] : [cut, gone];
       const counted = others.get(child.table);
+      // Those that are counted already may be found again.
+      const enough = most - rows + 1 + (mine.get(child.table)?.size ?? 0) + (counted?.size ?? 0);
+      const found = await writer.column(tables.of(child).someChildren(reference.column, locked), [all, enough]);
       const fresh = newlyMet(mine, child, found);
       rows += fresh.filter((identifier) => !counted?.has(identifier)).length;
       const kind = reference.onDelete === 'cascade' ? 'deleted' : 'unlinked';
