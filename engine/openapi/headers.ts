@@ -26,7 +26,7 @@ export const HEADERS = {
   ),
   'X-Position': text(
     'The position of the write in the log of the database, for X-Position of later reads. Services that read from replicas send it.',
-    '0/3000148',
+    '1-0/3000148',
   ),
   'Preference-Applied': text('The preferences that were applied (RFC 7240).', 'return=minimal'),
   'Retry-After': always({

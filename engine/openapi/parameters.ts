@@ -114,7 +114,7 @@ export const SHARED_PARAMETERS = {
   'X-Position': headerParameter(
     'X-Position',
     'The X-Position that the response to a write had: the read shows at least what was written. Services that read from replicas send it.',
-    { type: 'string', examples: ['0/1A2B3C8', 'latest'] },
+    { type: 'string', examples: ['1-0/1A2B3C8', 'latest'] },
   ),
   'Prefer-Count': headerParameter(
     'Prefer',

@@ -4,10 +4,12 @@ import type { Serving } from '../../engine/server/serve.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { administer, onServer, startInstance, withParameters } from '../support/postgres.ts';
 
+const JSON_BODY = { 'content-type': 'application/json' };
 const hostOf = ({ url }: Cluster): string => new URL(url).host;
 
 onServer('a primary and a standby', () => {
@@ -83,6 +85,29 @@ onServer('a primary and a standby', () => {
       expect((await send('GET /api/tax-classes?_cnd[position]=4711')).body).toHaveLength(1);
     },
   );
+
+  it('a primary that has been replaced, and does not know it, answers no read of a newer write', async () => {
+    await (await start(primary.url)).close();
+    await standby.promote();
+    // Its log is longer than that of the new primary, which did not get this.
+    const write = `select pg_logical_emit_message(false, 'old', repeat('x', 1000000))`;
+    await administer(primary.url, write, async () => undefined, 'select 1');
+    instance = await startInstance(url('read-write', standby), { readUrl: primary.url });
+    await until(async () => (await send('GET /api/tax-classes')).status === 200);
+    const { status, headers } = await exchange(instance.url, 'POST /api/tax-classes', {
+      headers: JSON_BODY,
+      body: '{}',
+    });
+    expect(status).toBe(201);
+    const position = { 'x-position': String(headers['x-position']) };
+    for (let round = 0; round < 10; round += 1) {
+      const { text } = await exchange(instance.url, 'GET /api/tax-classes', { headers: position });
+      expect(JSON.parse(text)).toHaveLength(1);
+    }
+    // Without the position, it is asked: it is a server that reads are meant for.
+    const isOld = async (): Promise<boolean> => JSON.stringify((await send('GET /api/tax-classes')).body) === '[]';
+    await until(isOld);
+  });
 
   it('that both serve reads: a lost one is not noticed', async () => {
     await (await start(primary.url)).close();

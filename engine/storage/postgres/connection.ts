@@ -5,6 +5,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import type { BoundStatement, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
+import { POSITION } from './hosts.ts';
 import { type Answered, type KnownCall, type KnownStatement, type Ran, runPrepared, types } from './prepared.ts';
 
 export interface PostgresConnection {
@@ -204,14 +205,11 @@ function onlyOf({ answers: [answered], error }: Ran): Answered {
   return answered ?? { rows: [], changes: 0 };
 }
 
-const POSITION = {
-  text: 'select pg_current_wal_insert_lsn()::text',
-  rowMode: 'array' as const,
-};
+const POSITION_QUERY = { text: `select ${POSITION}`, rowMode: 'array' as const };
 
 /** Never rejects. */
 const positionOf = (client: Client, inTime: object): Promise<string | undefined> =>
-  client.query<[string]>({ ...POSITION, ...inTime }).then(
+  client.query<[string]>({ ...POSITION_QUERY, ...inTime }).then(
     ({ rows }) => rows[0]?.[0],
     () => undefined,
   );

@@ -123,7 +123,7 @@ export function createReplicaHost(url: string, attributes: SessionAttributes): R
       if (watch.seen === undefined || !isUsable()) return false;
       if (position === undefined) return true;
       const wanted = parsePosition(position);
-      return wanted !== undefined && watch.seen.position >= wanted;
+      return wanted !== undefined && isBehind(wanted, watch.seen.position);
     },
     ready: () => (isUsable() ? undefined : Promise.reject(unusable(`${new URL(url).host} ${stateOf(watch.seen)}`))),
     look: async () => void (await watch.look()),
@@ -146,6 +146,30 @@ const ONE = (url: string): Hosts => ({
   close: () => undefined,
 });
 
+// Positions in the log, which each primary continues on a timeline of its own.
+
+/** How far a primary has written its log: `2-16/B374D848`, with its timeline. */
+export const POSITION = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
+
+interface LogPosition {
+  /** undefined for a standby: it follows the timeline of its primary. */
+  readonly timeline: number | undefined;
+  readonly place: bigint;
+}
+
+const NOWHERE: LogPosition = { timeline: undefined, place: 0n };
+
+function parsePosition(text: string): LogPosition | undefined {
+  const [, timeline, high = '', low = ''] = /^(?:([0-9A-F]{1,8})-)?([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
+  if (high === '') return undefined;
+  const place = (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
+  return { timeline: timeline === undefined ? undefined : Number.parseInt(timeline, 16), place };
+}
+
+/** A primary that another one has replaced, but that does not know it yet, goes on with a log that nobody follows. */
+const isBehind = (wanted: LogPosition, seen: LogPosition): boolean =>
+  wanted.place <= seen.place && (wanted.timeline ?? 0) <= (seen.timeline ?? Number.POSITIVE_INFINITY);
+
 // A server that is looked at several times a second, on a connection of its own.
 
 export interface Watch {
@@ -164,7 +188,7 @@ export interface Seen {
   /** Whether a transaction may not write. */
   readonly isReadOnly: boolean;
   /** How far the log of the primary is written, or that of a standby is replayed. */
-  readonly position: bigint;
+  readonly position: LogPosition;
 }
 
 /** Together less than a second: after that, a lost server is no longer asked. */
@@ -172,7 +196,7 @@ const LOOK_MS = 300;
 export const PATIENCE_MS = 600;
 const CONNECT_MS = 2000;
 const LOOK = `select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
-  (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end)::text`;
+  case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text else ${POSITION} end`;
 
 function watchServer(url: string, onLook: () => void): Watch {
   let client: Client | undefined;
@@ -208,7 +232,7 @@ function watchServer(url: string, onLook: () => void): Watch {
         await connected()
       ).query<[boolean, boolean, string | null]>({ text: LOOK, rowMode: 'array' });
       const [isStandby = false, isReadOnly = false, position] = rows[0] ?? [];
-      return { isStandby, isReadOnly, position: parsePosition(position ?? '') ?? 0n };
+      return { isStandby, isReadOnly, position: parsePosition(position ?? '') ?? NOWHERE };
     } catch {
       lose(client);
       return undefined;
@@ -238,10 +262,4 @@ function watchServer(url: string, onLook: () => void): Watch {
       client?.connection.stream.destroy();
     },
   };
-}
-
-/** `16/B374D848`, as PostgreSQL writes a place in its log. */
-function parsePosition(text: string): bigint | undefined {
-  const [, high = '', low = ''] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
-  return high === '' ? undefined : (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
 }
