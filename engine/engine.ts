@@ -26,7 +26,7 @@ import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
 import { bodyParsers } from './http/record-lines.ts';
 import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
-import { createPace } from './pace.ts';
+import { createPace, type Pace } from './pace.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
@@ -64,6 +64,8 @@ export interface Engine {
   readonly metrics: Metrics | undefined;
   /** Memory for everything large that the process holds for its clients. */
   readonly budget: Budget;
+  /** Time of each turn for all long work of requests. */
+  readonly pace: Pace;
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   /** Rejects if records cannot be read. */
@@ -172,6 +174,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     readContent,
     metrics,
     budget,
+    pace,
     awaitReader,
     isDraining: () => draining,
     ready: () => store.ready(),

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { CallerGone } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
@@ -44,8 +45,12 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
           return result;
         },
       };
-      const handler = handlerFor(request, rights, engine, options.title);
-      const answer = await handler.fetch(asWebRequest(request), { parsedBody: message });
+      // The SDK takes milliseconds for each message.
+      const answer = await engine.pace.begin(() => {
+        if (caller.isGone) throw new CallerGone();
+        const handler = handlerFor(request, rights, engine, options.title);
+        return handler.fetch(asWebRequest(request), { parsedBody: message });
+      });
       await host.reply(await whole(answer), request, response);
     } finally {
       caller.release();
