@@ -175,7 +175,12 @@ describe('descriptors that the database has left behind', () => {
       const [fault] = (body as { errors: readonly object[] }).errors;
       expect([status, fault]).toEqual([
         409,
-        { pointer: '/title', code: 'unique', message: 'Book 1 has this value of "title" already' },
+        {
+          pointer: '/title',
+          code: 'unique',
+          message: 'Book 1 has this value of "title" already',
+          records: [{ type: 'Book', identifier: 1 }],
+        },
       ]);
       expect((await ask(url, 'POST /api/books', { title: 'Maß' })).status).toBe(201);
       expect((await ask(url, 'PATCH /api/books/1', { title: 'Gruß' })).status).toBe(200);

@@ -54,7 +54,7 @@ const ONLY_NEVER: ReadonlySet<string> = new Set(['500', '504']);
 const OF_REPLICAS = 'x-position';
 /** What a setting adds to answers that are not about it. */
 const isOfSettings = ({ status, what }: Pick<Promised, 'status' | 'what'>): boolean =>
-  what === OF_REPLICAS || (status < '400' && /^ratelimit(?:-policy)?$/.test(what));
+  what === OF_REPLICAS || (status !== '429' && /^ratelimit(?:-policy)?$/.test(what));
 /** They have nothing to do with what is asked: any operation shows them. */
 const OF_SERVICE: ReadonlySet<string> = new Set(['429', '503', '504', '507']);
 
