@@ -496,20 +496,11 @@ describe('dev', () => {
       expect(await first(url)).toEqual({ id: 1, title: 'One', isbn: 'x', pages: 'x', note: 'x' });
     }));
 
-  test('follows files that editors put in the place of others, and new ones', () =>
-    developing(async (project, url) => {
-      writeFileSync(join(project.directory, '.book.yaml.tmp'), `${BOOK}  isbn: { type: string }\n`);
-      renameSync(join(project.directory, '.book.yaml.tmp'), join(project.directory, 'book.yaml'));
-      await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
-      project.write({ 'related/shelf.yaml': 'type: Shelf' });
-      await until(async () => (await ask(url, 'GET /api/shelves')).status === 200);
-    }));
-
   const withField = (name: string): string => `${BOOK}  ${name}: { type: string }\n`;
   const serves = (url: string, name: string) => async (): Promise<boolean> =>
     Object.hasOwn((await first(url)) as object, name);
 
-  test('goes on following after each way to save, again and again', () =>
+  test('goes on following a file after each way to save it, again and again', () =>
     developing(async (project, url) => {
       const file = join(project.directory, 'book.yaml');
       const ways: readonly ((text: string) => void)[] = [

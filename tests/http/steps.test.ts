@@ -130,6 +130,20 @@ describe('Idempotency-Key', () => {
     expect(JSON.parse(text).errors).toMatchObject([{ header: 'Idempotency-Key' }]);
   });
 
+  test.each([
+    ['a space', '{"name": "x","weight":1}'],
+    ['another order of keys', '{"weight":1,"name":"x"}'],
+    ['a number written differently', '{"name":"x","weight":1.0}'],
+  ])('what says the same in other bytes, with %s, is another request', async (what, other) => {
+    const key = `bytes-${what.replaceAll(' ', '-')}`;
+    const headers = { ...JSON_BODY, 'idempotency-key': key };
+    const post = (body: string): Promise<Exchanged> => exchange(server.url, 'POST /api/gadgets', { headers, body });
+    const given = '{"name":"x","weight":1}';
+    expect([(await post(given)).status, (await post(given)).status]).toEqual([201, 201]);
+    const { status, text } = await post(other);
+    expect([status, JSON.parse(text).type]).toEqual([422, 'urn:problem:idempotency-conflict']);
+  });
+
   test('a request that was refused can be corrected under its key', async () => {
     expect((await create('d', { nme: 'x' })).status).toBe(422);
     expect((await create('d', { weight: -1 })).status).toBe(422);

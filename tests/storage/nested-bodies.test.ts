@@ -253,11 +253,13 @@ describe('everything that is wrong with a body', () => {
     const [status, told] = [422, [...pointers]];
     expect(refusal(await send(`PUT /api/owners/${a}`, faulty(thing)))).toMatchObject({ status, pointers: told });
     const headers = { 'content-type': 'application/json', 'if-match': '"stale"' };
-    for (const body of [faulty(thing), { secret: 'seen' }, { id: a + 1 }, { things: [{ id: thing }, { id: thing }] }]) {
+    const repeated = { things: [{ id: thing }, { id: thing }] };
+    const disagreeing = (id: number): object => ({ name: 'p', things: [{ id: thing, owner: { id, name: 'q' } }] });
+    for (const body of [faulty(thing), { secret: 'seen' }, { id: a + 1 }, repeated, disagreeing(a)]) {
       const answer = await exchange(server.url, `PUT /api/owners/${a}`, { headers, body: JSON.stringify(body) });
       expect(answer.status).toBe(422);
     }
-    for (const body of [{ id: a }, { things: [{ id: thing }, { id: thing }] }])
+    for (const body of [{ id: a }, repeated, disagreeing(9_999_999)])
       expect(await send('PUT /api/owners/9999999', body)).toMatchObject({ status: 422 });
     expect(await send('PUT /api/owners/9999999', { secret: 'seen' })).toMatchObject({ status: 404 });
   });
@@ -356,6 +358,9 @@ describe('records that change hands', () => {
     const thing = await make('things', { name: 'free' });
     const given = { id: 70_000, rank: (rank += 1), name: 'o', things: [{ id: thing, owner: { id: 70_000 } }] };
     expect(await send('POST /api/owners', given)).toMatchObject({ status: 201, body: { things: [{ id: thing }] } });
+    const another = await make('things', { name: 'free' });
+    const short = { id: 70_002, rank: (rank += 1), name: 'o', things: [{ id: another }] };
+    expect(await send('POST /api/owners', short)).toMatchObject({ status: 201, body: { things: [{ id: another }] } });
     const tag = await make('tags');
     const tagged = { id: 70_001, rank: (rank += 1), tags: [{ id: tag }] };
     expect(await send('POST /api/owners', tagged)).toMatchObject({ status: 201, body: { tags: [{ id: tag }] } });
