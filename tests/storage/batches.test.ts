@@ -79,6 +79,18 @@ describe('POST of an array', () => {
     expect(next).toBeGreaterThan(5000);
   });
 
+  test('answers few and many by one view, in any order', async () => {
+    for (const length of [2, 1000, 2]) {
+      const bodies = Array.from({ length }, (_, index) => ({ name: `g${index}` }));
+      const { status, body } = await ask(plain.url, 'POST /api/gadgets?fields=name', bodies);
+      expect([status, (body as readonly unknown[]).length]).toEqual([201, length]);
+    }
+    for (const limit of [2, 1000, 2])
+      expect(await ask(plain.url, `GET /api/gadgets?fields=name&_cnd[limit]=0,${limit}`)).toMatchObject({
+        status: 200,
+      });
+  });
+
   test('of no records makes none', async () => {
     expect(await ask(nested.url, 'POST /api/owners', [])).toMatchObject({ status: 201, body: [] });
     expect(await ask(nested.url, 'PATCH /api/owners', [])).toMatchObject({ status: 200, body: [] });

@@ -10,14 +10,18 @@ import type { Answered } from './prepared.ts';
 const TOO_LONG = '\u0002';
 const BETWEEN = '\u0003';
 
-/** By the statement of the page and that of its count. */
-const wholePages = new WeakMap<Statement, Map<Statement | undefined, Statement>>();
+type WholePages = WeakMap<Statement, Map<Statement | undefined, Statement>>;
+
+/** By the statement of the page and that of its count. The same statement can read pages that are short, and others. */
+const shortPages: WholePages = new WeakMap();
+const guardedPages: WholePages = new WeakMap();
 
 /** One row: the page as one text, and the total if it is to be counted and the page does not tell. */
 function wholePage(request: PageRequest): Statement {
   const { statement, count, isShort } = request;
-  const statements = wholePages.get(statement) ?? new Map<Statement | undefined, Statement>();
-  wholePages.set(statement, statements);
+  const pages = isShort ? shortPages : guardedPages;
+  const statements = pages.get(statement) ?? new Map<Statement | undefined, Statement>();
+  pages.set(statement, statements);
   const known = statements.get(count?.statement);
   if (known) return known;
   const fresh: Statement = { sql: isShort ? shortPage(request) : guardedPage(request) };
