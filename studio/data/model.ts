@@ -145,6 +145,16 @@ export function typeNamed(model: StudioModel, name: string): TypeInfo {
 
 export const can = ({ operations }: TypeInfo, operation: Operation): boolean => operations.includes(operation);
 
+/** Forms are not views: they have every field that any variant has. Undefined: that of requests that do not choose. */
+export function fullestVariant({ variants }: TypeInfo): string | undefined {
+  if (variants === undefined) return undefined;
+  const lacking = (name: string): number => variants.omit[name]?.length ?? 0;
+  return Object.keys(variants.omit).reduce(
+    (fullest, name) => (lacking(name) < lacking(fullest) ? name : fullest),
+    variants.default,
+  );
+}
+
 export const isToMany = ({ kind }: RelationInfo): boolean => kind === 'hasMany' || kind === 'manyToMany';
 
 /** The types that have a list, in the order of their titles. */

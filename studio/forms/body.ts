@@ -61,8 +61,8 @@ export function bodyOf(place: Place, draft: RecordDraft, before: RecordDraft): V
     const unchanged = relationValue(there, relation, before[key], before[key]);
     if (!isSameValue(value, unchanged)) body[relation.name] = value;
   }
-  if (changed(OTHER_KEYS)) Object.assign(body, otherKeys(`${path}${OTHER_KEYS}`, draft, before));
-  return body;
+  // Not assigned: "__proto__" is a key like the others, which the service refuses.
+  return changed(OTHER_KEYS) ? { ...body, ...otherKeys(`${path}${OTHER_KEYS}`, draft, before) } : body;
 }
 
 function relationValue(place: Place, relation: RelationInfo, draft: Draft, before: Draft): Value {
@@ -87,12 +87,10 @@ function otherKeys(path: string, draft: RecordDraft, before: RecordDraft): Value
     const text = one[OTHER_KEYS];
     const value = typeof text === 'string' && text.trim() !== '' ? attempt(path, () => parseJson(text)) : {};
     if (!isValueObject(value)) throw new DraftFault(path, '{ … }');
-    return value;
+    return new Map(Object.entries(value));
   });
-  const gone = Object.keys(then ?? {}).filter((key) => !(key in (now ?? {})));
-  const kept = Object.entries(now ?? {}).filter(
-    ([key, value]) => JSON.stringify(value) !== JSON.stringify(then?.[key]),
-  );
+  const gone = [...(then?.keys() ?? [])].filter((key) => now?.has(key) !== true);
+  const kept = [...(now ?? [])].filter(([key, value]) => !isSameValue(value, then?.get(key)));
   return Object.fromEntries([...kept, ...gone.map((key): [string, Value] => [key, null])]);
 }
 

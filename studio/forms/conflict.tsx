@@ -15,7 +15,14 @@ import { useDataProvider } from 'ra-core';
 import { useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { type RelationInfo, type StudioModel, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import {
+  fullestVariant,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+  useModel,
+} from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { type Say, useText } from '../texts/texts.ts';
 import {
@@ -52,7 +59,8 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
   const id = began.record?.id ?? '';
   const { data, error } = useQuery<StudioRecord>({
     queryKey: [type.path, 'conflict', id],
-    queryFn: async () => (await provider.getOne<StudioRecord>(type.path, { id })).data,
+    queryFn: async () =>
+      (await provider.getOne<StudioRecord>(type.path, { id, meta: { variant: fullestVariant(type) } })).data,
     gcTime: 0,
   });
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});

@@ -2,15 +2,30 @@
 import type { Fault } from '../data/problem.ts';
 import { keyOf, OTHER_KEYS, type Draft, type RecordDraft } from './draft.ts';
 
-/** What is to stand at each input. */
-export function messagesAt(faults: readonly Fault[], draft: RecordDraft): ReadonlyMap<string, string> {
-  const messages = new Map<string, string>();
-  for (const { pointer, message } of faults) {
-    const input = inputOf(pointer, draft);
-    if (input !== undefined) messages.set(input, [messages.get(input), message].filter(Boolean).join(' · '));
-  }
-  return messages;
+interface InputFault {
+  /** All that is wrong. */
+  readonly message: string;
+  /** The same by the index of the item that it is about; what is about all of them is at WHOLE. */
+  readonly types: Readonly<Record<string, string>>;
 }
+
+export const WHOLE = 'whole';
+
+/** What is to stand at each input. */
+export function messagesAt(faults: readonly Fault[], draft: RecordDraft): ReadonlyMap<string, InputFault> {
+  const found = new Map<string, InputFault>();
+  for (const { pointer = '', message } of faults) {
+    const input = inputOf(pointer, draft);
+    if (input === undefined) continue;
+    const before = found.get(input);
+    const part = /\/(\d+)$/.exec(pointer)?.[1] ?? WHOLE;
+    const types = { ...before?.types, [part]: joined(before?.types[part], message) };
+    found.set(input, { message: joined(before?.message, message), types });
+  }
+  return found;
+}
+
+const joined = (one: string | undefined, other: string): string => [one, other].filter(Boolean).join(' · ');
 
 /** The path of the input in the form; undefined if no input shows it. */
 export function inputOf(pointer: string | undefined, draft: RecordDraft): string | undefined {

@@ -31,15 +31,15 @@ export interface InputProps {
 export function FieldInput({ field, path }: FieldInputProps): ReactNode {
   const say = useText();
   const { field: control, fieldState } = useController({ name: path });
+  const item = itemOf(field);
   const props = { field, control, fault: fieldState.error?.message, say };
+  if (item !== undefined) return <ListInput {...props} item={item} faults={fieldState.error?.types ?? {}} />;
   if (field.type === 'boolean')
     return field.nullable === false && control.value !== undefined ? (
       <Toggle {...props} />
     ) : (
       <Choice {...props} choices={FLAGS} />
     );
-  const item = itemOf(field);
-  if (item !== undefined) return <ListInput {...props} item={item} />;
   return field.enum === undefined ? (
     <Text {...props} />
   ) : (

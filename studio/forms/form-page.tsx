@@ -8,7 +8,7 @@ import { Link as RouterLink } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
+import { fullestVariant, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { useText } from '../texts/texts.ts';
 import { newDraft, recordDraft } from './draft.ts';
@@ -48,7 +48,8 @@ function EditForm({ type, id }: { readonly type: TypeInfo; readonly id: string }
   const provider = useDataProvider();
   const { data, error, refetch } = useQuery<StudioRecord>({
     queryKey: [type.path, 'form', id],
-    queryFn: async () => (await provider.getOne<StudioRecord>(type.path, { id })).data,
+    queryFn: async () =>
+      (await provider.getOne<StudioRecord>(type.path, { id, meta: { variant: fullestVariant(type) } })).data,
     // What a person edits is not read again beneath them.
     staleTime: Infinity,
     gcTime: 0,

@@ -5,11 +5,13 @@ import FormHelperText from '@mui/material/FormHelperText';
 import IconButton from '@mui/material/IconButton';
 import TextField from '@mui/material/TextField';
 import Typography from '@mui/material/Typography';
+import { useFormContext } from 'react-hook-form';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
 import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import type { InputProps } from './field-input.tsx';
 import { draftOf, isJson, valueOf } from './draft.ts';
+import { WHOLE } from './faults.ts';
 import { helpOf, modeOf } from './field-help.tsx';
 
 /** What each item is; undefined where an array is written as JSON. */
@@ -28,7 +30,17 @@ function itemsIn(draft: InputProps['control']['value']): readonly Value[] {
   }
 }
 
-export function ListInput({ field, item, control, fault, say }: InputProps & { readonly item: FieldInfo }) {
+interface ListInputProps extends InputProps {
+  readonly item: FieldInfo;
+  /** What is to stand at the array, and at each item. */
+  readonly faults: Readonly<Record<string, unknown>>;
+}
+
+export function ListInput({ field, item, control, faults, say }: ListInputProps) {
+  const { clearErrors } = useFormContext();
+  const faultOf = (part: string | number): string | undefined =>
+    typeof faults[part] === 'string' ? faults[part] : undefined;
+  const fault = faultOf(WHOLE);
   const { value, onChange, onBlur, name, ref } = control;
   const items = itemsIn(value);
   const id = `help-${name}`;
@@ -51,14 +63,15 @@ export function ListInput({ field, item, control, fault, say }: InputProps & { r
       {items.map((one, index) => (
         // Items have nothing of their own that tells them apart.
         // oxlint-disable-next-line react/no-array-index-key
-        <Box key={index} sx={{ display: 'flex', gap: 0.5, alignItems: 'center' }}>
+        <Box key={index} sx={{ display: 'flex', gap: 0.5, alignItems: 'start' }}>
           <TextField
             value={draftOf(item, one) ?? ''}
             placeholder={one === null ? say('value.null') : undefined}
             onChange={({ target }) => replace(index, target.value)}
             onBlur={onBlur}
             autoComplete="off"
-            error={fault !== undefined}
+            error={fault !== undefined || faultOf(index) !== undefined}
+            helperText={faultOf(index)}
             {...(index === 0 ? { inputRef: ref } : {})}
             slotProps={{
               htmlInput: { dir: 'auto', 'aria-label': `${field.title} ${index + 1}`, inputMode: modeOf(item) },
@@ -67,7 +80,11 @@ export function ListInput({ field, item, control, fault, say }: InputProps & { r
           <IconButton
             size="small"
             aria-label={say('form.remove', { name: `${field.title} ${index + 1}` })}
-            onClick={() => put(items.toSpliced(index, 1))}
+            onClick={() => {
+              // The faults of those behind it would stand at others.
+              clearErrors(name);
+              put(items.toSpliced(index, 1));
+            }}
           >
             <CloseIcon fontSize="small" />
           </IconButton>

@@ -9,7 +9,7 @@ import { FormProvider, useForm } from 'react-hook-form';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { CurlButton } from '../app/curl-button.tsx';
 import { isValueObject } from '../data/json.ts';
-import { can, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
+import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { type Answer, send, type Sent } from '../data/request.ts';
@@ -58,7 +58,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       finish(await send(request), from.record);
     } catch (problem) {
       refuseText(problem);
-      for (const [input, message] of messagesAt(problemOf(problem).errors, now)) form.setError(input, { message });
+      for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
     } finally {
       setSaving(false);
     }
@@ -68,7 +68,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     const { record: stored } = from;
     const before = stored === undefined ? {} : from.draft;
     const body = bodyOf({ model, type, path: '' }, form.getValues() as RecordDraft, before);
-    const query = recordQuery(model, type);
+    const query = recordQuery(model, type, fullestVariant(type));
     if (stored === undefined)
       return { method: 'POST', target: `${type.path}?${query}`, headers: { 'Idempotency-Key': key.current }, body };
     return {

@@ -14,10 +14,8 @@ import type { useColumns } from './columns.ts';
 export function ColumnsButton({ columns }: { readonly columns: ReturnType<typeof useColumns> }) {
   const say = useText();
   const [anchor, setAnchor] = useState<HTMLElement>();
-  const { all, shown, choose } = columns;
-  const names = shown.map(({ name }) => name);
-  const toggle = (name: string): void =>
-    choose(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]);
+  const { all, shown, toggle, reset } = columns;
+  const names = new Set(shown.map(({ name }) => name));
   return (
     <>
       <Tooltip title={say('list.columns')}>
@@ -34,12 +32,12 @@ export function ColumnsButton({ columns }: { readonly columns: ReturnType<typeof
           <MenuItem
             key={name}
             role="menuitemcheckbox"
-            aria-checked={names.includes(name)}
+            aria-checked={names.has(name)}
             dense
             onClick={() => toggle(name)}
           >
             <Checkbox
-              checked={names.includes(name)}
+              checked={names.has(name)}
               size="small"
               tabIndex={-1}
               disableRipple
@@ -50,7 +48,7 @@ export function ColumnsButton({ columns }: { readonly columns: ReturnType<typeof
           </MenuItem>
         ))}
         <Divider role="presentation" />
-        <MenuItem dense onClick={() => choose(undefined)}>
+        <MenuItem dense onClick={reset}>
           {say('list.reset_columns')}
         </MenuItem>
       </Menu>

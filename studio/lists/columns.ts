@@ -39,7 +39,8 @@ function firstColumns(type: TypeInfo): readonly string[] {
 interface ChosenColumns {
   readonly shown: readonly ColumnInfo[];
   readonly all: readonly ColumnInfo[];
-  choose(names: readonly string[] | undefined): void;
+  toggle(name: string): void;
+  reset(): void;
 }
 
 /** Kept in this browser, for each type. */
@@ -49,7 +50,10 @@ export function useColumns(type: TypeInfo, variant: string | undefined): ChosenC
   const all = columnsOf(type).filter(({ name }) => !hidden.has(name));
   const names = new Set(chosen ?? firstColumns(type));
   const shown = all.filter(({ name }) => names.has(name));
-  return { all, shown: shown.length === 0 ? all.slice(0, 1) : shown, choose };
+  // What this view lacks stays chosen in the others.
+  const toggle = (name: string): void =>
+    choose(names.has(name) ? [...names].filter((one) => one !== name) : [...names, name]);
+  return { all, shown: shown.length === 0 ? all.slice(0, 1) : shown, toggle, reset: () => choose(undefined) };
 }
 
 /** The label of the type stands right behind the identifier. */

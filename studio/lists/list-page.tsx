@@ -3,13 +3,11 @@ import Box from '@mui/material/Box';
 import Button from '@mui/material/Button';
 import IconButton from '@mui/material/IconButton';
 import LinearProgress from '@mui/material/LinearProgress';
-import MenuItem from '@mui/material/MenuItem';
-import TextField from '@mui/material/TextField';
 import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
 import { ListContextProvider, useListController } from 'ra-core';
 import { useState } from 'react';
-import { Link, useSearchParams } from 'react-router-dom';
+import { Link } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
@@ -19,6 +17,7 @@ import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.t
 import { useTotal } from '../data/total.ts';
 import { useText } from '../texts/texts.ts';
 import { CurlButton } from '../app/curl-button.tsx';
+import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
 import { ManyButtons } from '../many/many-buttons.tsx';
 import { SelectedBar } from '../many/selected-bar.tsx';
 import { ColumnsButton } from './columns-button.tsx';
@@ -29,13 +28,10 @@ import { RecordTable } from './record-table.tsx';
 import { SlowNotice } from './slow-notice.tsx';
 
 const PER_PAGE = 25;
-/** Of its own, since it changes what records look like, not which ones there are. */
-const VARIANT = 'variant';
 
 export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const say = useText();
-  const [search, setSearch] = useSearchParams();
-  const variant = search.get(VARIANT) ?? undefined;
+  const variant = useVariant();
   const columns = useColumns(type, variant);
   const meta: ListMeta = { columns: columns.shown.map(({ name }) => name), variant };
   const list = useListController<StudioRecord>({
@@ -70,31 +66,11 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     isSelected: allOf === filters,
     select: (isSelected: boolean) => setAllOf(isSelected ? filters : undefined),
   };
-  const showVariant = (name: string): void => {
-    const next = new URLSearchParams(search);
-    if (name === type.variants?.default) next.delete(VARIANT);
-    else next.set(VARIANT, name);
-    setSearch(next);
-  };
   return (
     <ListContextProvider value={list}>
       <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1 }}>
         <Heading text={type.title.many} sx={{ flexGrow: 1 }} />
-        {type.variants === undefined ? undefined : (
-          <TextField
-            select
-            label={say('list.variant')}
-            value={variant ?? type.variants.default}
-            onChange={({ target: { value } }) => showVariant(value)}
-            sx={{ width: 110 }}
-          >
-            {Object.keys(type.variants.omit).map((name) => (
-              <MenuItem key={name} value={name}>
-                {name}
-              </MenuItem>
-            ))}
-          </TextField>
-        )}
+        <VariantChoice type={type} />
         <Tooltip title={say('list.refresh')}>
           <IconButton aria-label={say('list.refresh')} onClick={() => void refetch()}>
             <RefreshIcon />

@@ -20,9 +20,11 @@ import { useText } from '../texts/texts.ts';
 interface DeleteButtonProps {
   readonly type: TypeInfo;
   readonly record: StudioRecord;
+  /** That the record is shown in. */
+  readonly variant: string | undefined;
 }
 
-export function DeleteButton({ type, record }: DeleteButtonProps) {
+export function DeleteButton({ type, record, variant }: DeleteButtonProps) {
   const say = useText();
   const model = useModel();
   const notify = useNotify();
@@ -37,7 +39,7 @@ export function DeleteButton({ type, record }: DeleteButtonProps) {
       await send({
         method: 'DELETE',
         // The tag is that of this address.
-        target: `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type)}`,
+        target: `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type, variant)}`,
         headers: { Prefer: 'return=minimal', ...(record.etag === undefined ? {} : { 'If-Match': record.etag }) },
       });
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });

@@ -11,6 +11,7 @@ import { Heading } from '../app/heading.tsx';
 import { CurlButton } from '../app/curl-button.tsx';
 import { EditIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
 import {
@@ -38,12 +39,13 @@ interface RecordPageProps {
 export default function RecordPage({ type, id }: RecordPageProps) {
   const say = useText();
   const model = useModel();
-  const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id }, { retry: false });
+  const variant = useVariant();
+  const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id, meta: { variant } }, { retry: false });
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   const { values } = data;
   const [name, own] = [nameOf(type, values), `${type.title.one} ${id}`];
-  const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type)}`;
+  const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type, variant)}`;
   return (
     <>
       {can(type, 'list') && (
@@ -60,8 +62,9 @@ export default function RecordPage({ type, id }: RecordPageProps) {
             </Typography>
           )}
         </Box>
+        <VariantChoice type={type} />
         <CurlButton sent={{ method: 'GET', target }} />
-        {can(type, 'delete') && <DeleteButton type={type} record={data} />}
+        {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
         {can(type, 'update') && (
           <Button variant="contained" startIcon={<EditIcon />} component={RouterLink} to={`/${type.path}/${id}/edit`}>
             {say('record.edit')}

@@ -1,0 +1,40 @@
+/** Which view of a type is shown: one of its variants. The address holds it. */
+import MenuItem from '@mui/material/MenuItem';
+import TextField from '@mui/material/TextField';
+import { useSearchParams } from 'react-router-dom';
+import type { TypeInfo } from '../data/model.ts';
+import { useText } from '../texts/texts.ts';
+
+/** Of its own, since it changes what records look like, not which ones there are. */
+const VARIANT = 'variant';
+
+/** Undefined: the one that requests get that do not choose. */
+export const useVariant = (): string | undefined => useSearchParams()[0].get(VARIANT) ?? undefined;
+
+export function VariantChoice({ type }: { readonly type: TypeInfo }) {
+  const say = useText();
+  const [search, setSearch] = useSearchParams();
+  if (type.variants === undefined) return undefined;
+  const { default: first, omit } = type.variants;
+  const choose = (name: string): void => {
+    const next = new URLSearchParams(search);
+    if (name === first) next.delete(VARIANT);
+    else next.set(VARIANT, name);
+    setSearch(next);
+  };
+  return (
+    <TextField
+      select
+      label={say('list.variant')}
+      value={search.get(VARIANT) ?? first}
+      onChange={({ target: { value } }) => choose(value)}
+      sx={{ width: 110 }}
+    >
+      {Object.keys(omit).map((name) => (
+        <MenuItem key={name} value={name}>
+          {name}
+        </MenuItem>
+      ))}
+    </TextField>
+  );
+}
