@@ -1,0 +1,31 @@
+/** What each item of an array must be: errors point into the value. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ask } from '../support/ask.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const REQUIRED = { string_required: 'a', string_required_nullable: 'b', boolean_required: true };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/every-field-type' });
+});
+afterAll(() => server.close());
+
+test.each<[body: object, pointers: readonly string[]]>([
+  [{ array_strings: ['ab', 'a', 7, 'abcdef'] }, ['/1', '/2', '/3']],
+  [{ array_pattern: ['abc', null, 'A'] }, ['/2']],
+  [{ array_decimals: ['1.50', 1.5] }, ['/1']],
+  [{ array_decimals: ['1.505', null] }, ['/0', '/1']],
+  [{ array_nested: [[1], [0, -1], 3, [1, 2, 3]] }, ['/1/1', '/2', '/3']],
+  [{ array_any: [null] }, []],
+  [{ array_present: [1, null] }, ['/1']],
+  [{ array_strings: [] }, ['']],
+])('%j', async (body, pointers) => {
+  const [name = ''] = Object.keys(body);
+  const answer = await ask(server.url, `POST /api/samples?include=&fields=${name}`, { ...REQUIRED, ...body });
+  const { errors = [] } = answer.body as { readonly errors?: readonly { readonly pointer: string }[] };
+  expect([answer.status, errors.map(({ pointer }) => pointer)]).toEqual([
+    pointers.length > 0 ? 422 : 201,
+    pointers.map((pointer) => `/${name}${pointer}`),
+  ]);
+});
