@@ -190,6 +190,15 @@ describe.each(databaseKinds)('into %s', (kind) => {
     expect(await things()).toEqual([]);
   });
 
+  it('a record whose line has an error may be there: what links it says so', async () => {
+    writeLines([thing(',"n":10'), below(2, 1)]);
+    const { err } = await run();
+    expect(err.split('\n').slice(0, 2)).toEqual([
+      'Line 2 /fields/n: "n" must be an integer from 0 to 9, or null',
+      'Line 3 /references/above_id: There is no Thing 1 among the lines without errors',
+    ]);
+  });
+
   it('texts that ignore case are found, and are told where they are in the file twice', async () => {
     const label = (identifier: number, fields: string): string =>
       `{"type":"Label","identifier":${identifier},"fields":{${fields}},"references":{}}`;

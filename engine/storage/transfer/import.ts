@@ -207,6 +207,7 @@ async function refuseDangling(
   faults: Faults,
 ): Promise<void> {
   const found = new Map<string, Fault>();
+  const place = faults.count > 0 ? 'among the lines without errors' : 'in the file';
   for (const { row, columns, table, column, pointer, target } of referencesOf(model)) {
     const there = `select 1 from ${quote(target.table)} as t where t.${quote(target.identifier.column)} = r.${quote(column)}`;
     const dangling = `r.${quote(column)} is not null and not exists (${there})`;
@@ -214,7 +215,7 @@ async function refuseDangling(
     const sql = `select ${selected} from ${quote(table)} as r where ${dangling} limit ${Math.min(MOST, faults.room)}`;
     for (const values of await reader.all({ sql }, [])) {
       const missing = values[columns.indexOf(column)];
-      const message = `There is no ${target.name} ${String(missing)} in the file`;
+      const message = `There is no ${target.name} ${String(missing)} ${place}`;
       found.set([row, ...values].join(' '), { pointer, code: 'not-found', message });
     }
   }
