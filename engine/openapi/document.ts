@@ -2,6 +2,7 @@
 import { freezeGraph } from '../model/resolve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
+import type { HttpDialectName } from '../settings.ts';
 import { filterSchemas } from './filters.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
@@ -19,6 +20,8 @@ export interface About {
   readonly version: string;
   /** Those of the service; without them, the document has those of the descriptors alone. */
   readonly limits?: DocumentLimits;
+  /** Other interfaces that the service has. */
+  readonly dialects?: readonly HttpDialectName[];
 }
 
 const ROOT = '/api/';
@@ -27,7 +30,11 @@ const ROOT = '/api/';
 export const PROFILES = ['full', 'simple'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-export function createDocument(model: Model, { title, version, limits }: About, profile: Profile = 'full'): JsonObject {
+export function createDocument(
+  model: Model,
+  { title, version, limits, dialects = [] }: About,
+  profile: Profile = 'full',
+): JsonObject {
   const names = createNames();
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
@@ -44,7 +51,7 @@ export function createDocument(model: Model, { title, version, limits }: About, 
       title,
       version,
       summary: 'Records behind a REST interface',
-      description: GUIDE,
+      description: GUIDE + otherInterfaces(dialects),
       contact: { name: `Maintainers of ${title}` },
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -96,7 +103,7 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Co
 }
 
 /** What holds for every operation, said once instead of at each of them. */
-export const GUIDE = `Every record type has the same operations, with the same rules.
+const GUIDE = `Every record type has the same operations, with the same rules.
 
 **Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow
 the \`next\` links of the \`Link\` header. \`_cnd[orderBy]\` takes fields, each with an optional \`asc\` or \`desc\`.
@@ -125,6 +132,13 @@ each other.
 
 HEAD works wherever GET does, and OPTIONS returns the methods of a path.
 `;
+
+/** Clients of these interfaces bring the rules with them; the document would only repeat every path. */
+function otherInterfaces(dialects: readonly HttpDialectName[]): string {
+  if (dialects.length === 0) return '';
+  const roots = dialects.map((name) => `\`/${name}\``).join(' and ');
+  return `\n**Admin frameworks** find the same records below ${roots}, in the form that they know. This document leaves these paths out.\n`;
+}
 
 const BEARER = {
   type: 'http',

@@ -395,6 +395,8 @@ describe('settings', () => {
     });
     const statusOf = async (path: string): Promise<number> => (await fetch(one.url + path)).status;
     expect([await statusOf('/simple-rest/books'), await statusOf('/json-server/books')]).toEqual([200, 404]);
+    const document = await (await fetch(`${one.url}/openapi.json`)).text();
+    expect([document.includes('below `/simple-rest`,'), document.includes('json-server')]).toEqual([true, false]);
     await one.close();
   });
 });

@@ -140,6 +140,17 @@ test('what operations have in common is printed once', () => {
   expect([...printed].filter(([, count]) => count > 1).map(([text]) => text.slice(0, 300))).toEqual([]);
 });
 
+test.each([
+  [['json-server', 'simple-rest'], 'below `/json-server` and `/simple-rest`'],
+  [['simple-rest'], 'below `/simple-rest`,'],
+  [[], undefined],
+] as const)('the description names the dialects that are served: %j', (dialects, named) => {
+  const { info } = createDocument(loadModel(shippedSchema()), { ...ABOUT, dialects });
+  const text = isObject(info) ? String(info['description']) : '';
+  expect(text.includes('**Admin frameworks**')).toBe(named !== undefined);
+  expect(text).toContain(named ?? 'HEAD works');
+});
+
 describe('limits of the service', () => {
   const limits = { batchLimit: 7, bodyItems: 11, bodyLimit: 5000, headerLimit: 900, urlLimit: 800 };
   const document = schemasOf(createDocument(loadModel(shippedSchema()), { ...ABOUT, limits }));
