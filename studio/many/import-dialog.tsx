@@ -28,8 +28,10 @@ interface ImportDialogProps {
   readonly onClose: () => void;
 }
 
-/** What has been found out about the file. */
+/** What has been found out about the file, or about what is left of it. */
 interface Preview {
+  /** Parts that were written before. */
+  readonly written: number;
   readonly created: number;
   readonly changed: number;
   readonly faults: readonly LineFault[];
@@ -123,7 +125,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
       },
       (faults) => seen.faults.push(...faults) > 0,
     );
-    if (isDone) setPreview(seen);
+    if (isDone) setPreview({ written, ...seen });
   };
 
   const write = async (read: ImportFile): Promise<void> => {
@@ -133,7 +135,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
       false,
       () => setWritten((parts += 1)),
       (faults) => {
-        setPreview({ created: 0, changed: 0, faults });
+        setPreview({ written: parts, created: 0, changed: 0, faults });
         return false;
       },
     );
@@ -195,7 +197,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
           {written > 0 && file && <Alert severity="warning">{say('import.begun', { line: begun })}</Alert>}
           {error !== undefined && <ProblemAlert error={error} />}
           {progress && <ProgressBar label={say('import.working')} progress={progress} />}
-          {isReady && written === 0 && (
+          {isReady && preview.written === written && (
             <Alert severity="success">
               {say('import.ready', {
                 created: numberText(preview.created),
