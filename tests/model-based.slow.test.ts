@@ -19,6 +19,15 @@ jest.setTimeout(Math.max(1_800_000, numRuns * 60_000, requests * 1000));
 /** How long a search for the shortest sequence may take. */
 const SHRINKING = Number(process.env['SHRINKING'] ?? 600_000);
 
+let shortest = Infinity;
+
+/** A long run says what it has found before the search for the shortest sequence ends. */
+function tell(length: number, error: unknown): void {
+  if (requests === 0 || length >= shortest) return;
+  shortest = length;
+  process.stderr.write(`${length} operations differ: ${String(error).slice(-2000)}\n`);
+}
+
 describe('model', () => {
   it('and service agree on every request of a random sequence', async () => {
     const done = { sequences: 0, requests: 0 };
@@ -36,6 +45,9 @@ describe('model', () => {
             await twins.both(async (bench) => void (own = await compareSequence(bench, model, operations)));
             done.requests += own;
             done.sequences += 1;
+          } catch (error) {
+            tell(operations.length, error);
+            throw error;
           } finally {
             await twins.close();
           }

@@ -169,6 +169,8 @@ export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite):
     ...contradictions(mentions),
     ...mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)),
     ...missingIn(mentions),
+    // Of an item that repeats a record, only its own words are looked at, not what is stored.
+    ...again.flatMap((root) => missingIn(allMentions(root).filter(({ own }) => !own))),
     ...checkFaults(mentions, new Set(unfit), written.patch),
   ]);
 }

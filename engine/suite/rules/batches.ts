@@ -58,6 +58,16 @@ export const batchRules: readonly Rule[] = table(
     for (const id of ids) remove(scene, id);
     if (!scene.type.operations.has('delete')) return;
     send(scene, { method: 'POST', body: [...links, first].map((link) => ({ ...smallest(scene), ...link })) });
+    // Of one that repeats a record, what it lacks is told, nested records included.
+    const sets = [...scene.type.relations.values()].filter(({ toMany, nested }) => toMany && nested === 'write');
+    for (const said of [{}, ...sets.map(({ name }) => ({ [name]: [{}] }))])
+      send(scene, {
+        method: 'POST',
+        body: [
+          { ...smallest(scene), ...first },
+          { ...first, ...said },
+        ],
+      });
     const again = links.toReversed().map((link) => ({ ...smallest(scene), ...link }));
     look(scene, postMany(scene, again));
   }),
