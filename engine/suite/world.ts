@@ -267,28 +267,28 @@ export function holderOf(
   return [...rowsOf(world, type).values()].find((row) => members.every((one) => sameMember(one, row, wanted)))?.id;
 }
 
-/** Refuses a row that has what another row of its type must have alone. `pointerTo`: where the body says so, if that is known. */
-export function refuseDuplicate(
+/** What is told of a row that has what another row of its type must have alone. `pointerTo`: where the body says so, if that is known. */
+export function duplicateOf(
   world: World,
   type: RecordType,
   id: Id | undefined,
   pointerTo?: (key: string) => string,
-): void {
+): Pick<ExpectedProblem, 'pointers' | 'records'> | undefined {
   const row = rowOf(world, type, id);
-  if (row === undefined) return;
+  if (row === undefined) return undefined;
   const others = [...rowsOf(world, type).values()].filter((other) => other.id !== id);
   const holders = uniqueIndexes(type).flatMap(({ members }) => {
     const holder = others.find((other) => members.every((member) => sameMember(member, row, other)));
     return holder ? [{ members, holder }] : [];
   });
   const isTaken = type.references.some((key) => key.unique && others.some((other) => sameLink(key, row, other)));
-  if (holders.length === 0 && !isTaken) return;
+  if (holders.length === 0 && !isTaken) return undefined;
   const places = pointerTo && holders.flatMap(({ members }) => members.map(({ name }) => pointerTo(name)));
   const records = inTheWay(
     type,
     holders.map(({ holder }) => holder.id),
   );
-  refuse('unique-conflict', { ...(places && { pointers: places }), ...records }, `another ${type.name} has the same`);
+  return { ...(places && { pointers: places }), ...records };
 }
 
 /** The same text, the same content: links in any order, open keys in theirs. */

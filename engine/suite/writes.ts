@@ -21,7 +21,7 @@ import {
   inTheWay,
   newId,
   putRow,
-  refuseDuplicate,
+  duplicateOf,
   related,
   removeRows,
   type RecordRow,
@@ -258,8 +258,15 @@ export function write(
   for (const root of roots) {
     if (!update && rowOf(before, type, root.id))
       refuse('identifier-conflict', { pointers: [identifierAt(root)], ...inTheWay(type, [root.id ?? '']) });
-    for (const mention of allMentions(root))
-      refuseDuplicate(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
+    const duplicates = new Map(
+      allMentions(root).flatMap((mention) => {
+        const told = duplicateOf(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
+        return told ? [[mention.who, told] as const] : [];
+      }),
+    );
+    // Which of several records is written first is not known.
+    const [told] = duplicates.values();
+    if (told) refuse('unique-conflict', duplicates.size === 1 ? told : {});
   }
   stampChanged(world, before, time);
   return roots.map(({ who }) => ids.get(who) ?? '');

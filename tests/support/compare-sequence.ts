@@ -64,9 +64,16 @@ function told({ world }: Session, call: Call): OracleAnswer | undefined {
   }
 }
 
+/** Whether a request holds a time that no answer has shown yet, as that of a record which lost its parent. */
+function isAhead({ bindings }: Session, call: Call): boolean {
+  const { path, body = null } = requestOf(call);
+  const times = `${path} ${JSON.stringify(body)}`.match(/\b(?:time|day) \d+/g) ?? [];
+  return times.some((name) => !bindings.has(name));
+}
+
 /** The service answers what the oracle says, and changes the tables that it says. */
 async function check(session: Session, call: Call): Promise<ReceivedAnswer | undefined> {
-  const known = told(session, call);
+  const known = isAhead(session, call) ? undefined : told(session, call);
   if (!known) return undefined;
   const { expect, changes = [] } = known;
   const before = call.method === 'GET' ? undefined : await session.bench.observer.snapshot();
