@@ -37,7 +37,7 @@ const CONDITIONS = {
 
 export type Condition = keyof typeof CONDITIONS;
 
-interface ExpectedRecord {
+export interface ExpectedRecord {
   readonly type: string;
   /** A variable, or the identifier itself. */
   readonly identifier: string | number;

@@ -1,6 +1,7 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
 import { pointer } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
+import type { ExpectedRecord } from './case.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
 import {
   allMentions,
@@ -225,6 +226,22 @@ function pointersIn(mention: RecordMention, all: readonly RecordMention[]): ((ke
   return isOnly ? (key) => pointer([key]) : undefined;
 }
 
+/** Values that other records have. Which of several records is written first is not known, nor then which is in the way. */
+function refuseDuplicates(world: World, root: RecordMention, all: readonly RecordMention[], ids: Ids): void {
+  const duplicates = new Map(
+    allMentions(root).flatMap((mention) => {
+      const told = duplicateOf(world, mention.type, ids.get(mention.who), pointersIn(mention, all));
+      return told ? [[mention.who, told] as const] : [];
+    }),
+  );
+  const [told] = duplicates.values();
+  if (told === undefined) return;
+  const isWritten = ({ type, identifier }: ExpectedRecord): boolean =>
+    all.some((one) => one.writable && one.type.name === type && ids.get(one.who) === identifier);
+  const records = told.records?.filter((one) => !isWritten(one)) ?? [];
+  refuse('unique-conflict', duplicates.size === 1 ? { ...told, records } : {});
+}
+
 /** `ready`: what is asked before records are. Returns the identifiers of the records. */
 export function write(
   world: World,
@@ -258,15 +275,7 @@ export function write(
   for (const root of roots) {
     if (!update && rowOf(before, type, root.id))
       refuse('identifier-conflict', { pointers: [identifierAt(root)], ...inTheWay(type, [root.id ?? '']) });
-    const duplicates = new Map(
-      allMentions(root).flatMap((mention) => {
-        const told = duplicateOf(world, mention.type, ids.get(mention.who), pointersIn(mention, mentions));
-        return told ? [[mention.who, told] as const] : [];
-      }),
-    );
-    // Which of several records is written first is not known.
-    const [told] = duplicates.values();
-    if (told) refuse('unique-conflict', duplicates.size === 1 ? told : {});
+    refuseDuplicates(world, root, mentions, ids);
   }
   stampChanged(world, before, time);
   return roots.map(({ who }) => ids.get(who) ?? '');
