@@ -158,7 +158,7 @@ export function summarize(
     const [one, other] = [a[index], b[index]];
     if (!one || !other) return 0;
     if (!isPeriod(index) || isNull(one) || isNull(other)) return certain(compareFound(world, one, other));
-    return Buffer.compare(Buffer.from(String(valueIn(one))), Buffer.from(String(valueIn(other))));
+    return Date.parse(String(valueIn(one))) - Date.parse(String(valueIn(other)));
   };
   const made: { keys: readonly Found[]; rows: RecordRow[] }[] =
     keys.length === 0 ? [{ keys: [], rows: [...rows] }] : [];

@@ -28,6 +28,7 @@ const VALUES: Readonly<Record<string, readonly Value[]>> = {
     '2024-03-01T00:30:00.001Z',
     '2024-01-01T00:00:00+14:00',
     '0000-01-01T00:30:00+01:00',
+    '9999-12-31T23:30:00-01:00',
   ],
 };
 const TOWNS = ['x', null, 'y'] as const;
@@ -152,7 +153,9 @@ function periodOf(word: 'day' | 'month', path: string): Key {
     const day = path === 'sold_on' ? String(value) : new Date(Date.parse(String(value))).toISOString().slice(0, -14);
     return word === 'day' ? day : day.slice(0, -3);
   };
-  return { name: `${word}(${path})`, path: 'title', of, shown: ([row]) => (row ? of(row) : null) };
+  // Years of another number of digits sort as points in time do, not as texts.
+  const sorted = path === 'sold_on' ? 'title' : path;
+  return { name: `${word}(${path})`, path: sorted, of, shown: ([row]) => (row ? of(row) : null) };
 }
 const SHOP: Key = {
   name: 'shop',

@@ -63,7 +63,8 @@ function keyColumn(
     return {
       computed: [`${periodOf(stored)} as ${group}`],
       json: dialect.nullable(`'"' || ${group} || '"'`),
-      ordered: group,
+      // An offset leads into the year +010000, whose sign sorts before all digits.
+      ordered: `replace(${group}, '+', ':')`,
     };
   const spelling = path.field?.caseless ? (column: string) => `min(${column})` : type.spelling;
   if (spelling)
