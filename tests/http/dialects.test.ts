@@ -28,7 +28,12 @@ beforeAll(async () => {
   const author = (id: number, name: string, rank: number, more: object = {}): Promise<Exchanged> =>
     send('POST /json-server/authors', { id, name, rank, ...more });
   const made = [
-    await author(1, 'Ann', 10, { books: [{ title: 'A' }, { title: 'B', price: '4.90' }] }),
+    await author(1, 'Ann', 10, {
+      books: [
+        { title: 'A', blurb: 'red' },
+        { title: 'B', price: '4.90' },
+      ],
+    }),
     await author(2, 'Bob', 20, { alive: false, mentor: { author_id: 1 } }),
     await author(3, 'Cid, the', 20, { rank_gte: 7 }),
     await author(4, 'Dee', 40),
@@ -122,6 +127,8 @@ describe('lists', () => {
   const refused = test.each<[path: string, parameter: string, code: string, message: string]>([
     ['json-server/authors?rnak=1', 'rnak', 'unknown-parameter', 'Unknown parameter "rnak"; did you mean "rank"?'],
     ['json-server/authors?limit=5', 'limit', 'unknown-parameter', 'did you mean "_limit"?'],
+    ['json-server/books?page=2', 'page', 'unknown-parameter', 'did you mean "_page"?'],
+    ['json-server/cards?q=x', 'q', 'unknown-parameter', 'No field can be searched'],
     [
       'json-server/authors?rank_gtee=5',
       'rank_gtee',
@@ -146,6 +153,13 @@ describe('lists', () => {
     ['json-server/authors?_sort=rank&_order=up', '_order', 'invalid-value', '"up" is not asc or desc'],
     ['json-server/authors?_sort=rnak', '_sort', 'unknown-field', 'did you mean "rank"?'],
     ['json-server/authors?_embed=bosk', '_embed', 'unknown-relation', 'did you mean "books"?'],
+    ['json-server/authors?_embed=includes', '_embed', 'unknown-relation', 'Author has no relation "includes"'],
+    [
+      'json-server/authors?_embed=rank',
+      '_embed',
+      'unknown-relation',
+      'use fields= to choose fields (as /api takes it)',
+    ],
     ['json-server/authors/1?_sort=rank', '_sort', 'unknown-parameter', 'can only be used with lists'],
     ['json-server/authors/1?dryRun=true', 'dryRun', 'unknown-parameter', 'Unknown parameter'],
     ['json-server/authors?%=1', '%', 'malformed', 'cannot be decoded'],
@@ -171,6 +185,20 @@ describe('lists', () => {
     const { status, errors } = JSON.parse(answer.text);
     expect([status, errors[0].parameter, errors[0].code]).toEqual([400, parameter, code]);
     expect(errors[0].message).toContain(message);
+  });
+
+  test.each<[path: string, shown: readonly string[]]>([
+    ['json-server/authors/2?_embed=mentor', ['mentor']],
+    ['json-server/authors/2?_embed=mentor&_embed=books', ['books', 'mentor']],
+    ['simple-rest/authors/2?embed=["mentor","books"]', ['books', 'mentor']],
+  ])('GET /%s shows %j', async (path, shown) => {
+    const { text } = await send(`GET /${path.replaceAll('"', '%22')}`);
+    const relations = Object.keys(JSON.parse(text)).filter((key) => key === 'mentor' || key === 'books');
+    expect(relations).toEqual(shown);
+  });
+
+  test.each(['b', 'red'])('q=%s is searched in every field of text', async (text) => {
+    expect((await send(`GET /json-server/books?q=${text}`)).text).toContain(text === 'b' ? '"B"' : '"red"');
   });
 
   test('all faults of a request are told together', async () => {
@@ -306,6 +334,7 @@ describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {
     ['POST authors', { author_id: 9 }, 422, '/author_id', 'called "id" here'],
     ['POST authors', { rnak: 9 }, 422, '/rnak', 'did you mean "rank"?'],
     ['POST authors', { mentor: { id: 1 } }, 422, '/mentor/id', '"id"'],
+    ['POST authors', { mentor: { author_id: 'x' } }, 422, '/mentor/author_id', '"author_id" must be'],
     ['POST authors', [{ name: 'x' }, { id: 'x' }], 422, '/1/id', '"id" must be'],
   ])('%s %j is refused', async (title, body, status, pointer, message) => {
     const [method, path = ''] = title.split(' ');

@@ -213,8 +213,8 @@ const records: readonly Mutant[] = [
     'frame: dialect.frame, needsTotal: true',
     'frame: dialect.frame, needsTotal: false',
   ),
-  mutant('the parameter of /api', 'parameter: dialect.embed, message:', 'parameter: fault.parameter, message:'),
-  mutant('the message of /api', "fault.message.replace('include', dialect.embed)", 'fault.message'),
+  mutant('the parameter of /api', 'explained({ ...fault, parameter: dialect.embed })', 'explained(fault)'),
+  mutant('advice of parameters that only /api has', 'return explained({ ...fault,', 'return ({ ...fault,'),
   mutant('advice as /api takes it', '`${fault.message} (as /api takes it)`', 'fault.message'),
   mutant('paths of /api', 'path: root + encodeURIComponent(type.path),', ''),
   mutant(

@@ -92,8 +92,7 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
 function inOwnWords(serve: ServeOperation, type: RecordType, dialect: HttpDialect): ServeOperation {
   const placeOf = idPlaces(type);
   const renamed = (fault: Fault): Fault => {
-    if ('parameter' in fault && fault.parameter === 'include')
-      return { ...fault, parameter: dialect.embed, message: fault.message.replace('include', dialect.embed) };
+    if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: dialect.embed });
     const place = 'pointer' in fault && fault.code !== 'unknown-key' ? placeOf(fault.pointer) : undefined;
     if (place === undefined) return explained(fault);
     return { ...fault, pointer: place, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${idName}"`) };
@@ -109,9 +108,11 @@ function inOwnWords(serve: ServeOperation, type: RecordType, dialect: HttpDialec
     );
 }
 
+const ADVICE_FOR_API = /_cnd\[|\b(?:include|fields)=/;
+
 /** What the shared code advises is written as `/api` takes it. */
 const explained = (fault: Fault): Fault =>
-  fault.message.includes('_cnd[') ? { ...fault, message: `${fault.message} (as /api takes it)` } : fault;
+  ADVICE_FOR_API.test(fault.message) ? { ...fault, message: `${fault.message} (as /api takes it)` } : fault;
 
 function translated(problem: Problem, errors: readonly Fault[]): Problem {
   const [before] = problem.errors;
