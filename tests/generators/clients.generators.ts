@@ -1,10 +1,12 @@
 /** What generators make of the simple profile compiles under strict TypeScript, and works with the live service. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { useGeneratedTools } from './generated-tools.ts';
@@ -53,6 +55,7 @@ export default defineConfig({
 });
 `;
 
+const compiled = useCompiled();
 let server: TestServer;
 /** Of those that this run has tried: whether they work. */
 const works = new Map<string, boolean>();
@@ -73,10 +76,10 @@ afterAll(async () => {
   writeTable(({ name }) => works.get(name) !== false);
 });
 
-/** A command of the folder's own packages. */
-async function run(command: string, ...words: readonly string[]): Promise<void> {
+/** What a command of the folder's own packages prints. */
+async function run(command: string, ...words: readonly string[]): Promise<string> {
   try {
-    await promisify(execFile)(join('node_modules/.bin', command), words, { cwd: FOLDER });
+    return (await promisify(execFile)(join('node_modules/.bin', command), words, { cwd: FOLDER })).stdout;
   } catch (error) {
     const said = error as { readonly stdout?: string; readonly stderr?: string };
     throw new Error(`${command}: ${said.stdout ?? ''}${said.stderr ?? ''}`, { cause: error });
@@ -132,6 +135,32 @@ describe('openapi-mcp-generator', () => {
     const told = await useGeneratedTools(join(FOLDER, AGENTS, 'build/index.js'));
     expect(told).toEqual({ created: 201, filtered: [2], nested: 'Europe', updated: 200, deleted: 200, gone: 404 });
     works.set('openapi-mcp-generator', true);
+  });
+});
+
+describe('@modelcontextprotocol/inspector', () => {
+  const inspect = async (served: readonly string[], ...words: readonly string[]): Promise<unknown> =>
+    JSON.parse(await run('mcp-inspector', '--cli', ...served, '--method', ...words));
+
+  it('lists and calls the tools of /mcp and of records mcp', async () => {
+    works.set('@modelcontextprotocol/inspector', false);
+    const folder = mkdtempSync(join(tmpdir(), 'inspector-'));
+    const settings = [`SCHEMA_DIR=${resolve('schema')}`, `DATABASE_URL=sqlite:${join(folder, 'records.db')}`];
+    const program = [process.execPath, join(compiled.directory, 'engine/cli.js'), 'mcp'];
+    const servers = [
+      [`${server.url}/mcp`, '--transport', 'http'],
+      [...settings.flatMap((setting) => ['-e', setting]), ...program],
+    ];
+    for (const one of servers) {
+      expect(await inspect(one, 'tools/list')).toMatchObject({ tools: { length: 9 } });
+      const record = 'record={"zone":{"zone_name":"Europe"}}';
+      const call = ['tools/call', '--tool-name', 'create_record', '--tool-arg', 'type=ShippingMarkup', record];
+      expect(await inspect(one, ...call)).toMatchObject({
+        content: [{ text: expect.stringContaining('"zone_name":"Europe"') }],
+      });
+    }
+    rmSync(folder, { recursive: true });
+    works.set('@modelcontextprotocol/inspector', true);
   });
 });
 

@@ -42,6 +42,7 @@ const CLIENTS: readonly TriedClient[] = [
   generator('orval'),
   generator('swagger-typescript-api'),
   inGenerators('openapi-mcp-generator', 'its server compiles, and its tools list, filter, create, update and delete'),
+  inGenerators('@modelcontextprotocol/inspector', 'lists and calls the tools of `/mcp` and `records mcp`'),
   inGenerators('jest-openapi', 'finds real responses as the document says'),
   inGenerators('openapi-enforcer', 'finds real requests and responses as the document says'),
   inAdmin('react-admin', ADMIN),

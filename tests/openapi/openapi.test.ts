@@ -83,6 +83,53 @@ describe('the shipped document', () => {
   });
 });
 
+describe.each(['full', 'simple'] as const)('each operation of the %s profile', (profile) => {
+  const model = loadModel(shippedSchema());
+  const document = createDocument(model, ABOUT, profile);
+  const operations = operationsOf(document);
+  const title = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
+  const objectAt = (...path: readonly string[]): JsonObject => {
+    const found = schemasOf(document).at(...path);
+    return isObject(found) ? found : {};
+  };
+
+  it('has the description of its type', () => {
+    const types = [...model.types.values()].filter(({ operations: { size } }) => size > 0);
+    const told = operations.filter(({ operation: { description } }) =>
+      types.some((type) => String(description).includes(type.description ?? 'none')),
+    );
+    expect(told.map(title)).toEqual(operations.map(title));
+  });
+
+  it('has its body inline, with schemas that have names', () => {
+    const bodies = operations.flatMap(({ operation: { requestBody } }) =>
+      requestBody === undefined ? [] : [JSON.stringify(requestBody)],
+    );
+    expect(bodies.length).toBeGreaterThan(20);
+    for (const body of bodies) {
+      expect(body).not.toContain('#/components/requestBodies/');
+      expect(body).toMatch(
+        /"application\/json":\{"schema":\{("oneOf":\[\{|"type":"array".*)?"\$ref":"#\/components\/schemas\//,
+      );
+    }
+  });
+
+  it('says in each success what is left of the rate limit', () => {
+    for (const { method, path, operation } of operations) {
+      const successes = Object.keys(operation['responses'] ?? {}).filter((status) => status.startsWith('2'));
+      expect(successes.length).toBeGreaterThan(0);
+      for (const status of successes)
+        expect(Object.keys(objectAt('paths', path, method, 'responses', status, 'headers'))).toContain('RateLimit');
+    }
+  });
+
+  it('has integers of 64 bits, and requires of answers what every view shows', () => {
+    const { required, properties } = objectAt('components', 'schemas', 'TaxClass');
+    expect(properties).toMatchObject({ id: { format: 'int64' }, position: { format: 'int64' } });
+    expect(required).toEqual(profile === 'full' ? ['id'] : Object.keys(properties ?? {}));
+  });
+});
+
 describe('nested bodies', () => {
   const properties = (name: string): readonly string[] =>
     Object.keys(schemas.at('components', 'schemas', name, 'properties') ?? {});

@@ -10,6 +10,7 @@ import { until } from '../support/leaving.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { loadModel } from '../support/model.ts';
 import { onServer, withParameters } from '../support/postgres.ts';
+import { promtoolIsSilent } from '../support/promtool.ts';
 
 interface Logged {
   readonly worker?: number;
@@ -167,6 +168,13 @@ onServer('WORKERS', () => {
     // Each connection goes to the next worker.
     expect([await total(), await total(), await total()]).toEqual(Array.from({ length: 3 }, () => String(sent)));
     expect(await stop(service)).toBe(0);
+  });
+
+  promtoolIsSilent(async () => {
+    const { service, url } = await start({ METRICS: 'on' });
+    const { text } = await exchange(url, 'GET /metrics');
+    expect(await stop(service)).toBe(0);
+    return text;
   });
 
   test('RATE_LIMIT counts for all of them together', async () => {
