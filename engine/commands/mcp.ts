@@ -62,7 +62,11 @@ async function serve(engine: Engine, settings: Settings, authorization: string):
   const agent = requestOf('POST', authorization === '' ? {} : { authorization });
   const running = new Set<Promise<unknown>>();
   const rights = rightsOf(engine, agent, running);
-  const service = { title: settings.title, refused: (error: unknown) => engine.host.problemFor(error, agent) };
+  const service = {
+    title: settings.title,
+    inMessage: (text: string) => text,
+    refused: (error: unknown) => engine.host.problemFor(error, agent),
+  };
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
   const connection = serveStdio(() => createAgentServer(rights(), service), { maxSubscriptions: 0 });
   const { schemaDirectory, databaseUrl } = settings;

@@ -1,7 +1,7 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Caller, CallerGone } from '../caller.ts';
+import { type Caller, CallerGone, stillThere } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
@@ -51,6 +51,8 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
     const body = createGrowing(limits, exchange.caller, { most: budget.limit, mediaType });
     await collect(request, body, pace);
     const bytes = await pace.begin(body.whole);
+    // What follows takes long.
+    if (bytes.length > LARGE) await stillThere(exchange.caller);
     // For `parsedInFront`, if the request has to begin anew.
     Object.assign(request, { body: bytes });
     return bytes;

@@ -2,18 +2,21 @@
  * `/mcp`: streamable HTTP without sessions. Each request is one message of an agent. It passes what requests for records
  * pass: the rate limit, the token, the limits of bodies, the budget, and problems as answers.
  */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { CallerGone } from '../caller.ts';
+import { stillThere, whatHasArrived } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
+import type { Answer } from '../http/answer.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
 import type { Cors } from '../http/send.ts';
 import type { JsonObject } from '../json.ts';
+import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
-import { createAgentServer } from './agent-server.ts';
+import { type AgentService, createAgentServer } from './agent-server.ts';
 import type { AgentRights } from './tools.ts';
 
 interface EndpointOptions extends TextLimits {
@@ -22,6 +25,9 @@ interface EndpointOptions extends TextLimits {
 }
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Characters of an answer that the SDK puts into its message at once, and of each piece of a longer one. */
+const AT_ONCE = 64 * 1024;
 
 /** Memory for each character of a message or an answer: the text, the message around it with its escapes, and its bytes. */
 const WRAP_COST = 6;
@@ -36,6 +42,9 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     const { model } = engine.permittedTo(request);
     const caller = new AgentCaller(request, response, engine.budget, position);
     try {
+      // That costs less than a message whose sender has left already.
+      await whatHasArrived();
+      await stillThere(caller);
       const message = await messageIn(request, caller, engine, options);
       const rights: AgentRights = {
         model,
@@ -45,13 +54,14 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
           return result;
         },
       };
+      const aside = new Aside();
       // The SDK takes milliseconds for each message.
-      const answer = await engine.pace.begin(() => {
-        if (caller.isGone) throw new CallerGone();
-        const handler = handlerFor(request, rights, engine, options.title);
+      const answer = await engine.pace.begin(async () => {
+        await stillThere(caller);
+        const handler = handlerFor(request, rights, engine, { title: options.title, inMessage: aside.keep });
         return handler.fetch(asWebRequest(request), { parsedBody: message });
       });
-      await host.reply(await whole(answer), request, response);
+      await host.reply(await answerOf(answer, aside, engine.pace), request, response);
     } finally {
       caller.release();
     }
@@ -101,8 +111,13 @@ async function messageIn(
 }
 
 /** Made for each request: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */
-function handlerFor(request: IncomingMessage, rights: AgentRights, { host }: Engine, title: string): McpHttpHandler {
-  const service = { title, refused: (error: unknown) => host.problemFor(error, request) };
+function handlerFor(
+  request: IncomingMessage,
+  rights: AgentRights,
+  { host }: Engine,
+  own: Pick<AgentService, 'title' | 'inMessage'>,
+): McpHttpHandler {
+  const service = { ...own, refused: (error: unknown) => host.problemFor(error, request) };
   return createMcpHandler(() => createAgentServer(rights, service), { maxSubscriptions: 0, keepAliveMs: 0 });
 }
 
@@ -114,12 +129,47 @@ function asWebRequest({ headers }: IncomingMessage): Request {
   return new Request('http://localhost/mcp', { method: 'POST', headers: lines, body: '{}' });
 }
 
-async function whole(answer: Response) {
-  const text = await answer.text();
+async function answerOf(answer: Response, aside: Aside, pace: Pace): Promise<Answer> {
+  const message = await answer.text();
   const type = answer.headers.get('content-type');
   const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
-  return { status: answer.status, headers, body: text === '' ? undefined : text };
+  return { status: answer.status, headers, body: message === '' ? undefined : aside.putInto(message, pace) };
 }
+
+/**
+ * A long text for an agent, kept aside while the SDK makes the message around it: for megabytes, that takes a turn of a
+ * tenth of a second. A mark has its place in the message.
+ */
+class Aside {
+  readonly #mark = randomUUID();
+  #text = '';
+
+  readonly keep = (text: string): string => {
+    if (text.length <= AT_ONCE) return text;
+    this.#text = text;
+    return this.#mark;
+  };
+
+  putInto(message: string, pace: Pace): string | AsyncIterable<string> {
+    const at = this.#text === '' ? -1 : message.indexOf(this.#mark);
+    if (at === -1) return message;
+    return piecesOf(message.slice(0, at), this.#text, message.slice(at + this.#mark.length), pace);
+  }
+}
+
+/** The text as it stands in JSON, between what is before and after it. */
+async function* piecesOf(before: string, text: string, after: string, pace: Pace): AsyncGenerator<string> {
+  yield before;
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = endOfPiece(text, from + AT_ONCE);
+    const piece = text.slice(from, to);
+    yield await pace.begin(() => JSON.stringify(piece).slice(1, -1));
+  }
+  yield after;
+}
+
+/** Not between the halves of a surrogate pair, which JSON would write as escapes. */
+const endOfPiece = (text: string, end: number): number => ((text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end);
 
 /**
  * A page of a foreign site must not use the service through the browser of somebody who can reach it, under whatever

@@ -1,6 +1,5 @@
 /** Slots for searches: few run at a time, the others wait in a bounded queue, and clients take turns. */
-import { setImmediate as turn } from 'node:timers/promises';
-import { type Caller, CallerGone, pauseFor } from '../caller.ts';
+import { type Caller, CallerGone, stillThere, whatHasArrived } from '../caller.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface Places {
@@ -66,15 +65,10 @@ export function waitIn<W extends object, T>(
   });
 }
 
-/** Milliseconds until it is known whether a client that may have left is there. */
-const DOUBT = 100;
-
-/** Work that begins although its client has left costs the database more than these two turns of the event loop. */
+/** Work that begins although its client has left costs the database more than two turns of the event loop. */
 async function certain(caller: Caller, cautious: boolean): Promise<void> {
-  await turn();
-  // What had arrived by then has been read now.
-  await turn();
-  if (cautious && caller.mayHaveLeft === true) await pauseFor(DOUBT, caller);
+  await whatHasArrived();
+  if (cautious) await stillThere(caller);
   if (caller.isGone) throw new CallerGone();
 }
 

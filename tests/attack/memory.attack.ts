@@ -82,9 +82,9 @@ const SHORT = [
 test.each(isLong ? ALL : SHORT)('%s', async (name) => {
   const victim = await stage.start();
   try {
-    const idle = await waitsDuring(victim, sleep(1000));
+    const idle = await waitsDuring(victim, () => sleep(1000));
     const before = victim.used();
-    const waits = await waitsDuring(victim, attack(victim, name, SCALE));
+    const waits = await waitsDuring(victim, () => attack(victim, name, SCALE));
     const used = victim.used() - before;
     console.info(
       `${name}: peak ${victim.peak()} MiB, ${used.toFixed(1)} s of a processor; another client: ${waits.served} served, ${waits.refused} refused, ` +

@@ -2,10 +2,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { useTool } from '../mcp/agent.ts';
 import { ask } from '../support/ask.ts';
 import { isLong } from './tools.ts';
-import { setStage, type Stage, type Victim, type Waits, waitsDuring } from './victim.ts';
+import type { Waits } from './other-client.ts';
+import { setStage, type Stage, type Victim, waitsDuring } from './victim.ts';
 
 /** MiB of the process with a heap of 512. */
 const LIMIT = 1024;
@@ -57,19 +59,17 @@ function report(what: string, victim: Victim, idle: Waits, waits: Waits): void {
   );
 }
 
-const idleFor = (victim: Victim): Promise<Waits> =>
-  waitsDuring(victim, new Promise((resolve) => setTimeout(resolve, 1000)));
+const idleFor = (victim: Victim): Promise<Waits> => waitsDuring(victim, () => sleep(1000));
 
 test.each(REQUESTS)(`%s, ${TOGETHER} at a time`, async (request, body, statuses) => {
   const victim = await stage.start();
   try {
     const idle = await idleFor(victim);
-    const asked = Promise.all(
-      Array.from({ length: TOGETHER }, async () => (await ask(victim.url, request, body)).status),
+    const waits = await waitsDuring(victim, () =>
+      Promise.all(Array.from({ length: TOGETHER }, async () => (await ask(victim.url, request, body)).status)),
     );
-    const waits = await waitsDuring(victim, asked);
     report(request, victim, idle, waits);
-    expect(statuses).toEqual(expect.arrayContaining([...new Set(await asked)]));
+    expect(statuses).toEqual(expect.arrayContaining([...new Set(waits.result)]));
     expect(victim.isAlive()).toBe(true);
     expect(victim.peak()).toBeLessThan(LIMIT);
   } finally {
@@ -82,12 +82,13 @@ test.each(isLong ? CALLS : CALLS.slice(0, 1))(`agents: %s %j, ${TOGETHER} at a t
   const victim = await stage.start();
   try {
     const idle = await idleFor(victim);
-    const asked = Promise.all(
-      Array.from({ length: TOGETHER }, async () => (await useTool(victim.url, name, given)).says['problem']),
+    const waits = await waitsDuring(victim, () =>
+      Promise.all(
+        Array.from({ length: TOGETHER }, async () => (await useTool(victim.url, name, given)).says['problem']),
+      ),
     );
-    const waits = await waitsDuring(victim, asked);
     report(`${name} by agents`, victim, idle, waits);
-    const found = new Set((await asked).map(String));
+    const found = new Set(waits.result.map(String));
     expect(codes).toEqual(expect.arrayContaining([...found]));
     expect(victim.isAlive()).toBe(true);
     expect(victim.peak()).toBeLessThan(LIMIT);
@@ -115,10 +116,9 @@ test('delete --chunked beside the service, killed once', async () => {
       const [again] = await once(cli(), 'close');
       return again;
     };
-    const worked = work();
-    const waits = await waitsDuring(victim, worked);
+    const waits = await waitsDuring(victim, work);
     report('delete --chunked', victim, idle, waits);
-    expect(await worked).toBe(0);
+    expect(waits.result).toBe(0);
     expect((await ask(victim.url, 'GET /api/shelves?include=&fields=name')).body).toEqual([{ id: 2, name: 'heavy' }]);
     const left = await ask(victim.url, 'GET /api/memos?_cnd[shelf][null]=true&_cnd[limit]=0&_cnd[limit]=0');
     expect(left.headers.get('x-total-count')).toBe(String(MEMOS));

@@ -58,8 +58,8 @@ const LEFT = ['orders, left', 'likes, left', 'summaries, left', ...(isLong ? ['a
 test.each(LEFT)('%s', async (name) => {
   const victim = await stage.start();
   try {
-    const idle = await waitsDuring(victim, sleep(1000));
-    const waits = await waitsDuring(victim, attack(victim, name, SCALE));
+    const idle = await waitsDuring(victim, () => sleep(1000));
+    const waits = await waitsDuring(victim, () => attack(victim, name, SCALE));
     const [seconds, server] = await Promise.all([secondsUntilIdle(victim), secondsUntilQuiet(stage.database)]);
     console.info(
       `${name}: ${400 * SCALE} requests, ${MANY} rows: peak ${victim.peak()} MiB; idle again within ${seconds + 1} s, its last statement ended after ${server.toFixed(1)} s; ` +

@@ -3,11 +3,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import type { Waits } from './other-client.ts';
 import { type Compiled, openBuild, type Environment, urlOf } from '../support/compiled.ts';
 import {
   connectTo,
@@ -33,7 +32,10 @@ export interface Victim {
   stop(): Promise<void>;
 }
 
-/** `cores`: where there are two, the service has one for itself. */
+/** Where there are two cores, the service has one for itself. */
+const SERVICE = 0;
+const OTHERS = 1;
+
 const pinned = (core: number): readonly string[] =>
   spawnSync('taskset', ['-c', String(core), 'true']).status === 0 ? ['taskset', '-c', String(core)] : [];
 
@@ -52,12 +54,14 @@ export async function setStage(rows: readonly string[]): Promise<Stage> {
   const database = databaseKind === 'sqlite' ? onDisk({ directory }) : await createDatabase();
   const compiled = openBuild();
   const environment = { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: asDeployed(database.url), LOG_LEVEL: 'error' };
+  const takeBack = database.kind === 'postgres' ? await moveServer(database.url) : () => undefined;
   const stage: Stage = {
     program: compiled.directory,
     environment,
     database,
     start: () => start(compiled, environment),
     remove: async () => {
+      takeBack();
       await database.remove();
       rmSync(directory, { recursive: true });
     },
@@ -66,6 +70,34 @@ export async function setStage(rows: readonly string[]): Promise<Stage> {
   await first.stop();
   await filling[database.kind](database, rows);
   return stage;
+}
+
+/**
+ * A database server on this machine leaves the service its core and shares the other one with the clients, as one on a
+ * machine of its own would not take the service's time either. Resolves with what takes it back.
+ */
+async function moveServer(url: string): Promise<() => void> {
+  const client = await connectTo(url);
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const server = Number(statusOf(rows[0]?.pid ?? 0, 'PPid'));
+  await client.end();
+  const cores = statusOf(server, 'Cpus_allowed_list');
+  // Elsewhere, or in a container, its processes have other numbers.
+  if (statusOf(server, 'Name') !== 'postgres' || pinned(OTHERS).length === 0) return () => undefined;
+  const move = (where: string): void => {
+    for (const pid of [server, ...childrenOf(server)]) spawnSync('taskset', ['-c', '-p', where, String(pid)]);
+  };
+  move(String(OTHERS));
+  return () => move(cores);
+}
+
+/** What the kernel says of a process; nothing if there is none. */
+function statusOf(pid: number, name: string): string {
+  try {
+    return new RegExp(`^${name}:\\s+(.+)$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+  } catch {
+    return '';
+  }
 }
 
 /** The tests' databases allow a small pool; a deployment has the default one. */
@@ -93,7 +125,7 @@ const filling: Readonly<Record<DatabaseKind, (database: TestDatabase, rows: read
 };
 
 async function start(compiled: Compiled, environment: Environment): Promise<Victim> {
-  const command = [...pinned(0), process.execPath, HEAP, join(compiled.directory, 'server.js')];
+  const command = [...pinned(SERVICE), process.execPath, HEAP, join(compiled.directory, 'server.js')];
   const [program = '', ...words] = command;
   const child = spawn(program, words, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
   const texts = { out: '', err: '' };
@@ -161,63 +193,30 @@ function usedBy(pid: number): number {
   }
 }
 
-/** Attackers share the other core with the client that measures, which goes before them. */
-export function attack(victim: Victim, name: string, scale: number): Promise<string> {
-  const program = join('tests', 'attack', 'attackers.ts');
-  const [first = '', ...words] = [
-    ...pinned(1),
-    'nice',
-    '-n',
-    '10',
-    process.execPath,
-    '--require',
-    'esbuild-register',
-    program,
-    name,
-    victim.url,
-    String(scale),
-  ];
-  const child = spawn(first, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+const PROGRAM = ['--require', 'esbuild-register'];
+
+/** Attackers share the other core with the client that measures, and with a database server, which both go before them. */
+export async function attack(victim: Victim, name: string, scale: number): Promise<string> {
+  const words = [...PROGRAM, join('tests', 'attack', 'attackers.ts'), name, victim.url, String(scale)];
+  const [first = '', ...rest] = [...pinned(OTHERS), 'nice', '-n', '10', process.execPath, ...words];
+  const child = spawn(first, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (piece: Buffer) => (said += String(piece)));
-  return once(child, 'close').then(() => said.trim());
+  await once(child, 'close');
+  return said.trim();
 }
 
-export interface Waits {
-  readonly served: number;
-  readonly refused: number;
-  /** Milliseconds. */
-  readonly p99: number;
-  readonly longest: number;
-}
-
-/** Another client, on a connection that it keeps, asks for one record again and again until the work is done. */
-export async function waitsDuring(victim: Victim, work: Promise<unknown>): Promise<Waits> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const state = { over: false };
-  void work.finally(() => (state.over = true));
-  const waits: number[] = [];
-  let refused = 0;
-  while (!state.over && victim.isAlive()) {
-    const began = performance.now();
-    const status = await get(victim.url, agent);
-    waits.push(performance.now() - began);
-    if (status !== 200) refused += 1;
-    await sleep(5);
-  }
-  agent.destroy();
-  const sorted = waits.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { served: waits.length - refused, refused, p99: at(0.99), longest: at(1) };
-}
-
-function get(url: string, agent: Agent): Promise<number> {
-  return new Promise((resolve) => {
-    const sent = request(`${url}/api/notes/1?fields=title`, { agent }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0));
-      response.on('error', () => resolve(0));
-    });
-    sent.setTimeout(60_000, () => sent.destroy());
-    sent.on('error', () => resolve(0)).end();
-  });
+/** How long another client waits while the work is done, and what that results in. */
+export async function waitsDuring<T>(victim: Victim, work: () => Promise<T>): Promise<Waits & { readonly result: T }> {
+  const words = [...PROGRAM, join('tests', 'attack', 'other-client.ts'), victim.url];
+  const [first = '', ...rest] = [...pinned(OTHERS), process.execPath, ...words];
+  const child = spawn(first, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (piece: Buffer) => (said += String(piece)));
+  const closed = once(child, 'close');
+  // The service may not even answer the first time.
+  await Promise.race([once(child.stdout, 'data'), closed]);
+  const result = await work().finally(() => child.stdin.end());
+  await closed;
+  return { ...(JSON.parse(said.slice(said.indexOf('{'))) as Waits), result };
 }

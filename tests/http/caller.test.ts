@@ -4,21 +4,28 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createBudget } from '../../engine/budget.ts';
-import { CallerGone } from '../../engine/caller.ts';
+import { CallerGone, stillThere } from '../../engine/caller.ts';
 import { problemFor } from '../../engine/http/problems.ts';
 import { HttpCaller } from '../../engine/http/request.ts';
 import type { Log } from '../../engine/log.ts';
-import { until } from '../support/leaving.ts';
+import { settled, until } from '../support/leaving.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 /** Each request waits for its client to leave, or to be answered; `gone` counts those whose clients have left. */
 async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Promise<T> {
-  const state: State = { began: 0, gone: 0, mayHaveLeft: () => false, answer: () => undefined };
+  const state: State = {
+    began: 0,
+    gone: 0,
+    mayHaveLeft: () => false,
+    isThere: async () => undefined,
+    answer: () => undefined,
+  };
   const serve: RequestListener = (request, response) => {
     const caller = new HttpCaller(request, response, createBudget(1024));
     const stop = caller.onGone(() => (state.gone += 1));
     state.mayHaveLeft = () => caller.mayHaveLeft;
+    state.isThere = () => stillThere(caller);
     state.began += 1;
     state.answer = () => {
       stop();
@@ -42,8 +49,9 @@ async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Pr
 interface State {
   began: number;
   gone: number;
-  /** Both of the last request. */
+  /** All of the last request. */
   mayHaveLeft: () => boolean;
+  isThere: () => Promise<void>;
   answer: () => void;
 }
 
@@ -82,6 +90,28 @@ test('a client that has ended its side, and waits, is answered', () =>
     state.answer();
     await once(socket, 'end');
     expect(received).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*answer/);
+  }));
+
+test('one that has left without a reset is found out before work begins, even if a turn takes long', () =>
+  waiting(async (socket, state) => {
+    socket.write(GET);
+    await until(() => state.began === 1);
+    socket.destroy();
+    await until(() => state.mayHaveLeft());
+    const found = settled(state.isThere());
+    // All timers are late then.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    expect(await found).toBeInstanceOf(CallerGone);
+  }));
+
+test('one that has only ended its side is taken to be there', () =>
+  waiting(async (socket, state) => {
+    socket.write(GET);
+    await until(() => state.began === 1);
+    socket.end();
+    await until(() => state.mayHaveLeft());
+    await state.isThere();
+    expect(state.gone).toBe(0);
   }));
 
 test('a client of HTTP/1.0 is sent no interim responses', () =>

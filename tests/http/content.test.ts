@@ -3,20 +3,22 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { type Budget, createBudget, type Share } from '../../engine/budget.ts';
-import { type Caller, PATIENT } from '../../engine/caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../../engine/caller.ts';
 import { contentReader, createTally, type ReadContent } from '../../engine/http/content.ts';
 import { RECORD_BODY } from '../../engine/http/negotiation.ts';
 import { type Exchange, HttpCaller } from '../../engine/http/request.ts';
 import { serve } from '../../engine/server/serve.ts';
-import { UNPACED } from '../../engine/pace.ts';
+import { type Pace, UNPACED } from '../../engine/pace.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { createDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
+import { leaving } from '../support/leaving.ts';
 
 const MIB = 1024 ** 2;
 const HEADERS = { 'content-type': 'application/json' };
 
-const drawing = (budget: Budget): HttpCaller => new HttpCaller({} as IncomingMessage, {} as ServerResponse, budget);
+const drawing = (budget: Budget): HttpCaller =>
+  new HttpCaller({ socket: new EventEmitter() } as IncomingMessage, {} as ServerResponse, budget);
 
 function arriving(pieces: readonly Buffer[], caller: Caller = PATIENT): Exchange {
   const headers = { ...HEADERS, 'transfer-encoding': 'chunked' };
@@ -50,6 +52,16 @@ test.each([1_000_000, 65_536, 1000, 8])('a body in pieces of %d bytes is what wa
   expect(budget.used).toBeLessThan(8 * BODY.length);
   caller.release();
   expect(budget.used).toBe(0);
+});
+
+test('a large body is not handed on if its client leaves while it waits for its turn', async () => {
+  const caller = leaving();
+  const begin: Pace['begin'] = (work) => {
+    caller.leave();
+    return work();
+  };
+  const read = contentReader({ bodyLimit: MIB, bodyKeys: 1000 }, createBudget(64 * MIB), { ...UNPACED, begin });
+  await expect(read(arriving([BODY], caller), RECORD_BODY)).rejects.toBeInstanceOf(CallerGone);
 });
 
 test('a body in pieces of a byte is refused soon', async () => {

@@ -459,6 +459,19 @@ describe('the endpoint', () => {
     expect(server.budget.used).toBe(0);
   });
 
+  test('a long answer is the text of the records, whatever characters it is cut at', async () => {
+    const long = (from: string): string => `${from}"\\\n${'😀'.repeat(2300)}`;
+    for (const from of ['', 'a', 'ab', 'abc', '', 'a', 'ab', 'abc', '', 'a', 'ab', 'abc', '', 'a', 'ab', 'abc'])
+      await use('create_record', { type: 'Book', record: { title: 'long', extra: long(from) } });
+    const wanted = { where: { title: 'long' }, limit: 20, count: 'none' };
+    const answered = await tell(url, toolCall('list_records', { type: 'Book', ...wanted }), writer);
+    const headers = { authorization: `Bearer ${tokens.all}` };
+    const page = await exchange(url, 'GET /api/books?_cnd[title]=long&_cnd[limit]=0&_cnd[limit]=20', { headers });
+    expect(page.text.length).toBeGreaterThan(64 * 1024);
+    expect(answered.text).toContain(JSON.stringify(page.text).slice(1, -1));
+    expect(messageOf(answered).result?.content?.[0]?.text).toBe(`{"total":null,"records":${page.text}}`);
+  });
+
   test('a message draws the memory of its answer, which repeats its identifier', async () => {
     const settings = { memoryLimit: 8 * 1024 ** 2, bodyLimit: 1024 ** 2 };
     const small = await startTestServer({ schemaDirectory: project.directory, settings });
