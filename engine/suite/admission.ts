@@ -104,10 +104,10 @@ function admitContent(
     });
   if (header(call, 'content-encoding') !== undefined)
     refuse('unsupported-media-type', { headers: ['Content-Encoding'], answered: { 'accept-encoding': 'identity' } });
-  const { text = '', padTo = 0 } = call;
-  const { keys, items, levels } = sizeOf(parsedJson(text) ?? null);
+  const { text, padTo = 0 } = call;
+  const { keys, items, levels } = sizeOf((text === undefined ? undefined : parsedJson(text)) ?? null);
   const tooMuch = levels <= bodyDepth && (keys > bodyKeys || items > bodyItems);
-  if (Math.max(text.length, padTo) > bodyLimit || tooMuch) refuse('content-too-large');
+  if (Math.max(text?.length ?? 0, padTo) > bodyLimit || tooMuch) refuse('content-too-large');
 }
 
 /** The media types of bodies. */

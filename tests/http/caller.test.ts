@@ -11,12 +11,14 @@ import type { Log } from '../../engine/log.ts';
 import { settled, until } from '../support/leaving.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const INTERIM = 'HTTP/1.1 102 Processing\r\n\r\n';
 
 /** Each request waits for its client to leave, or to be answered; `gone` counts those whose clients have left. */
 async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Promise<T> {
   const state: State = {
     began: 0,
     gone: 0,
+    hasEnded: () => false,
     mayHaveLeft: () => false,
     isThere: async () => undefined,
     answer: () => undefined,
@@ -24,6 +26,7 @@ async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Pr
   const serve: RequestListener = (request, response) => {
     const caller = new HttpCaller(request, response, createBudget(1024));
     const stop = caller.onGone(() => (state.gone += 1));
+    state.hasEnded = () => request.socket.readableEnded;
     state.mayHaveLeft = () => caller.mayHaveLeft;
     state.isThere = () => stillThere(caller);
     state.began += 1;
@@ -50,6 +53,7 @@ interface State {
   began: number;
   gone: number;
   /** All of the last request. */
+  hasEnded: () => boolean;
   mayHaveLeft: () => boolean;
   isThere: () => Promise<void>;
   answer: () => void;
@@ -75,21 +79,26 @@ test('a client that leaves many requests on one connection', () =>
     await until(() => state.gone === 30);
   }));
 
+const receivedBy = (socket: Socket): { text: string } => {
+  const received = { text: '' };
+  socket.setEncoding('latin1').on('data', (piece: string) => (received.text += piece));
+  return received;
+};
+
 test('a client that has ended its side, and waits, is answered', () =>
   waiting(async (socket, state) => {
-    let received = '';
-    socket.setEncoding('latin1').on('data', (piece: string) => (received += piece));
+    const received = receivedBy(socket);
     socket.write(GET);
     await until(() => state.began === 1);
     expect(state.mayHaveLeft()).toBe(false);
     socket.end();
     await until(() => state.mayHaveLeft());
     // Interim responses find out that it is there.
-    await until(() => received.includes('HTTP/1.1 102 Processing\r\n\r\n'));
+    await until(() => received.text.includes(INTERIM));
     expect(state.gone).toBe(0);
     state.answer();
     await once(socket, 'end');
-    expect(received).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*answer/);
+    expect(received.text).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*answer/);
   }));
 
 test('one that has left without a reset is found out before work begins, even if a turn takes long', () =>
@@ -115,17 +124,20 @@ test('one that has only ended its side is taken to be there', () =>
   }));
 
 test('a client of HTTP/1.0 is sent no interim responses', () =>
-  waiting(async (socket, state) => {
-    let received = '';
-    socket.setEncoding('latin1').on('data', (piece: string) => (received += piece));
-    socket.end('GET / HTTP/1.0\r\n\r\n');
-    await until(() => state.began === 1);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(state.mayHaveLeft()).toBe(false);
-    state.answer();
-    await once(socket, 'end');
-    expect(received).toMatch(/^HTTP\/1\.1 200 OK/);
-  }));
+  waiting((old, state) =>
+    waiting(async (later) => {
+      const [received, receivedLater] = [receivedBy(old), receivedBy(later)];
+      old.end(GET.replace('HTTP/1.1', 'HTTP/1.0'));
+      await until(() => state.began === 1 && state.hasEnded());
+      // Its turn would come before that of another, which ends its side after it.
+      later.end(GET);
+      await until(() => receivedLater.text.includes(INTERIM));
+      expect(state.mayHaveLeft()).toBe(false);
+      state.answer();
+      await once(old, 'end');
+      expect(received.text).toMatch(/^HTTP\/1\.1 200 OK/);
+    }),
+  ));
 
 test('that a client has left is not a fault of the service, and is not logged as one', () => {
   const logged: unknown[] = [];

@@ -44,7 +44,8 @@ test('a client that has ended its side is given time to leave, and is served if 
   const places = createPlaces({ places: 2, patience: MINUTE, cautious: true });
   const [staying, gone] = [halfClosed(), halfClosed()];
   const [served, refused] = [places.take(staying), settled(places.take(gone))];
-  setTimeout(() => gone.leave(), 20);
+  await gone.watched;
+  gone.leave();
   expect(await refused).toBeInstanceOf(CallerGone);
   await expect(served).resolves.toBeInstanceOf(Function);
 });

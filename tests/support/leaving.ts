@@ -1,19 +1,28 @@
 /** Callers that leave. */
 import type { Caller } from '../../engine/caller.ts';
 
+interface LeavingCaller extends Caller {
+  /** Resolves once somebody wants to know when it leaves. */
+  readonly watched: Promise<void>;
+  leave(): void;
+}
+
 /** A client that leaves when it is told to. */
-export function leaving(origin = 'somewhere'): Caller & { leave(): void } {
+export function leaving(origin = 'somewhere'): LeavingCaller {
   const listeners = new Set<() => void>();
+  const { promise: watched, resolve: watch } = Promise.withResolvers<void>();
   let isGone = false;
   return {
     most: Infinity,
     take: () => undefined,
     origin,
+    watched,
     get isGone() {
       return isGone;
     },
     onGone: (listener) => {
       listeners.add(listener);
+      watch();
       if (isGone) listener();
       return () => listeners.delete(listener);
     },
