@@ -17,7 +17,7 @@ interface CommandEntry {
 /** In the order of `--help`. The README lists them; a test compares both. */
 export const commands = {
   init: {
-    description: 'Set up a project here: a first record type, a test, scripts. Changes no file that is there.',
+    description: 'Set up a project here: a first record type, a test, scripts. Existing files are kept.',
     load: async () => (await import('./commands/init.ts')).init,
   },
   start: {

@@ -11,7 +11,7 @@ import { type Command, readOptions } from './command.ts';
 import { writeDescriptor } from './new.ts';
 
 const USAGE =
-  'records init: writes a first descriptor and its test, a .gitignore and npm scripts; what is there stays as it is';
+  'records init: writes a first descriptor and its test, a .gitignore and npm scripts; existing files are kept';
 
 const MANIFEST = 'package.json';
 const TEST_FILE = 'test/records.test.mjs';

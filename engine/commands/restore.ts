@@ -12,7 +12,7 @@ import { sqliteFile } from './backup.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 
 const USAGE =
-  'records restore FILE [--force]: verifies FILE, and puts a copy of it in the place of the database; --force if it does not fit the descriptors, or holds what the engine did not make';
+  'records restore FILE [--force]: verifies FILE, and replaces the database with a copy of it; --force accepts a file that does not fit the descriptors, or holds what the engine did not create';
 
 export const restoreBackup: Command = {
   usage: USAGE,

@@ -10,7 +10,8 @@ interface LeavingCaller extends Caller {
 /** A client that leaves when it is told to. */
 export function leaving(origin = 'somewhere'): LeavingCaller {
   const listeners = new Set<() => void>();
-  const { promise: watched, resolve: watch } = Promise.withResolvers<void>();
+  let watch: (() => void) | undefined;
+  const watched = new Promise<void>((resolve) => (watch = resolve));
   let isGone = false;
   return {
     most: Infinity,
@@ -22,7 +23,7 @@ export function leaving(origin = 'somewhere'): LeavingCaller {
     },
     onGone: (listener) => {
       listeners.add(listener);
-      watch();
+      watch?.();
       if (isGone) listener();
       return () => listeners.delete(listener);
     },
