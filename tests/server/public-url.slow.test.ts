@@ -68,6 +68,8 @@ async function follow(ask: Ask): Promise<void> {
   }
   const document = await ask(`GET ${PREFIX}/openapi.json`);
   expect(JSON.parse(document.text).servers).toEqual([expect.objectContaining({ url: PUBLIC_URL })]);
+  const simple = await ask(`GET ${PREFIX}/openapi.json?profile=simple`);
+  expect(JSON.parse(simple.text).servers).toEqual([expect.objectContaining({ url: `${PUBLIC_URL}/api` })]);
   expect((await ask(`GET ${PREFIX}/openapi.yaml`)).text).toContain(`url: ${PUBLIC_URL}\n`);
   for (const page of ['/', '/docs', '/docs/clients']) {
     const { status, text } = await ask(`GET ${PREFIX}${page}`);
