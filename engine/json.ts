@@ -17,7 +17,7 @@ export function pointer(path: readonly (string | number)[]): string {
 export function escapeStep(step: string | number): string {
   const text = String(step);
   // Runs for every key of every write, and hardly any key needs escaping.
-  return /[~/]/.test(text) ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
+  return text.includes('/') || text.includes('~') ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
 /** The place that a pointer leads to, and each place around it except the whole document: `/a/0` and `/a` for `/a/0`. */

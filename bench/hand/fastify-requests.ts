@@ -99,7 +99,11 @@ const asRow = ({ stock = 0, price = '0', active = true, ...one }: NewProduct): o
   active: active ? 1 : 0,
 });
 const insertAll = database.transaction((all: readonly NewProduct[]) => all.map((one) => insert.get(asRow(one))));
-const updateAll = database.transaction((all: readonly Change[]) => all.map((one) => update.get(one)));
+/** All or none. */
+const updateAll = database.transaction((all: readonly Change[]) => all.map((one) => update.get(one) ?? missing(one)));
+function missing({ id }: Change): never {
+  throw Object.assign(new Error(`There is no product ${id}`), { statusCode: 422 });
+}
 const removeFew = database.transaction((category: string, most: number): number | undefined =>
   (countOf.get(category) ?? 0) > most ? undefined : removeIn.run(category).changes,
 );

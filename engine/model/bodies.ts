@@ -15,6 +15,19 @@ export interface BodyRecord {
 /** A body that is one record. */
 export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
 
+/** The relations that a body names, in its order. A body may have very many other keys, and most have no relation. */
+export function relationsIn({ relations }: RecordType, body: JsonObject): readonly string[] {
+  let first: string | undefined;
+  for (const name of relations.keys()) {
+    if (!Object.hasOwn(body, name)) continue;
+    if (first !== undefined) return Object.keys(body).filter((key) => relations.has(key));
+    first = name;
+  }
+  return first === undefined ? NONE : [first];
+}
+
+const NONE: readonly string[] = Object.freeze([]);
+
 /** The body that the records stand in. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {
   const [first] = records;

@@ -89,6 +89,20 @@ export const encode = (field: Field, dialect: DialectName, value: unknown): SqlV
 export const hasDefault = ({ field, default: value }: Pick<Column, 'field' | 'default'>): boolean =>
   value !== null || field?.isNowByDefault === true;
 
+/** A column of which a new record must say something. */
+export interface NeededColumn {
+  readonly name: string;
+  /** Of its field or relation. */
+  readonly key: string;
+}
+
+export const neededOf = (columns: readonly Column[]): readonly NeededColumn[] =>
+  columns.flatMap((column) => {
+    const { name, nullable, field, reference } = column;
+    if (nullable || hasDefault(column) || name === OPEN_COLUMN) return [];
+    return { name, key: field?.name ?? reference?.relation?.name ?? name };
+  });
+
 /** What a new record holds if it does not give the field; null if there is no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   field.type.keepsText && field.defaultText !== undefined

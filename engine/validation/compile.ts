@@ -86,20 +86,17 @@ function validator(
     for (const [index, record] of records.entries()) {
       if (index % RECORDS_OF_STEP === RECORDS_OF_STEP - 1) yield;
       const { body, pointer } = record;
-      const found = [...knownIn(pointer), ...(yield* ownFaults(record, all.length < MAX_ERRORS)), ...othersIn(pointer)];
-      if (found.length > 0) all.push(...inDocumentOrder(found, body, pointer));
+      const validate = validateOf(record);
+      // Ajv stores errors on the function: read them before it runs again.
+      const errors = validate(body) ? undefined : validate.errors;
+      const context = { within: errorsWithin, place: pointer, isTold: all.length < MAX_ERRORS };
+      const own = errors ? yield* faultsOf(errors, context) : NO_FAULTS;
+      const parts = [knownIn(pointer), own, otherIdentifier(type, record), othersIn(pointer)];
+      if (parts.every((part) => part.length === 0)) continue;
+      all.push(...inDocumentOrder(parts.flat(), body, pointer));
     }
     return all;
   };
-
-  function* ownFaults(record: BodyRecord, isTold: boolean): Steps<readonly Fault[]> {
-    const validate = validateOf(record);
-    // Ajv stores errors on the function: read them before it runs again.
-    if (validate(record.body)) return otherIdentifier(type, record);
-    const found = yield* faultsOf(validate.errors ?? [], { within: errorsWithin, place: record.pointer, isTold });
-    found.push(...otherIdentifier(type, record));
-    return found;
-  }
 }
 
 const NO_FAULTS: readonly Fault[] = Object.freeze([]);

@@ -1,6 +1,6 @@
 /** Collects every record that a body mentions, and where: one record may appear in several places. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { BodyRecord } from '../model/bodies.ts';
+import { type BodyRecord, relationsIn } from '../model/bodies.ts';
 import { type Field, identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
 import type { Steps } from '../pace.ts';
 import type { Fault } from '../problem.ts';
@@ -13,7 +13,7 @@ export interface MentionedRecord {
   readonly isOwnChild: boolean;
   /** False if it is certainly new, as is everything that a new record owns. */
   readonly mayBeStored: boolean;
-  readonly ownChildren: Map<Relation, MentionedRecord>;
+  ownChildren: Map<Relation, MentionedRecord> | undefined;
   /** The number of places in the body that mention it. */
   places: number;
 }
@@ -113,7 +113,7 @@ const newSubject = (
   identifier,
   isOwnChild,
   mayBeStored,
-  ownChildren: new Map(),
+  ownChildren: undefined,
   places: 0,
 });
 
@@ -153,12 +153,6 @@ function visit(
   }
 }
 
-/** The relations that a body names, in its order. A body may have very many other keys. */
-function relationsIn({ relations }: RecordType, body: JsonObject): readonly string[] {
-  const present = [...relations.keys()].filter((name) => Object.hasOwn(body, name));
-  return present.length < 2 ? present : Object.keys(body).filter((key) => relations.has(key));
-}
-
 function visitRelation(
   walk: MentionsWalk,
   parent: Mention,
@@ -192,7 +186,7 @@ function subjectOf(walk: MentionsWalk, parent: MentionedRecord, relation: Relati
   const identifier = identifierIn(body, target);
   if (identifier !== undefined) return named(walk, target, identifier);
   if (!owned || toMany) return newSubject(target, undefined);
-  const known = parent.ownChildren.get(relation);
+  const known = parent.ownChildren?.get(relation);
   if (known) return known;
   const stored = isStored(parent) ? walk.ownChildOf(relation, parent.identifier) : undefined;
   const mayBeStored = parent.mayBeStored && stored === undefined;
@@ -200,7 +194,7 @@ function subjectOf(walk: MentionsWalk, parent: MentionedRecord, relation: Relati
     typeof stored === 'number'
       ? named(walk, target, stored)
       : newSubject(target, undefined, { isOwnChild: true, mayBeStored });
-  parent.ownChildren.set(relation, child);
+  (parent.ownChildren ??= new Map()).set(relation, child);
   return child;
 }
 

@@ -381,6 +381,20 @@ describe('group commit, which SQLite alone needs', () => {
     other.close();
   });
 
+  it.each([0, 1, 2])('of three writes, all but number %i, which fails, are kept', async (failing) => {
+    const names = ['first', 'second', 'third'];
+    const work = names.map((name, index) =>
+      commits.write(async (group) => {
+        await group.run(INSERT, [name]);
+        if (index === failing) throw new Error(name);
+      }),
+    );
+    const settled = await Promise.allSettled(work);
+    expect(settled.flatMap(({ status }, index) => (status === 'rejected' ? index : []))).toEqual([failing]);
+    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
+    expect(kept.flat()).toEqual(names.filter((_, index) => index !== failing).toSorted());
+  });
+
   it('nothing is answered before another connection can see it', async () => {
     const other = new Database(file(), { readonly: true });
     const count = other.prepare('select count(*) from shelves').pluck();

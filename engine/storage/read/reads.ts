@@ -4,8 +4,8 @@ import { type Caller, PATIENT } from '../../caller.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
-import { drawn, isShortPage, longestRecord, SHORT_PAGE } from '../lengths.ts';
+import { type Dialect, type Driver, NeedsSnapshot, type PageRequest, type Reader, type Statement } from '../driver.ts';
+import { drawn, isShortPage, longestRecord, SHORT_PAGE, weighing } from '../lengths.ts';
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import type { Page, Store, Stream } from '../store.ts';
@@ -55,6 +55,9 @@ interface CompiledView {
   readonly limitOfSome: DeepLimit | undefined;
 }
 
+/** Records of a page that is worth a statement of its own. */
+const FEW = 100;
+
 /** Bytes of relations that a record may have without a closer look. */
 const LIGHT = 1024 * 1024;
 
@@ -99,10 +102,12 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
     const { some, limitOfSome, weigh } = viewOf(view);
     const values = [JSON.stringify(wanted)];
     await limitOfSome?.(reader, view, values);
-    const isShort = wanted.length * longestRecord(view) <= SHORT_PAGE;
-    const page = { statement: some, values, most: caller.most, isShort };
-    const { texts } = await orElse(
-      () => reader.page(page, caller),
+    const together = Math.floor(SHORT_PAGE / longestRecord(view));
+    const page = { statement: some, values, most: caller.most, isShort: wanted.length <= together };
+    const isOne = page.isShort || together < FEW;
+    const texts = await orElse(
+      async () =>
+        isOne ? (await reader.page(page, caller)).texts : readShort(reader, page, { wanted, together }, caller),
       (error) => {
         throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
       },
@@ -110,6 +115,24 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
     const marked = markedAmong(texts);
     if (marked !== undefined) await weigh(reader, view, marked);
     return texts;
+  }
+
+  /** Several pages that are short whatever the records hold: each is read at once, and then weighed. */
+  async function readShort(
+    reader: Reader,
+    page: PageRequest,
+    { wanted, together }: { readonly wanted: readonly number[]; readonly together: number },
+    caller: Caller,
+  ): Promise<readonly string[]> {
+    const weigh = weighing(caller);
+    const all: string[] = [];
+    for (let from = 0; from < wanted.length; from += together) {
+      const values = [JSON.stringify(wanted.slice(from, from + together))];
+      const { texts } = await reader.page({ ...page, values, isShort: true }, caller);
+      for (const text of texts) weigh(text);
+      all.push(...texts);
+    }
+    return all;
   }
 
   /** Draws the memory for the text before it is read. */

@@ -102,11 +102,10 @@ export function createGroupCommit(
     const group: QueuedWrite[] = [];
     try {
       refresh();
-      await begin();
       await runGroup(group);
       // What was undone, such as dry runs, would go to the disk like any change.
-      const isUndone = group.every(({ failed }) => failed);
-      connection.command(isUndone ? ROLLBACK : COMMIT);
+      if (group.some(({ failed }) => !failed)) connection.command(COMMIT);
+      else if (connection.database.inTransaction) connection.command(ROLLBACK);
       refresh();
     } catch (error) {
       if (connection.database.inTransaction) connection.command(ROLLBACK);
@@ -122,13 +121,22 @@ export function createGroupCommit(
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
     const end = now() + MAX_TIME;
-    const alone = queue.length === 1;
     while (queue.length > 0 && group.length < MAX_JOBS && now() < end) {
+      if (!connection.database.inTransaction) await begin();
       const job = queue.shift();
       if (!job) break;
       group.push(job);
-      await (alone ? job.run() : isolated(job));
-      if (alone) break;
+      await (group.length === 1 ? first(job) : isolated(job));
+    }
+  }
+
+  /** With nothing before it, the transaction is its savepoint: SQLite then copies no page before it changes it. */
+  async function first(job: QueuedWrite): Promise<void> {
+    try {
+      await job.run();
+    } catch (error) {
+      [job.failed, job.error] = [true, error];
+      if (connection.database.inTransaction) connection.command(ROLLBACK);
     }
   }
 

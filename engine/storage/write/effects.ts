@@ -117,7 +117,7 @@ function noteChanges(effects: Effects, node: Node, changes: readonly ColumnValue
 }
 
 const changedKeys = ({ openKeys, storedOpenKeys }: Node): readonly string[] =>
-  [...openKeys].flatMap(([key, { member }]) => (member?.text === storedOpenKeys?.get(key)?.text ? [] : [key]));
+  [...(openKeys ?? [])].flatMap(([key, { member }]) => (member?.text === storedOpenKeys?.get(key)?.text ? [] : [key]));
 
 /** Both records get one link more, or have one less. */
 function notePair(effects: Effects, kind: 'linked' | 'unlinked', { table, left, right }: JoinPair): void {

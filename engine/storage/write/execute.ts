@@ -1,8 +1,8 @@
 /** Carries a session out: delete and unlink, update, create. Only columns whose values change are written. */
+import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { enclosing, escapeStep } from '../../json.ts';
 import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { hasDefault } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
 import {
@@ -15,13 +15,14 @@ import {
   type Inserting,
   insertMany,
   isNode,
+  linksNew,
   openColumn,
   park,
   runsOf,
   valueOf,
 } from './insert.ts';
 import { countRows, deleteRecords, type Released, runReleased, settleReleased } from './release.ts';
-import { type Asked, findDisagreements, holdToChecks } from './members.ts';
+import { type Asked, findDisagreements, holdToChecks, isSaid } from './members.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 import { fillNew, stampChanged } from './stamps.ts';
 import { withFolded } from './tables.ts';
@@ -55,7 +56,7 @@ export async function execute(session: WriteSession): Promise<void> {
   const types = [...session.existing].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
   const changed = types.flatMap(([, nodes]) =>
     [...nodes.values()]
-      .filter((node) => !session.deleted.has(node) && changesOf(node).length > 0)
+      .filter((node) => !session.deleted.has(node) && isChanged(node))
       .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
   );
   const unpaired = unwantedPairs(session);
@@ -87,7 +88,11 @@ export async function execute(session: WriteSession): Promise<void> {
     const free = changed.filter((node) => waitsForNothing(writing, node));
     await inGroups(session, free, (node) => write(writing, node));
   }
-  for (const node of changed) if (!writing.begun.has(node) && !linksNew(node)) await write(writing, node);
+  for (const node of changed) {
+    if (writing.begun.has(node) || linksNew(node)) continue;
+    const written = write(writing, node);
+    if (written instanceof Promise) await written;
+  }
   for (const nodes of runsOf(writing)) {
     const [first] = nodes;
     await session.pace.pause();
@@ -109,7 +114,7 @@ const TOGETHER = 100;
 async function inGroups<T>(
   session: WriteSession,
   items: readonly T[],
-  work: (item: T) => Promise<void>,
+  work: (item: T) => Awaitable<void>,
 ): Promise<void> {
   for (let from = 0; from < items.length; from += TOGETHER) {
     await session.pace.pause();
@@ -128,28 +133,33 @@ interface Writing extends Inserting {
 const MAX_NESTED = 100;
 
 /** Each record in one statement: after those that it belongs to, and after those whose unique values it takes over. */
-async function write(writing: Writing, node: Node, depth = 1): Promise<void> {
-  const { session, begun, done } = writing;
-  if (begun.has(node)) return;
+function write(writing: Writing, node: Node, depth = 1): Awaitable<void> {
+  const { begun, done } = writing;
+  if (begun.has(node)) return undefined;
   begun.add(node);
+  if (!waitsForNothing(writing, node)) return writeAfter(writing, node, depth);
+  return andThen(writeRow(writing, node), () => void done.add(node));
+}
+
+async function writeAfter(writing: Writing, node: Node, depth: number): Promise<void> {
   // What follows then begins on an empty call stack, however many hand their values over.
   if (depth % MAX_NESTED === 0) await undefined;
   for (const { value } of node.assigned.values()) if (isNode(value)) await write(writing, value, depth + 1);
   for (const holder of writing.holders(node)) await handOver(writing, holder, depth + 1);
-  if (!node.stored) await insert(session, node);
-  else {
-    const parked = writing.parked.get(node);
-    if (parked === undefined) await update(session, node, changesOf(node));
-    else {
-      const changes = changesOf(node, parked).filter((change) => parked.includes(change[0]) || !isUnlink(node, change));
-      const kept = parked.filter((column) => !node.assigned.has(column));
-      await update(session, node, [
-        ...changes,
-        ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null]),
-      ]);
-    }
-  }
-  done.add(node);
+  await writeRow(writing, node);
+  writing.done.add(node);
+}
+
+function writeRow({ session, parked: all }: Writing, node: Node): Awaitable<void> {
+  if (!node.stored) return insert(session, node);
+  const parked = all.get(node);
+  if (parked === undefined) return update(session, node, changesOf(node));
+  const changes = changesOf(node, parked).filter((change) => parked.includes(change[0]) || !isUnlink(node, change));
+  const kept = parked.filter((column) => !node.assigned.has(column));
+  return update(session, node, [
+    ...changes,
+    ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null]),
+  ]);
 }
 
 /** One that waits for a record which is to be made, or for this one, cannot be written yet: it gives up the value first. */
@@ -164,11 +174,6 @@ async function handOver(writing: Writing, holder: Holder, depth: number): Promis
 
 const waitsForNothing = ({ holders }: Writing, node: Node): boolean => !linksNew(node) && holders(node).length === 0;
 
-function linksNew({ assigned }: Node): boolean {
-  for (const { value } of assigned.values()) if (isNode(value)) return true;
-  return false;
-}
-
 const speaksOfLinks = ({ type, assigned }: Node): boolean => type.references.some(({ column }) => assigned.has(column));
 
 const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
@@ -177,10 +182,8 @@ const isUnlink = ({ type }: Node, [column, value]: ColumnValue): boolean =>
 /** What the validator cannot see: that the only child of its owner, which is made since there is none, has all that it must have. */
 function checkComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
   const { type, table } = node;
-  for (const column of table.columns) {
-    const { name, nullable, field, reference } = column;
-    if (nullable || hasDefault(column) || node.said.has(name) || name === OPEN_COLUMN) continue;
-    const key = field?.name ?? reference?.relation?.name ?? name;
+  for (const { name, key } of table.needed) {
+    if (isSaid(node, name)) continue;
     if (!type.fields.has(key) && !type.relations.has(key)) {
       const message = `This token may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
       return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
@@ -232,29 +235,42 @@ const isNullableLink = ({ type }: Node, name: string): boolean =>
 
 const nameOf = ({ type, identifier }: Node): string => `${type.recordName} ${identifier ?? ''}`.trim();
 
+function isChanged(node: Node): boolean {
+  for (const [column, { value }] of node.assigned) if (valueOf(value) !== storedValue(node, column)) return true;
+  return changedKeys(node) !== undefined;
+}
+
+/** The text of the open keys, if it becomes another one. */
+function changedKeys(node: Node): string | undefined {
+  const openKeys = openColumn(node);
+  return openKeys === storedValue(node, OPEN_COLUMN) ? undefined : openKeys;
+}
+
 /** `again`: columns that were changed meanwhile. */
 function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
     if (valueOf(value) !== storedValue(node, column) || again.includes(column)) changes.push([column, value]);
-  const openKeys = openColumn(node);
-  return openKeys === undefined || openKeys === storedValue(node, OPEN_COLUMN)
-    ? changes
-    : [...changes, [OPEN_COLUMN, openKeys]];
+  const openKeys = changedKeys(node);
+  if (openKeys !== undefined) changes.push([OPEN_COLUMN, openKeys]);
+  return changes;
 }
 
-async function update(session: WriteSession, node: Node, changes: readonly ColumnValue[]): Promise<void> {
-  if (changes.length === 0 || node.identifier === undefined) return;
+function update(session: WriteSession, node: Node, changes: readonly ColumnValue[]): Awaitable<void> {
+  if (changes.length === 0 || node.identifier === undefined) return undefined;
   const written = withFolded(
     node.table,
     changes.map(([column, value]) => [column, valueOf(value) ?? null]),
   );
   const statement = node.table.update(written.map(([column]) => column));
   const values = written.map(([, value]) => value);
-  const { changes: rows } = await explained(session, node, () =>
-    session.writer.run(statement, [...values, node.identifier ?? null]),
+  values.push(node.identifier);
+  return andThen(
+    explained(session, node, () => session.writer.run(statement, values)),
+    ({ changes: rows }) => {
+      if (rows === 0) throw gone(node);
+    },
   );
-  if (rows === 0) throw gone(node);
 }
 
 const unwantedPairs = ({ unpaired, kept, paired }: WriteSession): readonly JoinPair[] =>
@@ -311,9 +327,7 @@ interface TouchedRows {
 async function requireFewRows(session: WriteSession, { released, unpaired, changed }: TouchedRows): Promise<void> {
   const count = countRows(session);
   for (const { pointer } of unpaired) count.add(1, pointer);
-  for (const { pointer } of session.paired.values()) count.add(1, setOf(pointer));
-  for (const { pointer } of changed) count.add(1, setOf(pointer));
-  for (const { pointer } of session.made) count.add(1, setOf(pointer));
+  for (const some of [session.paired.values(), changed, session.made]) count.addItems(some);
   for (const { relation, identifiers, pointer } of released)
     if (relation.owned) await count.addDeleted(relation.target, identifiers, pointer);
     else {
@@ -323,6 +337,3 @@ async function requireFewRows(session: WriteSession, { released, unpaired, chang
   for (const [{ type, identifier }, pointer] of session.deleted)
     await count.addDeleted(type, [identifier ?? 0], pointer);
 }
-
-/** The pointer of the set that a record stands in. */
-const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');

@@ -140,6 +140,7 @@ export function rowIn({ view, items }: RecordsWrite): string | undefined {
 
 /** Of what is nested, only the first level counts. */
 function areMany(items: RecordsWrite['items']): boolean {
+  if (items.length >= MANY) return true;
   let count = 0;
   for (const { body } of items) {
     count += 1;

@@ -1,5 +1,5 @@
 /** Inserts new records: one with one statement, or many. */
-import type { Awaitable } from '../../awaitable.ts';
+import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
 import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
@@ -10,7 +10,7 @@ import { ConstraintError } from '../driver.ts';
 import { uniqueConflict } from './conflicts.ts';
 import { openKeysOf } from './record.ts';
 import { type Node, storedValue, type WriteSession } from './session.ts';
-import { type Insert, rowsJson, withFolded } from './tables.ts';
+import { type Insert, type InsertMany, rowsJson, withFolded } from './tables.ts';
 
 /** Rows of one statement. */
 const MOST_ROWS = 1000;
@@ -28,55 +28,76 @@ export function* runsOf({ session: { made, effects }, holders, done }: Inserting
   let run: Node[] = [];
   const isReady = (node: Node): boolean =>
     // A dry run chooses each identifier.
-    !effects &&
-    node.identifier === undefined &&
-    node.table.insertMany !== undefined &&
-    holders(node).length === 0 &&
-    [...node.assigned.values()].every(({ value }) => !isNode(value) || done.has(value));
+    !effects && node.identifier === undefined && holders(node).length === 0 && !linksNew(node, done);
   for (const node of made) {
     const [first] = run;
-    if (first && (first.table !== node.table || run.length === MOST_ROWS || !isReady(node))) {
+    const ready = isReady(node);
+    if (first && (first.table !== node.table || run.length === MOST_ROWS || !ready)) {
       yield run;
       run = [];
     }
-    if (isReady(node)) run.push(node);
+    if (ready) run.push(node);
     else yield [node];
   }
   if (run.length > 0) yield run;
 }
 
-/** In halves, if one of them breaks a constraint: then it is found, and told like that of a single record. */
-export async function insertMany(inserting: Inserting, nodes: readonly Node[]): Promise<void> {
-  const { session, begun, done } = inserting;
-  const [first] = nodes;
-  const many = first?.table.insertMany;
-  if (first === undefined || many === undefined || nodes.length === 1) {
-    if (first) await insert(session, first);
-  } else {
-    const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
-    try {
-      const { rows = [] } = await session.writer.run(many.statement, values);
-      const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
-      for (const [index, node] of nodes.entries()) node.identifier = identifiers[index];
-    } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-      const half = Math.ceil(nodes.length / 2);
-      await insertMany(inserting, nodes.slice(0, half));
-      await insertMany(inserting, nodes.slice(half));
-    }
-  }
+/** Whether it links a record that is to be made, and is not yet. */
+export function linksNew({ assigned }: Node, done?: ReadonlySet<Node>): boolean {
+  for (const { value } of assigned.values()) if (isNode(value) && done?.has(value) !== true) return true;
+  return false;
+}
+
+/** Records of one table that wait for nothing. */
+export async function insertMany({ session, begun, done }: Inserting, nodes: readonly Node[]): Promise<void> {
+  const many = nodes[0]?.table.insertMany;
+  if (many) await insertTogether(session, many, nodes);
+  else await insertEach(session, nodes);
   for (const node of nodes) {
     begun.add(node);
     done.add(node);
   }
 }
 
-export async function insert(session: WriteSession, node: Node): Promise<void> {
-  node.identifier ??= await rehearsedIdentifier(session, node);
+/** In halves, if one of them breaks a constraint: then it is found, and told like that of a single record. */
+async function insertTogether(session: WriteSession, many: InsertMany, nodes: readonly Node[]): Promise<void> {
+  if (nodes.length < 2) return insertEach(session, nodes);
+  const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
+  try {
+    const { rows = [] } = await session.writer.run(many.statement, values);
+    const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
+    for (const [index, node] of nodes.entries()) node.identifier = identifiers[index];
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    const half = Math.ceil(nodes.length / 2);
+    await insertTogether(session, many, nodes.slice(0, half));
+    await insertTogether(session, many, nodes.slice(half));
+  }
+}
+
+/** Without a promise for each, where the database answers at once. */
+async function insertEach(session: WriteSession, nodes: readonly Node[]): Promise<void> {
+  for (const node of nodes) {
+    const inserted = insert(session, node);
+    if (inserted instanceof Promise) await inserted;
+  }
+}
+
+export function insert(session: WriteSession, node: Node): Awaitable<void> {
+  if (!session.effects || node.identifier !== undefined) return insertRow(session, node);
+  return rehearsedIdentifier(session, node).then((identifier) => {
+    node.identifier = identifier;
+    return insertRow(session, node);
+  });
+}
+
+function insertRow(session: WriteSession, node: Node): Awaitable<void> {
   const { statement, columns } = insertOf(session, node);
   const values = newValues(node, columns);
-  const { identifier } = await explained(session, node, () => session.writer.run(statement, values));
-  node.identifier = identifier;
+  return andThen(
+    explained(session, node, () => session.writer.run(statement, values)),
+    ({ identifier }) => void (node.identifier = identifier),
+  );
 }
 
 function insertOf({ effects }: WriteSession, { identifier, table }: Node): Insert {
@@ -98,17 +119,18 @@ export const newValues = (node: Node, columns: readonly string[]): readonly SqlV
   columns.map((name) => newValue(node, name));
 
 function newValue(node: Node, name: string): SqlValue {
+  const assigned = node.assigned.get(name);
+  if (assigned) return valueOf(assigned.value) ?? null;
   const text = node.table.texts.get(name);
   if (text !== undefined) return foldedText(newValue(node, text));
   if (name === node.type.identifier.column) return node.identifier ?? null;
   if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
-  const assigned = node.assigned.get(name);
-  return (assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null;
+  return node.table.defaults.get(name) ?? null;
 }
 
 /** The text of the open keys as they will be; undefined where the body says nothing of them. */
 export function openColumn(node: Node): string | undefined {
-  if (node.openKeys.size === 0) return undefined;
+  if (node.openKeys === undefined) return undefined;
   const members = new Map(openKeysOf(node));
   for (const [key, { member }] of node.openKeys) {
     if (member === undefined) members.delete(key);
@@ -128,14 +150,11 @@ export const goneAt = (pointer: string): Problem => {
 };
 export const gone = ({ pointer }: Node): Problem => goneAt(pointer);
 
-export async function explained<T>(session: WriteSession, node: Node, work: () => Awaitable<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+export const explained = <T>(session: WriteSession, node: Node, work: () => Awaitable<T>): Awaitable<T> =>
+  orElse(work, async (error) => {
     if (!(error instanceof ConstraintError)) throw error;
     throw error.kind === 'unique' ? await uniqueConflict(session, node) : gone(node);
-  }
-}
+  });
 
 // Unique values that move from one record to another within one body: the record that has the value is written first.
 

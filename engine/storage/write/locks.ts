@@ -3,7 +3,7 @@
  * those that the tag in If-Match was made from.
  */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { BodyRecord } from '../../model/bodies.ts';
+import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';
 import { Problem } from '../../problem.ts';
@@ -150,8 +150,9 @@ function note(gathered: Gathered, type: RecordType, identifier: number, { pointe
 }
 
 function gatherFrom(gathered: Gathered, type: RecordType, body: JsonObject, pointer: string): void {
-  for (const [key, value] of Object.entries(body)) {
+  for (const key of relationsIn(type, body)) {
     const relation = type.relations.get(key);
+    const value = body[key];
     if (!relation || typeof value !== 'object') continue;
     const at = `${pointer}/${escapeStep(key)}`;
     if (Array.isArray(value))

@@ -32,16 +32,23 @@ interface Assignment {
 
 export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
   const { column, value, pointer, writable, same, byOmission = false, compared = true } = assignment;
-  if (!byOmission && node.said.has(column) && node.said.get(column) !== value) node.unusable.add(column);
-  if (!byOmission) node.said.set(column, value);
   const stored = storedValue(node, column);
   const known = node.assigned.get(column);
+  if (!byOmission) {
+    const said = known?.byOmission === false ? known.value : node.linked?.get(column);
+    if (said === undefined && !writable) (node.linked ??= new Map()).set(column, value);
+    if (said !== undefined && said !== value) (node.unusable ??= new Set()).add(column);
+  }
   if (known && byOmission) return;
   if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
   const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
   if (!writable && compared && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
 }
+
+/** Whether the body speaks of the column, also where it may only link. */
+export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
+  assigned.get(column)?.byOmission === false || linked?.has(column) === true;
 
 function willHold(node: Node, column: string): SqlValue | Node | undefined {
   const known = node.assigned.get(column);
@@ -284,7 +291,7 @@ function holdNode(session: WriteSession, node: Node): void {
 
 /** A value that was refused, or is missing: there is nothing to compare with, and a fault already. */
 function isUnsaid({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
-  if (unusable.has(column)) return true;
+  if (unusable?.has(column) === true) return true;
   return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
 }
 

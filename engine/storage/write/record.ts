@@ -1,7 +1,7 @@
 /** A body -> the values of its record's columns: fields, identifier and open keys. relation.ts resolves its relations. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Field, OPEN_COLUMN } from '../../model/model.ts';
+import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
 import {
   membersOf,
   type RawMember,
@@ -29,7 +29,8 @@ export async function resolveBody(session: WriteSession, roots: readonly (Node |
   }
   let resolved = 0;
   for (const { node, body, place } of session.agenda) {
-    await resolveRecord(session, node, body, place);
+    const related = resolveRecord(session, node, body, place);
+    if (related) await related;
     resolved += 1;
     if (resolved % AT_ONCE === 0) await session.pace.pause();
   }
@@ -38,26 +39,57 @@ export async function resolveBody(session: WriteSession, roots: readonly (Node |
 /** Records that are resolved in less than a millisecond. */
 const AT_ONCE = 100;
 
-async function resolveRecord(session: WriteSession, node: Node, body: JsonObject, place: BodyPlace): Promise<void> {
+/** A place of a body, as much of it as a value needs. */
+type ValuePlace = Pick<BodyPlace, 'pointer' | 'writable'>;
+
+/** Undefined unless there are relations: those may ask the database. */
+function resolveRecord(
+  session: WriteSession,
+  node: Node,
+  body: JsonObject,
+  place: BodyPlace,
+): Promise<void> | undefined {
   const { type } = node;
+  const { writable } = place;
   const raw = session.raw.get(body);
-  if (place.writable) node.isWritten = true;
+  if (writable) node.isWritten = true;
+  let related: RelatedValue[] | undefined;
   for (const key of keysOf(body, raw)) {
     const value = body[key] ?? null;
     const pointer = `${place.pointer}/${escapeStep(key)}`;
     const field = type.fields.get(key);
     if (session.faulty.has(pointer)) {
-      if (field) node.unusable.add(field.column);
+      if (field) (node.unusable ??= new Set()).add(field.column);
       continue;
     }
-    if (field?.generated !== undefined && !session.rules.readOnlyToo) continue;
+    if (field) {
+      if (field.generated !== undefined && !session.rules.readOnlyToo) continue;
+      if (field.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { pointer, writable });
+      else resolveField(session, node, field, value, { pointer, writable });
+      continue;
+    }
     const relation = type.relations.get(key);
-    if (field?.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), { ...place, pointer });
-    else if (field) resolveField(session, node, field, value, { ...place, pointer });
-    else if (relation) await resolveRelation(session, node, relation, value, { ...place, pointer });
+    if (relation) (related ??= []).push({ relation, value, pointer });
     else if (!type.identifier.inRecord || key !== type.identifier.name)
-      resolveOpenKey(session, node, key, memberOf(raw, key, value), { ...place, pointer });
+      resolveOpenKey(session, node, key, memberOf(raw, key, value), { pointer, writable });
   }
+  return related && resolveRelations(session, node, related, place);
+}
+
+interface RelatedValue {
+  readonly relation: Relation;
+  readonly value: JsonValue;
+  readonly pointer: string;
+}
+
+async function resolveRelations(
+  session: WriteSession,
+  node: Node,
+  related: readonly RelatedValue[],
+  place: BodyPlace,
+): Promise<void> {
+  for (const { relation, value, pointer } of related)
+    await resolveRelation(session, node, relation, value, { ...place, pointer });
 }
 
 /** JavaScript puts keys that look like indices first: then those that are kept follow in the order of the text. */
@@ -74,22 +106,24 @@ const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): R
 export const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
   value === null ? null : memberOf(raw, key, value).text;
 
-function resolveField(session: WriteSession, node: Node, field: Field, value: JsonValue, place: BodyPlace): void {
+function resolveField(session: WriteSession, node: Node, field: Field, value: JsonValue, place: ValuePlace): void {
   const before = decoded(session, node, field);
-  const isSame = (other: JsonValue | undefined): boolean =>
-    other === value || (other !== undefined && other !== null && value !== null && field.type.equal(other, value));
   if (isReadOnly(session, field)) {
     const fixed = node.stored ? (before ?? null) : (field.default ?? null);
-    if (!isSame(fixed)) refuseChange(session, field, JSON.stringify(fixed), place);
+    if (!isSameValue(field, fixed, value)) refuseChange(session, field, JSON.stringify(fixed), place);
     return;
   }
   const { pointer, writable } = place;
   const encoded = encode(field, session.dialect, value);
-  assign(session, node, { column: field.column, value: encoded, pointer, writable, same: isSame(before) });
+  const same = isSameValue(field, before, value);
+  assign(session, node, { column: field.column, value: encoded, pointer, writable, same });
 }
 
+const isSameValue = (field: Field, stored: JsonValue | undefined, value: JsonValue): boolean =>
+  stored === value || (stored !== undefined && stored !== null && value !== null && field.type.equal(stored, value));
+
 /** The same for a field that keeps the text: null, or what was sent. */
-function resolveText(session: WriteSession, node: Node, field: Field, given: string | null, place: BodyPlace): void {
+function resolveText(session: WriteSession, node: Node, field: Field, given: string | null, place: ValuePlace): void {
   const before = storedText(node, field);
   const text = session.rules.mergePatch && given !== null ? mergePatch(before ?? undefined, given) : given;
   // A copy of what is stored is no change, even if the patch would take its nulls away.
@@ -108,7 +142,7 @@ function resolveText(session: WriteSession, node: Node, field: Field, given: str
 /** What is read-only stays as it is written, too: its value may be given in any way, and is not assigned. */
 const isReadOnly = ({ rules }: WriteSession, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
 
-function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, { pointer }: BodyPlace): void {
+function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, { pointer }: ValuePlace): void {
   const holds = sensitive ? 'another value' : fixed;
   refuse(session, 'invalid-body', pointer, 'read-only', `"${name}" is read-only and holds ${holds}: leave it out`);
 }
@@ -132,15 +166,15 @@ function resolveOpenKey(
   node: Node,
   key: string,
   given: RawMember,
-  { pointer, writable }: BodyPlace,
+  { pointer, writable }: ValuePlace,
 ): void {
   const before = openKeysOf(node).get(key);
   const member = session.rules.mergePatch ? patched(before, given) : given;
-  const known = node.openKeys.get(key);
+  const known = node.openKeys?.get(key);
   if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
   if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
-    linkedAs(session, node, pointer, () => node.openKeys.get(key)?.member?.text === member?.text);
-  if (!known && writable) node.openKeys.set(key, { member, pointer });
+    linkedAs(session, node, pointer, () => node.openKeys?.get(key)?.member?.text === member?.text);
+  if (!known && writable) (node.openKeys ??= new Map()).set(key, { member, pointer });
 }
 
 /** undefined where the key is to go. */

@@ -77,8 +77,8 @@ function differs(
 ): boolean {
   const nodes = new Set(targets.map((target) => target.node));
   if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
-  const known = node.related.get(relation);
-  if (!known) node.related.set(relation, { nodes, pointer });
+  const known = node.related?.get(relation);
+  if (!known) (node.related ??= new Map()).set(relation, { nodes, pointer });
   else if (known.nodes.size !== nodes.size || [...nodes].some((one) => !known.nodes.has(one))) {
     contradiction(session, pointer, known.pointer);
     return true;
@@ -130,7 +130,7 @@ function ownChildOf(
   pointer: string,
 ): Node | undefined {
   if (relation.toMany || !relation.owned || identifierIn(body, relation.target) !== undefined) return undefined;
-  const child = [...(related.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
+  const child = [...(related?.get(relation)?.nodes ?? [])].find(({ isOwnChild }) => isOwnChild);
   if (child) child.pointer = firstPlace(child.pointer, pointer, documentOf(session.records));
   return child;
 }

@@ -116,6 +116,8 @@ async function unlinkWithin(session: WriteSession, going: Going, pointer: string
 /** Counts the rows of a write, and refuses it if there are too many. In a dry run it notes what happens to them. */
 interface RowCount {
   add(rows: number, pointer: string): void;
+  /** One row for each. */
+  addItems(items: Iterable<Pick<Node, 'pointer'>>): void;
   /** These records, and what is deleted or unlinked together with them. */
   addDeleted(type: RecordType, identifiers: readonly number[], pointer: string): Promise<void>;
 }
@@ -129,6 +131,12 @@ export function countRows(session: WriteSession): RowCount {
   };
   return {
     add,
+    addItems: (items) => {
+      for (const { pointer } of items) {
+        count += 1;
+        if (count > writeRows) throw tooManyRows(writeRows, { pointer: setOf(pointer) }, 'This set');
+      }
+    },
     addDeleted: async (type, identifiers, pointer) => {
       add(identifiers.length, pointer);
       const below = await countBelow(session, type, identifiers, writeRows - count);
@@ -136,6 +144,9 @@ export function countRows(session: WriteSession): RowCount {
     },
   };
 }
+
+/** The pointer of the set that a record stands in. */
+const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
 
 /** Throws if the record, and what is deleted with it, has more rows than one write may touch. */
 export async function requireFewRows(

@@ -27,19 +27,19 @@ export interface Node {
   /** By column, what the body gives. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
   /** What each relation leads to: if the body says it twice, both must agree. */
-  readonly related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }>;
+  related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }> | undefined;
   /** The one child of its owner, new because there was none: required fields are checked later than by the validator. */
   readonly isOwnChild: boolean;
-  /** Columns that the body speaks of, also where it may only link, and what it says of each first. */
-  readonly said: Map<string, SqlValue | Node>;
+  /** By column, what the body says where it may only link. */
+  linked: Map<string, SqlValue | Node> | undefined;
   /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
-  readonly unusable: Set<string>;
+  unusable: Set<string> | undefined;
   /** Whether a place of the body that may write it speaks of it. */
   isWritten: boolean;
   /** By key, for open types. */
-  readonly openKeys: Map<string, OpenKey>;
+  openKeys: Map<string, OpenKey> | undefined;
   /** The stored open keys, once they have been read. */
-  storedOpenKeys?: RawMembers;
+  storedOpenKeys: RawMembers | undefined;
 }
 
 interface OpenKey {
@@ -227,7 +227,7 @@ export async function touch(
   const table = session.tables.of(type);
   const stored = await session.writer.get(table.load, [identifier]);
   if (!stored) return undefined;
-  const node = { ...blank(table, pointer), identifier, stored };
+  const node = blank(table, pointer, identifier, stored);
   known.set(identifier, node);
   return node;
 }
@@ -237,7 +237,7 @@ export function rememberRow(session: WriteSession, type: RecordType, stored: Row
   const known = session.existing.get(type) ?? new Map<number, Node>();
   session.existing.set(type, known);
   const identifier = Number(stored[0]);
-  known.set(identifier, { ...blank(session.tables.of(type), pointer), identifier, stored });
+  known.set(identifier, blank(session.tables.of(type), pointer, identifier, stored));
 }
 
 /** The node of a record that is to be made. */
@@ -248,24 +248,32 @@ export function make(
   pointer: string,
   isOwnChild = false,
 ): Node {
-  const node = { ...blank(session.tables.of(type), pointer), identifier, isOwnChild };
+  const node = blank(session.tables.of(type), pointer, identifier, undefined, isOwnChild);
   session.made.push(node);
   return node;
 }
 
-const blank = (table: WriteTable, pointer: string): Node => ({
+const blank = (
+  table: WriteTable,
+  pointer: string,
+  identifier: number | undefined,
+  stored: Row | undefined,
+  isOwnChild = false,
+): Node => ({
   type: table.type,
   table,
-  identifier: undefined,
-  stored: undefined,
+  identifier,
+  stored,
   pointer,
   assigned: new Map(),
-  related: new Map(),
-  isOwnChild: false,
-  said: new Map(),
-  unusable: new Set(),
+  isOwnChild,
   isWritten: false,
-  openKeys: new Map(),
+  // Most records need none of these.
+  related: undefined,
+  linked: undefined,
+  unusable: undefined,
+  openKeys: undefined,
+  storedOpenKeys: undefined,
 });
 
 /** What a link to it is compared by: a record that is to be made is linked once it is there, whether its identifier is known or not. */
@@ -304,7 +312,7 @@ export async function rootsOf(session: WriteSession, type: RecordType): Promise<
     const given = identifier ?? identifierIn(body, type);
     if (given !== undefined && seen.has(given)) roots.push(undefined);
     else if (identifier === undefined) roots.push(make(session, type, given, pointer));
-    else roots.push(await touch(session, type, identifier, pointer));
+    else roots.push(session.existing.get(type)?.get(identifier) ?? (await touch(session, type, identifier, pointer)));
     if (given !== undefined) seen.add(given);
   }
   return roots;
@@ -315,10 +323,11 @@ export function requireFound(session: WriteSession, type: RecordType, roots: rea
   const missing: Fault[] = [];
   for (const [index, { identifier, pointer }] of session.records.entries()) {
     const node = roots[index];
+    if (node && (!node.stored || pointer === '')) continue;
     const place = `${pointer}/${escapeStep(type.identifier.name)}`;
     const message = `There is no ${type.recordName} ${identifier ?? ''}`;
     if (!node) missing.push({ pointer: place, code: 'not-found', message });
-    else if (node.stored && pointer !== '') session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
+    else session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
   }
   const [first] = missing;
   if (!first) return;

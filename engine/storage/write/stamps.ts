@@ -4,6 +4,7 @@ import { escapeStep } from '../../json.ts';
 import { memoized } from '../../memo.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { type Column, encode, foldedText } from '../columns.ts';
+import { isSaid } from './members.ts';
 import { type MetRecords, newlyMet, type Node, type WriteSession } from './session.ts';
 
 /** Who writes, and when. A request has one, however many records it writes. */
@@ -78,7 +79,7 @@ export function stampChanged(session: WriteSession, changed: readonly Node[]): v
 
 function fill(session: WriteSession, node: Node, fields: readonly Field[]): void {
   for (const field of fields) {
-    if (node.said.has(field.column)) continue;
+    if (isSaid(node, field.column)) continue;
     const pointer = `${node.pointer}/${escapeStep(field.name)}`;
     node.assigned.set(field.column, { value: valueOf(session, field), pointer, byOmission: false });
   }

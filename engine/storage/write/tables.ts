@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, foldedText } from '../columns.ts';
+import { type Column, columnsOf, foldedText, type NeededColumn, neededOf } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';
@@ -24,7 +24,7 @@ export interface Insert {
   readonly columns: readonly string[];
 }
 
-interface InsertMany {
+export interface InsertMany {
   /** Bound: `rowsJson`. Answers the identifiers, of which a later row has a greater one. */
   readonly statement: Statement;
   readonly columns: readonly string[];
@@ -34,6 +34,7 @@ export interface WriteTable {
   readonly type: RecordType;
   /** Without the identifier. */
   readonly columns: readonly Column[];
+  readonly needed: readonly NeededColumn[];
   /** By column. */
   readonly defaults: ReadonlyMap<string, SqlValue>;
   /** By the column of a text, the column of its folded text; and the reverse. */
@@ -222,6 +223,7 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   return {
     type,
     columns,
+    needed: neededOf(columns),
     defaults: new Map(columns.map((column) => [column.name, column.default])),
     folded: new Map(texts.map(([name, text]) => [text, name])),
     texts: new Map(texts),

@@ -68,7 +68,7 @@ export function planTree(session: WriteSession, view: View, root: Node): Planned
   // An insert in the statement names columns: a record that has none is made by the transaction.
   if (made.some(({ table }) => table.columns.length === 0)) return undefined;
   const touched = [...session.existing.values()].flatMap((nodes) => [...nodes.values()]);
-  if (touched.some(({ assigned, openKeys }) => assigned.size > 0 || openKeys.size > 0)) return undefined;
+  if (touched.some(({ assigned, openKeys }) => assigned.size > 0 || openKeys !== undefined)) return undefined;
   const ordered = inOrder(made);
   if (!ordered || !isShown(view, made, touched)) return undefined;
   const rows = ordered.map((node) => ({ node, roles: rolesOf(node, ordered) }));
