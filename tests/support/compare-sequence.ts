@@ -1,6 +1,6 @@
 /** Sends a random sequence of requests and compares each answer with the oracle's. */
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath, writeJson } from '../../engine/suite/template.ts';
 import { type Call, deletesFound, foundDeletion, linkTo, requestOf, uniquesOf } from '../../engine/suite/call.ts';
@@ -11,6 +11,7 @@ import { Unreachable } from '../../engine/suite/refusal.ts';
 import {
   createWorld,
   type Id,
+  idIn,
   isField,
   rankByCreation,
   type RecordRow,
@@ -31,6 +32,8 @@ interface Session {
   readonly bench: Bench;
   /** What was sent so far, for the report. */
   readonly log: string[];
+  /** Whether the request gives an identifier to a record that is to be made: others that it makes may come before it. */
+  gives: boolean;
 }
 
 async function send(session: Session, call: Call): Promise<ReceivedAnswer> {
@@ -73,6 +76,10 @@ function isAhead({ bindings }: Session, call: Call): boolean {
 
 /** The service answers what the oracle says, and changes the tables that it says. */
 async function check(session: Session, call: Call): Promise<ReceivedAnswer | undefined> {
+  session.gives = [call.body ?? []].flat().some((item: JsonValue) => {
+    const id = isObject(item) ? idIn(item, call.type) : undefined;
+    return typeof id === 'number' && !rowOf(session.world, call.type, id);
+  });
   const known = isAhead(session, call) ? undefined : told(session, call);
   if (!known) return undefined;
   const { expect, changes = [] } = known;
@@ -242,13 +249,20 @@ const NOWHERE = 2 ** 51;
 /** Returns how many requests it sent. */
 export async function compareSequence(bench: Bench, model: Model, operations: readonly Operation[]): Promise<number> {
   const bindings: Bindings = new Map();
-  const rank = (id: Id): number => Number(typeof id === 'number' ? id : (bindings.get(id) ?? NEW + rankByCreation(id)));
+  const rank = (id: Id): number => {
+    if (typeof id === 'number') return id;
+    const known = bindings.get(id);
+    if (known === undefined && session.gives)
+      throw new Unreachable('only the service knows which identifier is larger');
+    return Number(known ?? NEW + rankByCreation(id));
+  };
   const session: Session = {
     client: bench.client,
     world: createWorld({ rank, alone: true }),
     bindings,
     bench,
     log: [],
+    gives: false,
   };
   for (const operation of operations) await perform(session, model, operation);
   await compareAll(session, model);
