@@ -60,7 +60,11 @@ function readTable(text: string, reading: TableReading): void {
   for (const { line, cells } of rows) {
     if (cells.length !== named.length) {
       const found = cells.length > columns.size + MAX_ERRORS ? `more than ${cells.length - 1}` : cells.length;
-      refuseLine(gathered, line, `The line has ${found} cells, but the first line names ${named.length} columns`);
+      refuseLine(
+        gathered,
+        line,
+        `The number of cells is ${found}, but that of the columns in the first line is ${named.length}`,
+      );
       continue;
     }
     const pointer = `/${gathered.records.length}`;

@@ -265,7 +265,7 @@ describe('a table', () => {
         [2, '', 'invalid-csv'],
         [6, '', 'invalid-csv'],
       ],
-      /Line 2: The line has 1 cells, but the first line names 2 columns/,
+      /Line 2: The number of cells is 1, but that of the columns in the first line is 2/,
     ],
     ['a quote inside a cell', 'text,count\nab"c,1\n', 400, [[2, '', 'invalid-csv']], /a quote stands inside a cell/],
     [

@@ -57,10 +57,15 @@ async function firstFailure(schemaDirectory: string): Promise<Result | undefined
   }
 }
 
+/** Faults of one kind stand together in their list: what has found the last one is tried first. */
+const schemas = [...SCHEMAS];
+
 async function firstFailureOfAll(): Promise<Result | undefined> {
-  for (const schema of SCHEMAS) {
+  for (const schema of schemas) {
     const failure = await firstFailure(schema);
-    if (failure) return failure;
+    if (!failure) continue;
+    schemas.unshift(...schemas.splice(schemas.indexOf(schema), 1));
+    return failure;
   }
   return undefined;
 }
