@@ -94,7 +94,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
     async () => {
       const database = await createDatabase(kind);
       await ran(database.url, 'import', at('in'));
-      const longest = await timed(() => ran(database.url, 'export', at('out')));
+      const longest = await timed(() => ran(database.url, 'export', at('out'), '--force'));
       const whole = readFileSync(at('out'), 'utf8');
       for (let kill = 0; kill < KILLS; kill += 1) {
         rmSync(at('out'), { force: true });

@@ -4,6 +4,7 @@ import type { Serving } from '../../engine/server/serve.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { connectTo } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
@@ -11,6 +12,14 @@ import { administer, onServer, startInstance, withParameters } from '../support/
 
 const JSON_BODY = { 'content-type': 'application/json' };
 const hostOf = ({ url }: Cluster): string => new URL(url).host;
+
+/** Bytes of the log. */
+async function placeIn({ url }: Cluster, place: string): Promise<number> {
+  const client = await connectTo(url);
+  const { rows } = await client.query<{ bytes: string }>(`select ${place} - '0/0' as bytes`);
+  await client.end();
+  return Number(rows[0]?.bytes);
+}
 
 onServer('a primary and a standby', () => {
   let primary: Cluster;
@@ -37,9 +46,11 @@ onServer('a primary and a standby', () => {
       'select 1',
     );
   });
+  const followers: Cluster[] = [];
   afterEach(async () => {
     primary.thaw();
     await instance?.close();
+    for (const follower of followers.splice(0)) await follower.remove();
     await standby?.remove();
     await primary?.remove();
   });
@@ -86,28 +97,35 @@ onServer('a primary and a standby', () => {
     },
   );
 
-  it('a primary that has been replaced, and does not know it, answers no read of a newer write', async () => {
-    await (await start(primary.url)).close();
-    await standby.promote();
-    // Its log is longer than that of the new primary, which did not get this.
-    const write = `select pg_logical_emit_message(false, 'old', repeat('x', 1000000))`;
-    await administer(primary.url, write, async () => undefined, 'select 1');
-    instance = await startInstance(url('read-write', standby), { readUrl: primary.url });
-    await until(async () => (await send('GET /api/tax-classes')).status === 200);
-    const { status, headers } = await exchange(instance.url, 'POST /api/tax-classes', {
-      headers: JSON_BODY,
-      body: '{}',
-    });
-    expect(status).toBe(201);
-    const position = { 'x-position': String(headers['x-position']) };
-    for (let round = 0; round < 10; round += 1) {
-      const { text } = await exchange(instance.url, 'GET /api/tax-classes', { headers: position });
-      expect(JSON.parse(text)).toHaveLength(1);
-    }
-    // Without the position, it is asked: it is a server that reads are meant for.
-    const isOld = async (): Promise<boolean> => JSON.stringify((await send('GET /api/tax-classes')).body) === '[]';
-    await until(isOld);
-  });
+  it.each(['primary', 'standby'])(
+    'a %s of a log that has been replaced answers no read of a newer write',
+    async (which) => {
+      await (await start(primary.url)).close();
+      const follower = which === 'standby' ? await primary.standby() : undefined;
+      followers.push(...(follower ? [follower] : []));
+      await standby.promote();
+      // Its log is longer than that of the new primary, which did not get this.
+      const write = `select pg_logical_emit_message(false, 'old', repeat('x', 1000000))`;
+      await administer(primary.url, write, async () => undefined, 'select 1');
+      const end = await placeIn(primary, 'pg_current_wal_flush_lsn()');
+      if (follower) await until(async () => (await placeIn(follower, 'pg_last_wal_replay_lsn()')) >= end);
+      instance = await startInstance(url('read-write', standby), { readUrl: (follower ?? primary).url });
+      await until(async () => (await send('GET /api/tax-classes')).status === 200);
+      const { status, headers } = await exchange(instance.url, 'POST /api/tax-classes', {
+        headers: JSON_BODY,
+        body: '{}',
+      });
+      expect(status).toBe(201);
+      const position = { 'x-position': String(headers['x-position']) };
+      for (let round = 0; round < 10; round += 1) {
+        const { text } = await exchange(instance.url, 'GET /api/tax-classes', { headers: position });
+        expect(JSON.parse(text)).toHaveLength(1);
+      }
+      // Without the position, it is asked: it is a server that reads are meant for.
+      const isOld = async (): Promise<boolean> => JSON.stringify((await send('GET /api/tax-classes')).body) === '[]';
+      await until(isOld);
+    },
+  );
 
   it('that both serve reads: a lost one is not noticed', async () => {
     await (await start(primary.url)).close();

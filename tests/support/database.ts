@@ -66,6 +66,7 @@ const watchers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promis
         const quoted = `"${name.replaceAll('"', '""')}"`;
         return `select '${name}' as name, (select string_agg(${expression}, E'\\n' order by ${expression}) from ${quoted} as t) as rows`;
       });
+      if (parts.length === 0) return '';
       const { rows } = await client.query<{ name: string; rows: string | null }>(
         `${parts.join(' union all ')} order by 1`,
       );

@@ -151,8 +151,14 @@ const ONE = (url: string): Hosts => ({
 /** How far a primary has written its log: `2-16/B374D848`, with its timeline. */
 export const POSITION = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
 
+/**
+ * Of a standby, how far it has replayed the log, and which timeline it surely is on: that of its last restart point, or
+ * the one that it gets. One that follows a replaced primary, or was it, may be farther on a timeline that nobody goes on with.
+ */
+const REPLAYED = `(select to_hex(greatest(timeline_id, (select received_tli from pg_stat_wal_receiver))) from pg_control_checkpoint()) || '-' || pg_last_wal_replay_lsn()`;
+
 interface LogPosition {
-  /** undefined for a standby: it follows the timeline of its primary. */
+  /** undefined if it is not told. */
   readonly timeline: number | undefined;
   readonly place: bigint;
 }
@@ -166,9 +172,9 @@ function parsePosition(text: string): LogPosition | undefined {
   return { timeline: timeline === undefined ? undefined : Number.parseInt(timeline, 16), place };
 }
 
-/** A primary that another one has replaced, but that does not know it yet, goes on with a log that nobody follows. */
+/** A primary that another one has replaced, but that does not know it yet, goes on with its log, and so do its standbys. */
 const isBehind = (wanted: LogPosition, seen: LogPosition): boolean =>
-  wanted.place <= seen.place && (wanted.timeline ?? 0) <= (seen.timeline ?? Number.POSITIVE_INFINITY);
+  wanted.place <= seen.place && (wanted.timeline ?? 0) <= (seen.timeline ?? 0);
 
 // A server that is looked at several times a second, on a connection of its own.
 
@@ -196,7 +202,7 @@ const LOOK_MS = 300;
 export const PATIENCE_MS = 600;
 const CONNECT_MS = 2000;
 const LOOK = `select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
-  case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text else ${POSITION} end`;
+  case when pg_is_in_recovery() then ${REPLAYED} else ${POSITION} end`;
 
 function watchServer(url: string, onLook: () => void): Watch {
   let client: Client | undefined;
