@@ -7,6 +7,8 @@ import { build, type Metafile } from 'esbuild';
 
 const SOURCES = 'studio';
 const MANIFEST = 'studio.json';
+/** The script that the page starts, and the one that it imports once it runs. */
+const [ENTRY, MAIN] = ['start.ts', 'main.tsx'];
 
 /** What the service reads of a build. */
 interface StudioBuild {
@@ -14,7 +16,7 @@ interface StudioBuild {
   readonly sources: string;
   /** The script that the page starts. */
   readonly entry: string;
-  /** What the entry imports at once. */
+  /** What every page needs besides. */
   readonly preload: readonly string[];
   /** Folders of the libraries whose code is in it. */
   readonly libraries: readonly string[];
@@ -39,7 +41,7 @@ export async function buildStudio(folder = 'dist/studio'): Promise<StudioBuild> 
   const found = builtIn(folder);
   if (found?.sources === sources) return found;
   const { metafile, outputFiles } = await build({
-    entryPoints: [`${SOURCES}/main.tsx`],
+    entryPoints: [`${SOURCES}/${ENTRY}`],
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -81,11 +83,15 @@ function writeCompressed(file: string, contents: Uint8Array): void {
 }
 
 function entryOf({ outputs }: Metafile): Pick<StudioBuild, 'entry' | 'preload'> {
-  const entry = Object.keys(outputs).find((path) => outputs[path]?.entryPoint === `${SOURCES}/main.tsx`) ?? '';
-  const seen = new Set([entry]);
-  for (const path of seen)
-    for (const { path: imported, kind } of outputs[path]?.imports ?? [])
-      if (kind === 'import-statement') seen.add(imported);
+  const made = (source: string): string =>
+    Object.keys(outputs).find((path) => outputs[path]?.entryPoint === `${SOURCES}/${source}`) ?? '';
+  const entry = made(ENTRY);
+  const seen = new Set<string>();
+  // What the entry needs comes first.
+  for (const first of [entry, made(MAIN)])
+    for (const path of seen.add(first))
+      for (const { path: imported, kind } of outputs[path]?.imports ?? [])
+        if (kind === 'import-statement') seen.add(imported);
   return { entry: nameOf(entry), preload: [...seen].slice(1).map(nameOf) };
 }
 

@@ -2,8 +2,10 @@
 import { createRoot } from 'react-dom/client';
 import { Studio } from './app/studio.tsx';
 
-const root = document.getElementById('studio');
-if (root !== null)
+export function start(asked: Promise<string>): void {
+  const root = document.getElementById('studio');
+  if (root === null) return;
   createRoot(root).render(
-    <Studio title={root.dataset['title'] ?? ''} nonce={document.querySelector('style')?.nonce ?? ''} />,
+    <Studio title={root.dataset['title'] ?? ''} nonce={document.querySelector('style')?.nonce ?? ''} asked={asked} />,
   );
+}

@@ -54,8 +54,8 @@ const sendPage =
       head: html`<style nonce="${nonce}">
           ${STYLE}
         </style>
-        ${preload.map((name) => html`<link rel="modulepreload" href="studio/${name}" />`)}
-        <script type="module" src="studio/${entry}"></script>`,
+        <script type="module" src="studio/${entry}"></script>
+        ${preload.map((name) => html`<link rel="modulepreload" href="studio/${name}" />`)}`,
       body: html`<div id="studio" data-title="${title}"></div>
         <noscript
           >The studio needs JavaScript. <a href="docs">The reference</a> lists the requests behind it.</noscript

@@ -12,10 +12,13 @@ import { problemOf } from '../data/problem.ts';
 import { fetchModel } from '../data/request.ts';
 import { forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
 import { useText } from '../texts/texts.ts';
+import { Late } from './late.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
 
 interface EntranceProps {
   readonly title: string;
+  /** The document as it was asked for before. Undefined: it is asked for now. */
+  readonly asked: Promise<string> | undefined;
   readonly onModel: (model: StudioModel) => void;
 }
 
@@ -24,14 +27,14 @@ type State =
   | { readonly at: 'asking'; readonly refused?: string }
   | { readonly at: 'failed'; readonly error: unknown };
 
-export function Entrance({ title, onModel }: EntranceProps) {
+export function Entrance({ title, asked, onModel }: EntranceProps) {
   const say = useText();
   const [state, setState] = useState<State>({ at: 'looking' });
   const look = useCallback(
-    async (token: string | undefined): Promise<void> => {
+    async (token: string | undefined, text = fetchModel(token)): Promise<void> => {
       setState({ at: 'looking' });
       try {
-        const model = readModel(await fetchModel(token));
+        const model = readModel(await text);
         if (token !== undefined) keepToken(token);
         onModel(model);
       } catch (error) {
@@ -43,7 +46,7 @@ export function Entrance({ title, onModel }: EntranceProps) {
     },
     [onModel],
   );
-  useEffect(() => void look(keptToken()), [look]);
+  useEffect(() => void look(keptToken(), asked), [look, asked]);
 
   const take = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -60,7 +63,9 @@ export function Entrance({ title, onModel }: EntranceProps) {
         aria-label={say('app.loading')}
         sx={{ display: 'grid', placeItems: 'center', height: '100vh' }}
       >
-        <CircularProgress aria-hidden />
+        <Late>
+          <CircularProgress aria-hidden />
+        </Late>
       </Box>
     );
   return (

@@ -1,4 +1,4 @@
-/** The addresses of the studio. Lists, records and forms are loaded when they are first needed. */
+/** The addresses of the studio. Records and forms are loaded when they are first needed. */
 import { ResourceContextProvider } from 'ra-core';
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes, useParams } from 'react-router-dom';
@@ -8,8 +8,8 @@ import { useText } from '../texts/texts.ts';
 import { Frame } from './frame.tsx';
 import { Home } from './home.tsx';
 import { Waiting } from './waiting.tsx';
+import ListPage from '../lists/list-page.tsx';
 
-const ListPage = lazy(() => import('../lists/list-page.tsx'));
 const FormPage = lazy(() => import('../forms/form-page.tsx'));
 const RecordPage = lazy(() => import('../records/record-page.tsx'));
 

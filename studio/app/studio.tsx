@@ -8,6 +8,7 @@ import useMediaQuery from '@mui/material/useMediaQuery';
 import { QueryClient } from '@tanstack/react-query';
 import { CoreAdminContext, localStorageStore, useLocaleState, useStore } from 'ra-core';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { createHashRouter, RouterProvider } from 'react-router-dom';
 import { isSupported } from '../data/json.ts';
 import { type StudioModel, ModelProvider } from '../data/model.ts';
 import { createProvider } from '../data/provider.ts';
@@ -23,6 +24,8 @@ interface StudioProps {
   readonly title: string;
   /** What style elements of this page need. */
   readonly nonce: string;
+  /** The text of the document, asked for while the scripts were read. */
+  readonly asked: Promise<string>;
 }
 
 export type Appearance = 'system' | 'light' | 'dark';
@@ -30,8 +33,19 @@ export type Appearance = 'system' | 'light' | 'dark';
 const store = localStorageStore(undefined, 'studio');
 const texts = createTexts();
 
-export function Studio({ title, nonce }: StudioProps) {
+export function Studio(props: StudioProps) {
+  // The library would make another one whenever what is around it is rendered.
+  const [router] = useState(() => createHashRouter([{ path: '*', element: <Opened {...props} /> }]));
+  return <RouterProvider router={router} />;
+}
+
+function Opened({ title, nonce, asked }: StudioProps) {
   const [model, setModel] = useState<StudioModel>();
+  const [hasLeft, setLeft] = useState(false);
+  const leave = (): void => {
+    setLeft(true);
+    setModel(undefined);
+  };
   const provider = useMemo(() => (model === undefined ? undefined : createProvider(model)), [model]);
   const queries = useMemo(() => (model === undefined ? undefined : createQueries()), [model]);
   return (
@@ -46,10 +60,10 @@ export function Studio({ title, nonce }: StudioProps) {
         {!isSupported() ? (
           <TooOld />
         ) : model === undefined ? (
-          <Entrance title={title} onModel={setModel} />
+          <Entrance title={title} asked={hasLeft ? undefined : asked} onModel={setModel} />
         ) : (
           <ModelProvider value={model}>
-            <Pages title={title} onLeave={() => setModel(undefined)} />
+            <Pages title={title} onLeave={leave} />
           </ModelProvider>
         )}
       </Look>

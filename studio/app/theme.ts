@@ -29,6 +29,8 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
     },
     components: {
       MuiButton: { defaultProps: { disableElevation: true } },
+      // Whoever clicks at once reads none: finding its place takes as long as a page of records.
+      MuiTooltip: { defaultProps: { enterDelay: 500 } },
       MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' } } },
       MuiTextField: { defaultProps: { size: 'small', fullWidth: true } },
       // What only screen readers see stays within, and makes no page wider.

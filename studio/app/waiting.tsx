@@ -1,12 +1,15 @@
 import Box from '@mui/material/Box';
 import LinearProgress from '@mui/material/LinearProgress';
 import { useText } from '../texts/texts.ts';
+import { Late } from './late.tsx';
 
 export function Waiting() {
   const say = useText();
   return (
     <Box role="status" aria-label={say('app.loading')} sx={{ height: 4 }}>
-      <LinearProgress aria-hidden />
+      <Late>
+        <LinearProgress aria-hidden />
+      </Late>
     </Box>
   );
 }

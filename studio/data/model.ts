@@ -92,6 +92,8 @@ export interface TypeInfo {
   readonly foundThrough: readonly Way[];
   /** Groups of fields and relations that are unique together. */
   readonly unique: readonly (readonly string[])[];
+  /** Those that have several fields or relations, in this order. */
+  readonly indexes: readonly (readonly string[])[];
 }
 
 export interface StudioModel {
@@ -165,7 +167,9 @@ export const listedTypes = ({ types }: StudioModel): readonly TypeInfo[] =>
 
 export const identifierOf = ({ identifier }: TypeInfo, values: ValueObject): string => textOf(values[identifier.name]);
 
-export const recordPath = ({ path }: TypeInfo, id: string): string => `/${path}/${encodeURIComponent(id)}`;
+/** `variant`: the view that it is opened in. */
+export const recordPath = ({ path }: TypeInfo, id: string, variant?: string): string =>
+  `/${path}/${encodeURIComponent(id)}${variant === undefined ? '' : `?variant=${encodeURIComponent(variant)}`}`;
 
 /** What names a record for people: its label if it has one, and its identifier. */
 export function nameOf(type: TypeInfo, values: Value | undefined, label = type.label): string {

@@ -1,5 +1,6 @@
 /** Which columns a list has: those that a person has chosen, otherwise the first ones of the type. */
 import { useStore } from 'ra-core';
+import { useMemo } from 'react';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { isNumeric } from '../fields/show.tsx';
 
@@ -43,17 +44,22 @@ interface ChosenColumns {
   reset(): void;
 }
 
-/** Kept in this browser, for each type. */
-export function useColumns(type: TypeInfo, variant: string | undefined): ChosenColumns {
-  const [chosen, choose] = useStore<readonly string[] | undefined>(`${type.path}.columns`);
+function among(type: TypeInfo, variant: string | undefined, chosen: readonly string[] | undefined) {
   const hidden = new Set(type.variants?.omit[variant ?? type.variants.default]);
   const all = columnsOf(type).filter(({ name }) => !hidden.has(name));
   const names = new Set(chosen ?? firstColumns(type));
   const shown = all.filter(({ name }) => names.has(name));
+  return { all, names, shown: shown.length === 0 ? all.slice(0, 1) : shown };
+}
+
+/** Kept in this browser, for each type. */
+export function useColumns(type: TypeInfo, variant: string | undefined): ChosenColumns {
+  const [chosen, choose] = useStore<readonly string[] | undefined>(`${type.path}.columns`);
+  const { all, names, shown } = useMemo(() => among(type, variant, chosen), [type, variant, chosen]);
   // What this view lacks stays chosen in the others.
   const toggle = (name: string): void =>
     choose(names.has(name) ? [...names].filter((one) => one !== name) : [...names, name]);
-  return { all, shown: shown.length === 0 ? all.slice(0, 1) : shown, toggle, reset: () => choose(undefined) };
+  return { all, shown, toggle, reset: () => choose(undefined) };
 }
 
 /** The label of the type stands right behind the identifier. */

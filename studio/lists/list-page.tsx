@@ -10,6 +10,7 @@ import { useState } from 'react';
 import { Link } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Late } from '../app/late.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
 import { textOfWhere, whereOf } from '../data/where.ts';
 import { can, type TypeInfo } from '../data/model.ts';
@@ -93,7 +94,11 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
       <Filters type={type} />
       <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
-        {isFetching && <LinearProgress aria-hidden />}
+        {isFetching && (
+          <Late>
+            <LinearProgress aria-hidden />
+          </Late>
+        )}
       </Box>
       <SlowNotice type={type} total={total} />
       {error ? (

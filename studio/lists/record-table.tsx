@@ -1,6 +1,5 @@
 /** The records of a page of a list. */
 import Alert from '@mui/material/Alert';
-import Box from '@mui/material/Box';
 import Checkbox from '@mui/material/Checkbox';
 import Link from '@mui/material/Link';
 import Paper from '@mui/material/Paper';
@@ -13,13 +12,15 @@ import TableHead from '@mui/material/TableHead';
 import TableRow from '@mui/material/TableRow';
 import TableSortLabel from '@mui/material/TableSortLabel';
 import { useListContext } from 'ra-core';
-import type { ReactNode } from 'react';
-import { Link as RouterLink, useNavigate } from 'react-router-dom';
+import { memo, type ReactNode } from 'react';
+import { type NavigateFunction, useNavigate } from 'react-router-dom';
+import { Late } from '../app/late.tsx';
 import { textOf, type ValueObject } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { Shown } from '../fields/show.tsx';
+import { useVariant } from '../app/variant-choice.tsx';
 import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
 import { type ColumnInfo, isRight, isSortable } from './columns.ts';
@@ -44,12 +45,12 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
     onSelect(isPageSelected ? others : [...others, ...ids]);
   };
   const navigate = useNavigate();
-  const isOpened = can(type, 'get');
+  const variant = useVariant();
   if (data?.length === 0)
     return <Alert severity="info">{say(filterValues['where'] ? 'list.none_found' : 'list.empty')}</Alert>;
   return (
     <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={type.title.many}>
-      <Table size="small">
+      <Table size="small" sx={can(type, 'get') ? [ROWS, OPENED] : ROWS}>
         <TableHead>
           <TableRow>
             {columns.map((column, index) => {
@@ -92,8 +93,9 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
           </TableRow>
         </TableHead>
         <TableBody>
-          {isPending
-            ? Array.from({ length: EXPECTED_ROWS }, (_, row) => (
+          {isPending ? (
+            <Late>
+              {Array.from({ length: EXPECTED_ROWS }, (_, row) => (
                 <TableRow key={row}>
                   {columns.map(({ name }) => (
                     <TableCell key={name}>
@@ -101,47 +103,84 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
                     </TableCell>
                   ))}
                 </TableRow>
-              ))
-            : data?.map(({ id, values }) => (
-                <TableRow
-                  key={id}
-                  hover
-                  sx={isOpened ? { cursor: 'pointer' } : undefined}
-                  onClick={(event) => {
-                    if (isOpened && !isOfLink(event.target)) void navigate(recordPath(type, id));
-                  }}
-                >
-                  {columns.map((column, index) => (
-                    <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'} sx={CELL}>
-                      {index === 0 && isSelectable(type) && (
-                        <Checkbox
-                          size="small"
-                          checked={all.isSelected || selectedIds.includes(id)}
-                          disabled={all.isSelected}
-                          onChange={() => onToggleItem(id)}
-                          slotProps={{ input: { 'aria-label': say('many.select', { name: nameOf(type, values) }) } }}
-                          sx={BOX}
-                        />
-                      )}
-                      {index === 0 && isOpened ? (
-                        <OpenLink type={type} id={id} values={values}>
-                          {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
-                        </OpenLink>
-                      ) : (
-                        cell(column, values)
-                      )}
-                    </TableCell>
-                  ))}
-                </TableRow>
               ))}
+            </Late>
+          ) : (
+            data?.map(({ id, values }) => (
+              <RecordRow
+                key={id}
+                type={type}
+                columns={columns}
+                id={id}
+                values={values}
+                isSelected={all.isSelected || selectedIds.includes(id)}
+                isFixed={all.isSelected}
+                onToggle={onToggleItem}
+                navigate={navigate}
+                variant={variant}
+              />
+            ))
+          )}
         </TableBody>
       </Table>
     </TableContainer>
   );
 }
 
+interface RecordRowProps {
+  readonly type: TypeInfo;
+  readonly columns: readonly ColumnInfo[];
+  readonly id: string;
+  readonly values: ValueObject;
+  readonly isSelected: boolean;
+  /** Whether it is selected with all others, and cannot be left out. */
+  readonly isFixed: boolean;
+  readonly onToggle: (id: string) => void;
+  readonly navigate: NavigateFunction;
+  readonly variant: string | undefined;
+}
+
+/** Lists are rendered often while they are read; their rows only if something of them has changed. */
+const RecordRow = memo(function RecordRow(props: RecordRowProps) {
+  const { type, columns, id, values, isSelected, isFixed, onToggle, navigate, variant } = props;
+  const say = useText();
+  const isOpened = can(type, 'get');
+  return (
+    <TableRow
+      hover
+      onClick={(event) => {
+        if (isOpened && !isOfLink(event.target)) void navigate(recordPath(type, id, variant));
+      }}
+    >
+      {columns.map((column, index) => (
+        <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'}>
+          {index === 0 && isSelectable(type) && (
+            <Checkbox
+              size="small"
+              checked={isSelected}
+              disabled={isFixed}
+              onChange={() => onToggle(id)}
+              slotProps={{ input: { 'aria-label': say('many.select', { name: nameOf(type, values) }) } }}
+              sx={BOX}
+            />
+          )}
+          {index === 0 && isOpened ? (
+            <OpenLink type={type} address={recordPath(type, id, variant)} id={id} values={values}>
+              {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
+            </OpenLink>
+          ) : (
+            cell(column, values)
+          )}
+        </TableCell>
+      ))}
+    </TableRow>
+  );
+});
+
+// Once for all cells: styles of each of them take longer than the rest of a list.
+const ROWS = { '& td': { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } } as const;
+const OPENED = { '& tbody tr': { cursor: 'pointer' } } as const;
 const BOX = { p: 0.5, marginInlineEnd: 0.5 } as const;
-const CELL = { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } as const;
 
 const isOfLink = (target: EventTarget): boolean =>
   target instanceof Element && target.closest('a, button, input') !== null;
@@ -149,22 +188,23 @@ const isOfLink = (target: EventTarget): boolean =>
 export function cell(column: ColumnInfo, values: ValueObject): ReactNode {
   if (column.kind === 'relation') return <Related relation={column.relation} value={values[column.name]} />;
   if (column.kind === 'field') return <Shown field={column.field} value={values[column.name]} isShort />;
-  return <Box component="bdi">{textOf(values[column.name])}</Box>;
+  return <bdi>{textOf(values[column.name])}</bdi>;
 }
 
 interface OpenLinkProps {
   readonly type: TypeInfo;
+  readonly address: string;
   readonly id: string;
   readonly values: ValueObject;
   readonly children: ReactNode;
 }
 
-function OpenLink({ type, id, values, children }: OpenLinkProps) {
+function OpenLink({ type, address, id, values, children }: OpenLinkProps) {
   const say = useText();
   return (
     <Link
-      component={RouterLink}
-      to={recordPath(type, id)}
+      // The router's own links are rendered again at each page.
+      href={`#${address}`}
       // What is seen is part of what is heard.
       aria-label={say('list.open', {
         name: nameOf(type, values).includes(id) ? nameOf(type, values) : `${id} ${nameOf(type, values)}`,

@@ -114,7 +114,16 @@ test('variants are views of lists and of records; forms have all fields', async 
   const other = await page.context().newPage();
   await other.addInitScript(`sessionStorage.setItem('records-token', '${tokens.full}')`);
   await open(other, '/jobs?variant=full');
-  await other.getByRole('cell', { name: 'secret of One' }).waitFor();
+  const cell = other.getByRole('cell', { name: 'secret of One' });
+  await cell.waitFor();
+  // A record is opened in the view of the list.
+  const asked: string[] = [];
+  other.on('request', (request) => request.url().includes('/api/jobs/') && asked.push(request.url()));
+  await cell.click();
+  await other.locator('main dl').getByText('secret of One').waitFor();
+  expect(asked.map((url) => new URL(url).searchParams.get('variant'))).toEqual(['full']);
+  await other.goBack();
+  await cell.waitFor();
   const shown = (await heads(other)).join();
   expect(shown).toContain('Secret');
   expect(shown).not.toMatch(/Starts|Ends/);

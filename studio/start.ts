@@ -1,0 +1,7 @@
+/** The first script, which is small: it asks for the model while the others are still being read. */
+import { fetchModel } from './data/request.ts';
+
+const asked = fetchModel();
+// Whoever shows it says what is wrong with it.
+asked.catch(() => undefined);
+void import('./main.tsx').then(({ start }) => start(asked));
