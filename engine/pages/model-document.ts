@@ -46,7 +46,7 @@ export function modelDocument(permitted: Permitted, about: AboutModel, prefix: s
 }
 
 /** The words of descriptors that are about tables, or about other versions of the descriptor. */
-const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 'column', 'through', 'indexes']);
+const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 'column', 'through']);
 
 const withoutTables = (described: JsonValue | undefined): JsonObject =>
   isObject(described) ? Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word))) : {};

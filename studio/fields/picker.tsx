@@ -46,7 +46,7 @@ export function Picker({
     isFetching,
   } = useQuery({
     queryKey: ['choices', relation.type, relation.label, wanted],
-    queryFn: ({ signal }) => findChoices(model, type, relation.label ?? type.label, wanted, signal),
+    queryFn: ({ signal }) => findChoices(model, type, relation.label ?? type.label, { text: wanted }, signal),
     enabled: isOpen,
   });
   return (

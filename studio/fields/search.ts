@@ -13,34 +13,49 @@ const MAX_FOUND = 20;
 /** As many types are asked for records without a list of their own. */
 const MAX_WAYS = 4;
 
+/** A part of a name, or the whole of an identifier. */
+type Wanted = { readonly text: string } | { readonly id: string };
+
 export async function findChoices(
   model: StudioModel,
   type: TypeInfo,
   label: string | null,
-  text: string,
+  wanted: Wanted,
   signal: AbortSignal,
 ): Promise<readonly Choice[]> {
+  const found = await findRecords(model, type, label, wanted, signal);
+  return found.map((values) => ({ id: identifierOf(type, values), name: nameOf(type, values, label) }));
+}
+
+/** As a list, or a relation that leads to them, shows them: with their labels, or all that there is of one. */
+export async function findRecords(
+  model: StudioModel,
+  type: TypeInfo,
+  label: string | null,
+  wanted: Wanted,
+  signal?: AbortSignal,
+): Promise<readonly ValueObject[]> {
   const found = can(type, 'list')
-    ? await listed(type, label, text, signal)
+    ? await listed(type, label, wanted, signal)
     : (
         await Promise.all(
-          type.foundThrough.slice(0, MAX_WAYS).map((way) => through(model, type, way, label, text, signal)),
+          type.foundThrough.slice(0, MAX_WAYS).map((way) => through(model, type, way, label, wanted, signal)),
         )
       ).flat();
   const byId = new Map(found.map((values) => [identifierOf(type, values), values]));
-  return [...byId].map(([id, values]) => ({ id, name: nameOf(type, values, label) }));
+  return [...byId].filter(([id]) => !('id' in wanted) || id === wanted.id).map(([, values]) => values);
 }
 
-async function read(target: string, signal: AbortSignal): Promise<readonly Value[]> {
+async function read(target: string, signal?: AbortSignal): Promise<readonly Value[]> {
   const { body } = await send({ method: 'GET', target, headers: UNCOUNTED }, signal);
   return isValueList(body) ? body : [];
 }
 
-async function listed(type: TypeInfo, label: string | null, text: string, signal: AbortSignal) {
+async function listed(type: TypeInfo, label: string | null, wanted: Wanted, signal?: AbortSignal) {
   const query = new URLSearchParams([
     ['include', ''],
-    ['fields', label ?? ''],
-    ...filters(type, '', label, text),
+    ...('id' in wanted ? [] : [['fields', label ?? '']]),
+    ...filters(type, '', label, wanted),
     ...LIMIT,
   ]);
   return (await read(`${type.path}?${query.toString()}`, signal)).filter(isValueObject);
@@ -51,11 +66,11 @@ async function through(
   type: TypeInfo,
   way: TypeInfo['foundThrough'][number],
   label: string | null,
-  text: string,
-  signal: AbortSignal,
+  wanted: Wanted,
+  signal: AbortSignal | undefined,
 ): Promise<readonly ValueObject[]> {
   const from = typeNamed(model, way.type).path;
-  const where = filters(type, `${way.relation}.`, label, text);
+  const where = filters(type, `${way.relation}.`, label, wanted);
   if (!way.toMany) {
     // A summary has each record once.
     const query = new URLSearchParams([['by', way.relation], ...where, ...LIMIT]);
@@ -79,7 +94,9 @@ const LIMIT = [
 ];
 
 /** By a part of the label; an identifier finds its record as well. */
-function filters({ identifier }: TypeInfo, prefix: string, label: string | null, text: string): readonly string[][] {
+function filters({ identifier }: TypeInfo, prefix: string, label: string | null, wanted: Wanted): readonly string[][] {
+  if ('id' in wanted) return [[`_cnd[${prefix}${identifier.name}]`, wanted.id]];
+  const { text } = wanted;
   if (text === '') return [];
   const isId = /^\d{1,15}$/.test(text);
   const byLabel = label === null ? [] : [`[${prefix}${label}][like]`, `*${text}*`];

@@ -75,8 +75,13 @@ function relationValue(place: Place, relation: RelationInfo, draft: Draft, befor
   return isToMany(relation) ? values : (values[0] ?? null);
 }
 
-function itemValue(place: Place, relation: RelationInfo, { id, record }: Item, before: Item | undefined): Value {
-  const began = before?.stored ?? newDraft(place.type, relation);
+function itemValue(
+  place: Place,
+  relation: RelationInfo,
+  { id, record, stored }: Item,
+  before: Item | undefined,
+): Value {
+  const began = before?.stored ?? stored ?? newDraft(place.type, relation);
   const changes = record === null ? {} : bodyOf(place, record, began);
   return id === null ? changes : { [place.type.identifier.name]: new NumberText(id), ...changes };
 }

@@ -31,7 +31,7 @@ export interface Item {
   readonly id: string | null;
   readonly name: string;
   readonly record: RecordDraft | null;
-  /** As it is stored: what changes are compared with. Null of a record that is to be made, or was only just chosen. */
+  /** As it is stored: what changes are compared with. Null of a record that is to be made, or was only just chosen, until it is read. */
   readonly stored: RecordDraft | null;
 }
 
@@ -101,16 +101,29 @@ function relationDraft(model: StudioModel, relation: RelationInfo, value: Value 
   return isValueObject(value) ? item(value) : null;
 }
 
+/** A linked record as the relation shows it: fields that the relation leaves out cannot be changed through it. */
+export function storedDraft(model: StudioModel, relation: RelationInfo, values: ValueObject): RecordDraft {
+  const type = typeNamed(model, relation.type);
+  const shown = new Set([...relation.fields, ...type.relations.map(({ name }) => name)]);
+  const named = new Set(type.fields.map(({ name }) => name));
+  const seen = Object.entries(values).filter(([name]) => !named.has(name) || shown.has(name));
+  return recordDraft(model, type, Object.fromEntries(seen), relation);
+}
+
 /** Records that belong to this one alone are edited within it; others are chosen. */
 export const isInline = ({ owned, nested }: RelationInfo): boolean => owned === true && nested === 'write';
 
-/** Others may be changed here too. Of one that was only just chosen, nobody has seen what would be changed. */
-export const isChangeable = (model: StudioModel, { nested, readOnly, type }: RelationInfo, { stored }: Item): boolean =>
-  nested === 'write' &&
-  !readOnly &&
-  stored !== null &&
-  (OTHER_KEYS in stored ||
-    typeNamed(model, type).fields.some((field) => isWritable(field) && keyOf(field.name) in stored));
+/** Others may be changed here too; of one that was only just chosen, what would be changed has to be read first. */
+export function isChangeable(
+  model: StudioModel,
+  { nested, readOnly, type, fields: shown }: RelationInfo,
+  { stored }: Item,
+): boolean {
+  const { open, fields } = typeNamed(model, type);
+  if (nested !== 'write' || readOnly) return false;
+  if (stored === null) return open || fields.some((field) => isWritable(field) && shown.includes(field.name));
+  return OTHER_KEYS in stored || fields.some((field) => isWritable(field) && keyOf(field.name) in stored);
+}
 
 /** The same values for a record that is to be made: what belonged to the one before is made again, too. */
 export function draftAnew(model: StudioModel, type: TypeInfo, draft: RecordDraft): RecordDraft {

@@ -9,7 +9,13 @@ import { useEffect } from 'react';
 import { useBlocker } from 'react-router-dom';
 import { useText } from '../texts/texts.ts';
 
-export function LeaveGuard({ isOn }: { readonly isOn: () => boolean }) {
+interface LeaveGuardProps {
+  readonly isOn: () => boolean;
+  /** The person has been asked, and goes. */
+  readonly onLeave: () => void;
+}
+
+export function LeaveGuard({ isOn, onLeave }: LeaveGuardProps) {
   const say = useText();
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) => isOn() && currentLocation.pathname !== nextLocation.pathname,
@@ -22,6 +28,10 @@ export function LeaveGuard({ isOn }: { readonly isOn: () => boolean }) {
     return () => window.removeEventListener('beforeunload', ask);
   }, [isOn]);
   if (blocker.state !== 'blocked') return undefined;
+  const leave = (): void => {
+    onLeave();
+    blocker.proceed();
+  };
   return (
     <Dialog open onClose={() => blocker.reset()} aria-labelledby="leave-title">
       <DialogTitle id="leave-title">{say('form.leave_title')}</DialogTitle>
@@ -32,7 +42,7 @@ export function LeaveGuard({ isOn }: { readonly isOn: () => boolean }) {
         <Button onClick={() => blocker.reset()} autoFocus>
           {say('form.stay')}
         </Button>
-        <Button color="error" onClick={() => blocker.proceed()}>
+        <Button color="error" onClick={leave}>
           {say('form.leave')}
         </Button>
       </DialogActions>

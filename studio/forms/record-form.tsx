@@ -1,4 +1,5 @@
 /** The form of a record: what is typed, what is sent, and what comes back. */
+import Alert from '@mui/material/Alert';
 import Box from '@mui/material/Box';
 import Button from '@mui/material/Button';
 import Paper from '@mui/material/Paper';
@@ -6,7 +7,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
-import { Link as RouterLink, useNavigate } from 'react-router-dom';
+import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { CurlButton } from '../app/curl-button.tsx';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
@@ -19,6 +20,7 @@ import { Conflict } from './conflict.tsx';
 import { draftAnew, newDraft, type RecordDraft, recordDraft } from './draft.ts';
 import { FormProblem } from './form-problem.tsx';
 import { messagesAt } from './faults.ts';
+import { dropForm, keepForm, type KeptForm, keptForm } from './kept-draft.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 import { RecordInputs } from './record-inputs.tsx';
 import { inputFor } from './relation-input.tsx';
@@ -43,6 +45,9 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   // What the changes are compared with: someone else's version takes its place.
   const [began, setBegan] = useState({ record, draft });
   const isSaved = useRef(false);
+  const { kept, drop, leave } = useKept(() =>
+    isDirty && !isSaved.current ? { began, typed: form.getValues() as RecordDraft } : undefined,
+  );
   // Whatever becomes of the connection, one record is made.
   const key = useRef(randomText());
   useFocusOnFault(error);
@@ -118,6 +123,15 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     void navigate(recordPath(type, before?.id ?? identifierOf(type, values)));
   };
 
+  const take = (one: KeptForm): void => {
+    setBegan(one.began);
+    form.reset({ ...one.began.draft });
+    // Keys without a value are not kept.
+    const names = [...new Set([...Object.keys(one.began.draft), ...Object.keys(one.typed)])];
+    form.reset(Object.fromEntries(names.map((name) => [name, one.typed[name]])), { keepDefaultValues: true });
+    drop();
+  };
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     // Not that of a dialog above the form.
@@ -126,6 +140,24 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   };
   return (
     <FormProvider {...form}>
+      {kept !== undefined && (
+        <Alert
+          severity="info"
+          sx={{ mb: 2 }}
+          action={
+            <>
+              <Button color="inherit" size="small" onClick={() => take(kept)}>
+                {say('form.take_kept')}
+              </Button>
+              <Button color="inherit" size="small" onClick={drop}>
+                {say('form.drop_kept')}
+              </Button>
+            </>
+          }
+        >
+          {say('form.kept')}
+        </Alert>
+      )}
       {error === undefined ? undefined : (
         <FormProblem
           error={error}
@@ -175,7 +207,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           }}
         />
       )}
-      <LeaveGuard isOn={() => isDirty && !isSaved.current} />
+      <LeaveGuard isOn={() => isDirty && !isSaved.current} onLeave={leave} />
     </FormProvider>
   );
 }
@@ -183,6 +215,30 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
 /** `crypto.randomUUID` is there on secure origins only. */
 const randomText = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** What was typed here before, and is not saved; `typed`: what would be lost now. */
+function useKept(typed: () => KeptForm | undefined) {
+  const { pathname } = useLocation();
+  const [kept, setKept] = useState(() => keptForm(pathname));
+  const hasLeft = useRef(false);
+  const latest = useRef(typed);
+  latest.current = typed;
+  useEffect(
+    () => () => {
+      const form = hasLeft.current || location.hash.split('?')[0] === `#${pathname}` ? undefined : latest.current();
+      if (form !== undefined) keepForm(pathname, form);
+    },
+    [pathname],
+  );
+  const drop = (): void => {
+    dropForm(pathname);
+    setKept(undefined);
+  };
+  const leave = (): void => {
+    hasLeft.current = true;
+  };
+  return { kept, drop, leave };
+}
 
 function useFocusOnFault(error: unknown): void {
   useEffect(() => {

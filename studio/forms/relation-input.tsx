@@ -6,13 +6,15 @@ import FormHelperText from '@mui/material/FormHelperText';
 import IconButton from '@mui/material/IconButton';
 import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
+import { useNotify } from 'ra-core';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
 import { isToMany, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { problemText } from '../app/problem-alert.tsx';
 import { Picker } from '../fields/picker.tsx';
-import type { Choice } from '../fields/search.ts';
+import { type Choice, findRecords } from '../fields/search.ts';
 import { useText } from '../texts/texts.ts';
-import { isChangeable, isInline, type Item, keyOf, newItem } from './draft.ts';
+import { isChangeable, isInline, type Item, keyOf, newItem, storedDraft } from './draft.ts';
 import { atEnd, positionField, positionsOf } from './positions.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
 
@@ -41,16 +43,40 @@ const linked = ({ id, name }: Choice): Item => ({ id, name, record: null, stored
 const closed = (item: Item): Item => ({ ...item, record: null });
 const opened = (item: Item): Item => ({ ...item, record: item.stored });
 
+/** Opens the inputs of a linked record; one that was only just chosen is read first. */
+function useOpened(relation: RelationInfo): (item: Item) => Promise<Item | undefined> {
+  const say = useText();
+  const model = useModel();
+  const notify = useNotify();
+  return async (item) => {
+    if (item.stored !== null || item.id === null) return opened(item);
+    const type = typeNamed(model, relation.type);
+    try {
+      const [values] = await findRecords(model, type, relation.label, { id: item.id });
+      if (values === undefined) throw new Error(say('picker.none'));
+      return opened({ ...item, stored: storedDraft(model, relation, values) });
+    } catch (problem) {
+      notify(problemText(say, problem), { type: 'error' });
+      return undefined;
+    }
+  };
+}
+
 function OneInput({ relation, path }: RelationInputProps) {
   const say = useText();
   const model = useModel();
   const type = typeNamed(model, relation.type);
   const fault = useFault(path);
   const { setValue, clearErrors } = useFormContext();
+  const open = useOpened(relation);
   const item = (useWatch({ name: path }) ?? null) as Item | null;
   const set = (next: Item | null): void => {
     clearErrors(path);
     setValue(path, next, { shouldDirty: true });
+  };
+  const change = async (chosen: Item): Promise<void> => {
+    const next = await open(chosen);
+    if (next !== undefined) set(next);
   };
   const create = relation.canCreate && (
     <Button size="small" startIcon={<AddIcon />} onClick={() => set(newItem(model, relation))}>
@@ -93,7 +119,7 @@ function OneInput({ relation, path }: RelationInputProps) {
         fault={fault}
       />
       {item !== null && isChangeable(model, relation, item) && (
-        <Button size="small" startIcon={<EditIcon />} onClick={() => set(opened(item))}>
+        <Button size="small" startIcon={<EditIcon />} onClick={() => void change(item)}>
           {say('form.change', { name: item.name })}
         </Button>
       )}
@@ -176,6 +202,7 @@ function SetInput({ relation, path }: RelationInputProps) {
   const model = useModel();
   const type = typeNamed(model, relation.type);
   const fault = useFault(path);
+  const open = useOpened(relation);
   const { clearErrors, getValues, setValue } = useFormContext();
   const { fields, append, remove, move, update } = useFieldArray({ name: path, keyName: '#key' });
   const items = fields as unknown as readonly (Item & { readonly '#key': string })[];
@@ -184,6 +211,12 @@ function SetInput({ relation, path }: RelationInputProps) {
   const add = (item: Item): void => {
     clearErrors(path);
     append(ordered === undefined ? item : atEnd(ordered, now(), item), { shouldFocus: false });
+  };
+  const change = async (item: Item): Promise<void> => {
+    const next = await open(item);
+    // Meanwhile others may have come or gone.
+    const index = now().findIndex(({ id }) => id === item.id);
+    if (next !== undefined && index >= 0) update(index, next);
   };
   const shift = (from: number, to: number): void => {
     if (ordered === undefined) return;
@@ -205,7 +238,7 @@ function SetInput({ relation, path }: RelationInputProps) {
               path={`${path}.${index}`}
               item={item}
               onRemove={() => remove(index)}
-              onChange={isChangeable(model, relation, item) ? () => update(index, opened(withoutKey(item))) : undefined}
+              onChange={isChangeable(model, relation, item) ? () => void change(withoutKey(item)) : undefined}
             />
           ) : undefined,
         )}

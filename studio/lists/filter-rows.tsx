@@ -1,13 +1,16 @@
 /** The rows of the editor of filters. */
 import Autocomplete, { createFilterOptions } from '@mui/material/Autocomplete';
 import Box from '@mui/material/Box';
+import Chip from '@mui/material/Chip';
 import IconButton from '@mui/material/IconButton';
 import MenuItem from '@mui/material/MenuItem';
 import Paper from '@mui/material/Paper';
 import TextField from '@mui/material/TextField';
 import type { ReactNode } from 'react';
 import { CloseIcon } from '../app/icons.tsx';
-import type { TypeInfo } from '../data/model.ts';
+import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import { useNames } from '../fields/names.ts';
+import { Picker } from '../fields/picker.tsx';
 import { type Say, useText } from '../texts/texts.ts';
 import {
   countOperator,
@@ -19,7 +22,7 @@ import {
   quantifierOf,
   valueOfRow,
 } from './filter-draft.ts';
-import { choicesOf, type FilterSubject, operatorText, textOfChoice } from './filter-terms.ts';
+import { choicesOf, chosenFrom, type FilterSubject, operatorText, textOfChoice } from './filter-terms.ts';
 import type { FilterNode, GroupMode } from './filter-tree.ts';
 
 function RemoveButton({ onClick }: { readonly onClick: () => void }) {
@@ -186,6 +189,9 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
         ))}
       </TextField>
     );
+  const relation = subject === null ? undefined : chosenFrom(subject, operator);
+  if (relation !== undefined)
+    return <RecordValue relation={relation} text={text} isSeveral={operator === 'in'} onText={onText} />;
   return (
     <TextField
       label={say(operator === 'in' ? 'filter.values' : 'filter.value')}
@@ -196,5 +202,53 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
       helperText={operator === 'like' ? say('operator.like_help') : undefined}
       onChange={({ target }) => onText(target.value)}
     />
+  );
+}
+
+interface RecordValueProps {
+  readonly relation: RelationInfo;
+  /** Identifiers, one on each line. */
+  readonly text: string;
+  readonly isSeveral: boolean;
+  readonly onText: (text: string) => void;
+}
+
+/** Records are found by their names, and kept by their identifiers. */
+function RecordValue({ relation, text, isSeveral, onText }: RecordValueProps) {
+  const say = useText();
+  const type = typeNamed(useModel(), relation.type);
+  const lines = text.split('\n').filter((line) => line !== '');
+  const ids = isSeveral ? lines : lines.slice(0, 1);
+  const nameOf = useNames(ids.map((id) => ({ relation, id })));
+  const choices = ids.map((id) => ({ id, name: nameOf(relation.type, id) ?? `${type.title.one} ${id}` }));
+  if (!isSeveral)
+    return (
+      <Picker
+        relation={relation}
+        label={say('filter.value')}
+        value={choices[0] ?? null}
+        onChange={(choice) => onText(choice?.id ?? '')}
+      />
+    );
+  return (
+    <Box sx={STACK}>
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 1 }}>
+        {choices.map(({ id, name }) => (
+          <Chip
+            key={id}
+            label={<bdi>{name}</bdi>}
+            onDelete={() => onText(ids.filter((one) => one !== id).join('\n'))}
+          />
+        ))}
+      </Box>
+      <Picker
+        key={ids.length}
+        relation={relation}
+        label={say('form.add', { type: type.title.one })}
+        value={null}
+        without={ids}
+        onChange={(choice) => choice !== null && onText([...ids, choice.id].join('\n'))}
+      />
+    </Box>
   );
 }

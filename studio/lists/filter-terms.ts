@@ -8,6 +8,7 @@ import {
   type TypeInfo,
   typeNamed,
 } from '../data/model.ts';
+import type { Named } from '../fields/names.ts';
 import type { Say } from '../texts/texts.ts';
 import type { FilterNode } from './filter-tree.ts';
 
@@ -19,6 +20,8 @@ export interface FilterSubject {
   readonly operators: readonly OperatorName[];
   /** Undefined: its values are identifiers. */
   readonly field: FieldInfo | undefined;
+  /** The relation whose records are meant, where its values are their identifiers. */
+  readonly relation?: RelationInfo;
   /** The type of the records of a set, which conditions are about. */
   readonly set?: TypeInfo;
 }
@@ -53,7 +56,7 @@ function through(model: StudioModel, relation: RelationInfo, depth: number): rea
       path: `${name}.${subject.path}`,
       title: title + ARROW + subject.title,
     }));
-  return [isToMany(relation) ? { ...self, set: target } : self, ...inside];
+  return [isToMany(relation) ? { ...self, set: target } : { ...self, relation }, ...inside];
 }
 
 /** The conditions that are not within groups. */
@@ -64,6 +67,11 @@ export const termsOf = (nodes: readonly FilterNode[], subjects: readonly FilterS
     const operator = subject?.operators.find((one) => one === node.operator);
     return operator === undefined ? [] : [{ subject, operator }];
   });
+
+const CHOSEN: ReadonlySet<string> = new Set(['eq', 'ne', 'in']);
+/** Whose records are chosen by their names; undefined: a value is typed. */
+export const chosenFrom = ({ relation }: FilterSubject, operator: string): RelationInfo | undefined =>
+  CHOSEN.has(operator) ? relation : undefined;
 
 export const FLAGS = ['true', 'false'];
 
@@ -83,11 +91,13 @@ interface Words {
   readonly say: Say;
   readonly model: StudioModel;
   readonly type: TypeInfo;
+  /** What a record is called that a filter names by its identifier; undefined while that is not known. */
+  readonly nameOf?: ((type: string, id: string) => string | undefined) | undefined;
 }
 
 /** A filter in words. */
 export function textOfNode(words: Words, node: FilterNode): string {
-  const { say, model, type } = words;
+  const { say, model, type, nameOf } = words;
   if (node.kind === 'other') return node.parameters.map((pair) => pair.join('=')).join(', ');
   if (node.kind === 'group') return `${say(`group.${node.mode}`)} (${textOfNodes(words, node.items)})`;
   const subject = subjectsOf(model, type).find(({ path }) => path === node.path);
@@ -95,16 +105,30 @@ export function textOfNode(words: Words, node: FilterNode): string {
   if (node.kind === 'count')
     return `${say('filter.number_of', { title })} ${operatorText(say, node.operator)} “${node.value}”`;
   if (node.kind === 'set')
-    return `${title}: ${say(`set.${node.quantifier}`)} (${textOfNodes({ say, model, type: subject?.set ?? type }, node.items)})`;
+    return `${title}: ${say(`set.${node.quantifier}`)} (${textOfNodes({ ...words, type: subject?.set ?? type }, node.items)})`;
+  const relation = subject === undefined ? undefined : chosenFrom(subject, node.operator);
   const values = node.values.map((value) => {
     const isChoice = subject !== undefined && (choicesOf(subject, node.operator)?.includes(value) ?? false);
-    return isChoice ? textOfChoice(say, subject, node.operator, value) : `“${value}”`;
+    const name = relation === undefined ? undefined : nameOf?.(relation.type, value);
+    return isChoice ? textOfChoice(say, subject, node.operator, value) : `“${name ?? value}”`;
   });
   return `${title} ${operatorText(say, node.operator)} ${values.join(', ')}`;
 }
 
 const textOfNodes = (words: Words, nodes: readonly FilterNode[]): string =>
   nodes.map((node) => textOfNode(words, node)).join('; ');
+
+/** The records that filters name by their identifiers. */
+export const namedIn = (words: Pick<Words, 'model' | 'type'>, nodes: readonly FilterNode[]): readonly Named[] =>
+  nodes.flatMap((node): readonly Named[] => {
+    if (node.kind === 'group') return namedIn(words, node.items);
+    if (node.kind !== 'condition' && node.kind !== 'set') return [];
+    const subject = subjectsOf(words.model, words.type).find(({ path }) => path === node.path);
+    if (subject === undefined) return [];
+    if (node.kind === 'set') return namedIn({ ...words, type: subject.set ?? words.type }, node.items);
+    const relation = chosenFrom(subject, node.operator);
+    return relation === undefined ? [] : node.values.map((id) => ({ relation, id }));
+  });
 
 const OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'like', 'null']);
 export const operatorText = (say: Say, operator: string): string =>

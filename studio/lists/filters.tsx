@@ -8,7 +8,8 @@ import { FilterIcon } from '../app/icons.tsx';
 import { textOfWhere, whereOf } from '../data/where.ts';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
-import { textOfNode } from './filter-terms.ts';
+import { useNames } from '../fields/names.ts';
+import { namedIn, textOfNode } from './filter-terms.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 
 const FilterEditor = lazy(() => import('./filter-editor.tsx'));
@@ -20,6 +21,8 @@ export function Filters({ type }: { readonly type: TypeInfo }) {
   const [open, setOpen] = useState<'add' | 'edit'>();
   const { where = '' } = filterValues as { readonly where?: string };
   const nodes = useMemo(() => readTree(whereOf(where)), [where]);
+  const named = useMemo(() => namedIn({ model, type }, nodes), [model, type, nodes]);
+  const nameOf = useNames(named);
   const set = (next: readonly FilterNode[]): void => {
     const written = writeTree(next);
     setFilters(written.length === 0 ? {} : { where: textOfWhere(written) }, [], false);
@@ -27,10 +30,10 @@ export function Filters({ type }: { readonly type: TypeInfo }) {
   return (
     <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1 }}>
       {nodes.map((node) => {
-        const text = textOfNode({ say, model, type }, node);
+        const text = textOfNode({ say, model, type, nameOf }, node);
         return (
           <Chip
-            key={text}
+            key={textOfNode({ say, model, type }, node)}
             label={<bdi>{text}</bdi>}
             title={text}
             onDelete={() => set(nodes.filter((one) => one !== node))}

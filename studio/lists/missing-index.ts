@@ -12,8 +12,10 @@ export function missingIndex(type: TypeInfo, sort: string, terms: readonly Filte
       : [],
   );
   const exact = own.filter(({ isExact }) => isExact).map(({ field }) => field.name);
+  const filtered = new Set(own.map(({ field }) => field.name));
+  const led = [...type.indexes, ...type.unique].some(([first = '']) => filtered.has(first));
   // An indexed field that filters narrow down leaves few records to be sorted.
-  const isNarrow = own.some(({ field }) => field.isOrderIndexed);
+  const isNarrow = led || own.some(({ field }) => field.isOrderIndexed);
   if (isNarrow) return undefined;
   const order = isOrdered(type, sort) ? [] : sort === '' ? type.order : [sort];
   const ranged = own.filter(({ isExact }) => !isExact).map(({ field }) => field.name);

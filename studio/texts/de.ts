@@ -137,6 +137,9 @@ export const de: Texts = {
   'form.faults':
     'Es wurde nichts gespeichert: Eine Eingabe muss korrigiert werden. |||| Es wurde nichts gespeichert: %{smart_count} Eingaben müssen korrigiert werden.',
   'form.in_the_way': 'Den Datensatz öffnen, der im Weg ist: %{name}',
+  'form.kept': 'Was Sie hier zuvor eingegeben haben, wurde nicht gespeichert.',
+  'form.take_kept': 'Wieder übernehmen',
+  'form.drop_kept': 'Verwerfen',
   'form.leave_title': 'Ohne Speichern verlassen?',
   'form.leave_text': 'Die Eingaben gingen verloren.',
   'form.stay': 'Bleiben',

@@ -133,6 +133,9 @@ export const en = {
   'form.faults':
     'Nothing was saved: one input needs a correction. |||| Nothing was saved: %{smart_count} inputs need a correction.',
   'form.in_the_way': 'Open the record that is in the way: %{name}',
+  'form.kept': 'What you typed here before was not saved.',
+  'form.take_kept': 'Take it again',
+  'form.drop_kept': 'Drop it',
   'form.leave_title': 'Leave without saving?',
   'form.leave_text': 'What you have typed would be lost.',
   'form.stay': 'Stay',

@@ -1,0 +1,28 @@
+/** What records are called of which only the identifier is known. */
+import { useQueries } from '@tanstack/react-query';
+import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { findChoices } from './search.ts';
+
+export interface Named {
+  readonly relation: RelationInfo;
+  readonly id: string;
+}
+
+/** Of a record that is gone, or may not be read, it stays undefined: its identifier has to do. */
+export function useNames(named: readonly Named[]): (type: string, id: string) => string | undefined {
+  const model = useModel();
+  const names = useQueries({
+    queries: named.map(({ relation, id }) => ({
+      queryKey: ['name', relation.type, relation.label, id],
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<string | null> => {
+        const type = typeNamed(model, relation.type);
+        const [found] = await findChoices(model, type, relation.label ?? type.label, { id }, signal);
+        return found?.name ?? null;
+      },
+      enabled: /^\d{1,15}$/.test(id),
+      staleTime: Infinity,
+    })),
+    combine: (results) => results.map(({ data }) => data ?? undefined),
+  });
+  return (type, id) => names[named.findIndex((one) => one.relation.type === type && one.id === id)];
+}
