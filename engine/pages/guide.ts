@@ -98,7 +98,7 @@ const code = (text: string): string => `\`${text}\``;
 
 function authentication(guarded: boolean, base: string, type: RecordType | undefined): string {
   if (!guarded)
-    return section('Authentication', 'This service needs no tokens: whoever reaches it may read and write.');
+    return section('Authentication', 'This service needs no tokens: anyone who can reach it may read and write.');
   const url = type ? base + pathOf(type) : `${base}${API_ROOT}TYPE`;
   return section(
     'Authentication',
