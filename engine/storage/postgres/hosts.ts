@@ -202,10 +202,12 @@ const LOOK_MS = 300;
 export const PATIENCE_MS = 600;
 const CONNECT_MS = 2000;
 const LOOK = `select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
-  case when pg_is_in_recovery() then ${REPLAYED} else ${POSITION} end`;
+  case when pg_is_in_recovery() then ${REPLAYED} else ${POSITION} end, pg_postmaster_start_time()::text`;
 
 function watchServer(url: string, onLook: () => void): Watch {
   let client: Client | undefined;
+  /** As long as the server runs, it does not go back to an earlier timeline. Without its primary, it does not tell the last one. */
+  let reached = { started: '', timeline: 0 };
   let seen: Seen | undefined;
   let isKnown = false;
   let looking: Promise<Seen | undefined> | undefined;
@@ -236,9 +238,12 @@ function watchServer(url: string, onLook: () => void): Watch {
     try {
       const { rows } = await (
         await connected()
-      ).query<[boolean, boolean, string | null]>({ text: LOOK, rowMode: 'array' });
-      const [isStandby = false, isReadOnly = false, position] = rows[0] ?? [];
-      return { isStandby, isReadOnly, position: parsePosition(position ?? '') ?? NOWHERE };
+      ).query<[boolean, boolean, string | null, string]>({ text: LOOK, rowMode: 'array' });
+      const [isStandby = false, isReadOnly = false, told, started = ''] = rows[0] ?? [];
+      const { timeline = 0, place } = parsePosition(told ?? '') ?? NOWHERE;
+      const before = reached.started === started ? reached.timeline : 0;
+      reached = { started, timeline: Math.max(before, timeline) };
+      return { isStandby, isReadOnly, position: { timeline: reached.timeline, place } };
     } catch {
       lose(client);
       return undefined;
