@@ -52,16 +52,19 @@ interface Callable {
   readonly routes: Routes;
 }
 
-/** `callable` is asked again if the tables turn out to have changed. */
+/** `callable` is asked again if the tables turn out to have changed. `longest`: characters of the query. */
 export async function serveCall(
   callable: () => Callable,
   typeName: string,
   call: InProcessCall,
   caller: Caller,
+  longest = Infinity,
 ): Promise<CallResult> {
   const { operation, identifier, options, body, isDryRun = false } = call;
   const search = searchOf(options, operation);
   const query = isDryRun ? [search, 'dryRun=true'].filter((part) => part !== '').join('&') : search;
+  if (query.length > longest)
+    throw new Problem('uri-too-long', `The query has ${query.length} characters; at most ${longest} are allowed`);
   options.signal?.throwIfAborted();
   const { method, path } = REQUESTS[operation];
   const serve = (): Awaitable<Answer> => {

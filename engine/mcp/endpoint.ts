@@ -22,6 +22,7 @@ import type { AgentRights } from './tools.ts';
 interface EndpointOptions extends TextLimits {
   readonly title: string;
   readonly publicUrl: string;
+  readonly urlLimit: number;
 }
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -49,7 +50,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       const rights: AgentRights = {
         model,
         call: async (type, call) => {
-          const result = await serveCall(() => engine.openedBy(request), type, call, caller);
+          const result = await serveCall(() => engine.openedBy(request), type, call, caller, options.urlLimit);
           caller.take(WRAP_COST * result.text.length);
           return result;
         },

@@ -4,7 +4,7 @@ import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import { faultyRequest, Problem } from '../problem.ts';
+import { faultyRequest, MAX_ERRORS, Problem } from '../problem.ts';
 import { operators } from '../query/operators.ts';
 import { nextStep, problemHelp } from './advice.ts';
 import { describeFor, listTypes, optionsOf, tagFor, viewIn } from './describe.ts';
@@ -243,8 +243,10 @@ function refuseArguments({ name, properties, required }: AgentTool, given: ToolA
   const unknown = Object.keys(given).filter((key) => !known.includes(key));
   const missing = required.filter((key) => given[key] === undefined);
   const faults = [
-    ...unknown.map((key) => {
-      const hint = didYouMean(key, known) || `; its arguments are ${known.join(', ')}`;
+    ...unknown.map((key, at) => {
+      // A hint takes a while, and the answer lists no more of them.
+      const near = at < MAX_ERRORS ? didYouMean(key, known) : '';
+      const hint = near || `; its arguments are ${known.join(', ')}`;
       return argumentFault(key, 'unknown-argument', `${name} has no argument "${key}"${hint}`);
     }),
     ...missing.map((key) => argumentFault(key, 'required', `${name} needs the argument "${key}"`)),

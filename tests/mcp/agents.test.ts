@@ -287,6 +287,18 @@ describe('refusals say how to go on', () => {
       { message: expect.stringContaining('"invalid-body"') },
     ],
     [
+      'a query that is longer than a URL may be',
+      'list_records',
+      { type: 'Book', where: { title: { like: `*${'x'.repeat(8000)}` } } },
+      { problem: 'uri-too-long', status: 414 },
+    ],
+    [
+      'very many unknown arguments',
+      'list_records',
+      { type: 'Book', ...Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, 0])) },
+      { errors: expect.arrayContaining([expect.objectContaining({ argument: 'a99' })]), errorCount: 1000 },
+    ],
+    [
       'half of a surrogate pair',
       'create_record',
       { type: 'Book', record: { title: '\ud800' } },
