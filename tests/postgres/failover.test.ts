@@ -13,13 +13,15 @@ import { administer, onServer, startInstance, withParameters } from '../support/
 const JSON_BODY = { 'content-type': 'application/json' };
 const hostOf = ({ url }: Cluster): string => new URL(url).host;
 
-/** Bytes of the log. */
-async function placeIn({ url }: Cluster, place: string): Promise<number> {
+async function numberIn({ url }: Cluster, sql: string): Promise<number> {
   const client = await connectTo(url);
-  const { rows } = await client.query<{ bytes: string }>(`select ${place} - '0/0' as bytes`);
+  const { rows } = await client.query<[unknown]>({ text: sql, rowMode: 'array' });
   await client.end();
-  return Number(rows[0]?.bytes);
+  return Number(rows[0]?.[0]);
 }
+
+/** Bytes of the log. */
+const placeIn = (cluster: Cluster, place: string): Promise<number> => numberIn(cluster, `select ${place} - '0/0'`);
 
 onServer('a primary and a standby', () => {
   let primary: Cluster;
@@ -126,6 +128,32 @@ onServer('a primary and a standby', () => {
       await until(isOld);
     },
   );
+
+  it('a standby that has followed a new primary answers reads of its writes when that one is lost, too', async () => {
+    await (await start(primary.url)).close();
+    const follower = await standby.standby();
+    followers.push(follower);
+    await primary.stop('immediate');
+    await standby.promote();
+    instance = await startInstance(url('read-write', standby), { readUrl: follower.url });
+    const { status, headers } = await exchange(instance.url, 'POST /api/tax-classes', {
+      headers: JSON_BODY,
+      body: '{}',
+    });
+    expect(status).toBe(201);
+    const read = { headers: { 'x-position': String(headers['x-position']) } };
+    const answer = async (): Promise<number> =>
+      (await exchange(instance?.url ?? '', 'GET /api/tax-classes/1', read)).status;
+    const readHere = `select count(*) from pg_stat_wal_receiver where received_tli = 2`;
+    await until(async () => (await answer()) === 200 && (await numberIn(follower, readHere)) === 1);
+    const end = await placeIn(standby, 'pg_current_wal_insert_lsn()');
+    await until(async () => (await placeIn(follower, 'pg_last_wal_replay_lsn()')) >= end);
+    await standby.stop('immediate');
+    // Its log receiver has ended, and with it what told the timeline.
+    await until(async () => (await numberIn(follower, 'select count(*) from pg_stat_wal_receiver')) === 0);
+    await until(async () => (await answer()) === 200);
+    expect(await numberIn(follower, 'select timeline_id from pg_control_checkpoint()')).toBe(1);
+  });
 
   it('that both serve reads: a lost one is not noticed', async () => {
     await (await start(primary.url)).close();
