@@ -20,8 +20,8 @@ export const mutant = (name: string, find: string, replace: string, exporter?: s
 export const mutants: readonly Mutant[] = [
   mutant(
     'a validator that accepts everything',
-    'if (validate(record.body)) return',
-    'if (validate(record.body) || true) return',
+    'const errors = validate(body) ? undefined',
+    'const errors = validate(body) || true ? undefined',
   ),
   mutant('a body that may contradict itself', 'if (!mayDiffer) return [];', 'if (mayDiffer || !mayDiffer) return [];'),
   mutant(
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
   mutant('a batch answered in another order', 'order by listed.key`', 'order by listed.key desc`'),
   mutant(
     'a fault without its item',
-    'within: errorsWithin, place: record.pointer, isTold',
+    'within: errorsWithin, place: pointer, isTold',
     "within: errorsWithin, place: '', isTold",
   ),
   mutant(
@@ -88,8 +88,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'a nested write outside the transaction',
-    'if (connection.database.inTransaction) connection.command(ROLLBACK);',
-    'if (connection.database.inTransaction) connection.command(COMMIT);',
+    '[job.failed, job.error] = [true, error];\n      if (connection.database.inTransaction) connection.command(ROLLBACK);',
+    '[job.failed, job.error] = [true, error];\n      if (connection.database.inTransaction) connection.command(COMMIT);',
     'createGroupCommit',
   ),
   mutant('a set that keeps what was left out', 'current.filter((identifier) => !isKept(identifier)),', '[],'),
@@ -146,8 +146,8 @@ export const mutants: readonly Mutant[] = [
   mutant('a deletion that cascades where it must be refused', 'onDelete(ON_DELETE[onDelete])', "onDelete('cascade')"),
   mutant(
     'defaults that are not filled in',
-    '(assigned ? valueOf(assigned.value) : node.table.defaults.get(name)) ?? null',
-    '(assigned ? valueOf(assigned.value) : undefined) ?? null',
+    "return openColumn(node) ?? '{}'; return node.table.defaults.get(name) ?? null;",
+    "return openColumn(node) ?? '{}'; return node.table.columns.some((one) => one.name === name && one.nullable) ? null : (node.table.defaults.get(name) ?? null);",
   ),
   mutant('a read-only field that can be written', 'field.readOnly &&', 'false &&', 'resolveBody'),
   mutant(
@@ -194,12 +194,12 @@ export const mutants: readonly Mutant[] = [
     'assigned ? assigned.value : stored)',
     'assigned ? assigned.value : null)',
   ),
-  mutant('stamps that bodies set', 'field?.generated !== undefined && !session.rules.readOnlyToo', 'false'),
+  mutant('stamps that bodies set', 'field.generated !== undefined && !session.rules.readOnlyToo', 'false'),
   mutant('a change without a stamp', 'stampChanged(session, changed);', ''),
   mutant(
     'a stamp without a change',
-    '.filter((node) => !session.deleted.has(node) && changesOf(node).length > 0)',
-    '.filter((node) => !session.deleted.has(node) && (node.table.filled.changed.length > 0 || changesOf(node).length > 0))',
+    '.filter((node) => !session.deleted.has(node) && isChanged(node))',
+    '.filter((node) => !session.deleted.has(node) && (node.table.filled.changed.length > 0 || isChanged(node)))',
   ),
   mutant(
     'a deletion that unlinks without a stamp',
