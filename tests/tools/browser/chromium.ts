@@ -58,7 +58,12 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
   page.on('request', (request) => origins.add(new URL(request.url()).origin));
-  return { page, complaints, origins, close: () => context.close() };
+  const close = async (): Promise<void> => {
+    // The page may still be loading what a test answers for it.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.close();
+  };
+  return { page, complaints, origins, close };
 }
 
 /** Where SCREENSHOTS names a folder, what was seen is kept there. */
