@@ -1,28 +1,15 @@
 /** Records made and changed by hand in the studio, of a schema that it has never seen; every fault at its input, nothing lost. */
-import type { Browser, Page } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
-import { keep, READERS, startBrowser, visit } from './chromium.ts';
-import { formsOf, savedRecord, type Stored } from './studio-page.ts';
+import { keep, READERS } from './chromium.ts';
+import { formsOf, runStudio, savedRecord, type Stored } from './studio-page.ts';
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/studio' });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
-const { ask, open, input, save, faultAt } = formsOf(() => server);
+const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/studio' });
+const { ask, open, input, save, faultAt } = formsOf(server);
 const saved = (page: Page): Promise<string> => savedRecord(page, 'folders');
 
 test('a record is made with everything that belongs to it: digits are kept, null is not the empty text', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   await ask('POST', 'folders', { name: 'Root', tags: [{ word: 'old' }] });
   await open(page, '/folders');
   await page.getByRole('link', { name: 'New', exact: true }).click();
@@ -77,7 +64,7 @@ test('only what was changed is sent; a text is cleared to null or to the empty t
     amount: '1.50',
     lines: [{ text: 'l', price: '1.10' }],
   });
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   const bodies: string[] = [];
   page.on('request', (request) => request.method() === 'PUT' && bodies.push(request.postData() ?? ''));
   const edit = async (change: () => Promise<unknown>): Promise<void> => {
@@ -126,7 +113,7 @@ test('only what was changed is sent; a text is cleared to null or to the empty t
 });
 
 test('each fault stands at its input, nested ones too, and nothing that was typed is lost', async () => {
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   await open(page, '/folders/new');
   await input(page, 'Name *').fill('x');
   await input(page, 'Count').fill('1.5');
@@ -148,7 +135,7 @@ test('each fault stands at its input, nested ones too, and nothing that was type
 
 test('a conflict names the record that is in the way, with a link', async () => {
   const { stored } = await ask('POST', 'folders', { name: 'Taken' });
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   await open(page, '/folders/new');
   await input(page, 'Name *').fill('Taken');
   await save(page);
@@ -163,7 +150,7 @@ test('a conflict names the record that is in the way, with a link', async () => 
 test('two people change one record: mine, theirs and what was there, field by field', async () => {
   const { stored } = await ask('POST', 'folders', { name: 'Both', note: 'was', count: 1 });
   const id = String(stored['id']);
-  const [one, other] = [await visit(browser, { locale: 'en-US' }), await visit(browser, { locale: 'en-US' })];
+  const [one, other] = [await visit({ locale: 'en-US' }), await visit({ locale: 'en-US' })];
   for (const { page } of [one, other]) {
     await open(page, `/folders/${id}/edit`);
     await input(page, 'Note').waitFor();
@@ -189,7 +176,7 @@ test('two people change one record: mine, theirs and what was there, field by fi
 });
 
 test('leaving asks, while something is typed', async () => {
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   await open(page, '/folders');
   await page.getByRole('link', { name: 'New', exact: true }).click();
   await input(page, 'Note').fill('typed');
@@ -207,7 +194,7 @@ test('leaving asks, while something is typed', async () => {
 
 test('keys of open types are added, changed and removed', async () => {
   const { stored } = await ask('POST', 'things', { kind: 'k', a: 1, b: { c: 1.0 } });
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   await open(page, `/things/${String(stored['id'])}/edit`);
   await input(page, 'Other keys').fill('{ "b": { "c": 12345678901234567890 }, "d": [] }');
   await save(page);
@@ -220,7 +207,7 @@ test('keys of open types are added, changed and removed', async () => {
 test.each(READERS)(
   '%s, %d pixels wide: forms and dialogs have nothing to complain about',
   async (colorScheme, width) => {
-    const { page, complaints, close } = await visit(browser, {
+    const { page, complaints, close } = await visit({
       colorScheme,
       locale: 'en-US',
       viewport: { width, height: 800 },
@@ -252,7 +239,7 @@ test.each(READERS)(
 
 test('a record that was only just chosen is changed in place: what is there is read first, only what changed is sent', async () => {
   await ask('POST', 'folders', { name: 'Chosen', note: 'there', tags: [{ word: 'free' }] });
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   const bodies: string[] = [];
   page.on('request', (request) => request.method() === 'POST' && bodies.push(request.postData() ?? ''));
   await open(page, '/folders/new');
@@ -285,7 +272,7 @@ test('a record that was only just chosen is changed in place: what is there is r
 test('a form whose address is edited by hand offers what was typed again', async () => {
   const { stored } = await ask('POST', 'folders', { name: 'By hand', note: 'before' });
   const form = `/folders/${String(stored['id'])}/edit`;
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   const goTo = (address: string): Promise<void> =>
     page.evaluate(`location.hash = ${JSON.stringify(address)}; undefined`);
   const leave = async (): Promise<void> => {

@@ -4,27 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
+import type { Page } from 'playwright-core';
 import { createToken, tokenLine } from '../../../engine/access/tokens.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
-import { keep, READERS, startBrowser, visit } from './chromium.ts';
-import { formsOf, savedRecord } from './studio-page.ts';
+import { keep, READERS } from './chromium.ts';
+import { formsOf, runStudio, savedRecord } from './studio-page.ts';
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer();
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
-const { ask, open, input, save } = formsOf(() => server);
+const { server, visit } = runStudio();
+const { ask, open, input, save } = formsOf(server);
 const press = (page: Page, name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
 
 type Act = (page: Page) => Promise<unknown>;
@@ -105,7 +93,7 @@ const JOURNEYS: Readonly<Record<string, Journey>> = {
 };
 
 test.each(Object.entries(JOURNEYS))('%s: made, changed, deleted', async (path, { create, stored, edit, sent }) => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US', viewport: { width: 1280, height: 800 } });
+  const { page, complaints, close } = await visit({ locale: 'en-US', viewport: { width: 1280, height: 800 } });
   const bodies: unknown[] = [];
   page.on('request', (request) => request.method() === 'PUT' && bodies.push(JSON.parse(request.postData() ?? '')));
   await open(page, `/${path}`);
@@ -153,7 +141,7 @@ test.each([
   expect(paths).toContain(known === '' ? paths[0] : known);
   for (const [colorScheme, width] of READERS)
     for (const path of paths) {
-      const { page, complaints, close } = await visit(browser, {
+      const { page, complaints, close } = await visit({
         colorScheme,
         locale: 'en-US',
         viewport: { width, height: 800 },
@@ -174,7 +162,7 @@ test.each([
 test('each field type has its input; only what was typed is sent', async () => {
   const other = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/every-field-type' });
   const forms = formsOf(() => other);
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   await forms.open(page, '/samples/new');
   for (const [label, text] of [
     ['String required *', 'r'],
@@ -233,7 +221,7 @@ test('what a form would send is copied for a shell, quoted, with the token as a 
   const token = createToken();
   const tokens = tokenLine({ name: 'all', read: 'all', write: 'all' }, token);
   const guarded = await startTestServer({ settings: { tokens } });
-  const { page, close } = await visit(browser, { locale: 'en-US', permissions: ['clipboard-read', 'clipboard-write'] });
+  const { page, close } = await visit({ locale: 'en-US', permissions: ['clipboard-read', 'clipboard-write'] });
   await page.addInitScript(`sessionStorage.setItem('records-token', '${token}')`);
   await page.goto(`${guarded.url}/studio#/tmp-vars/new`);
   const value = `it's "quoted" $HOME \`id\` \\n !! %20\nsecond line é`;
@@ -269,7 +257,7 @@ fields:
   const forms = formsOf(() => other);
   await forms.ask('POST', 'books', { name: 'שלום עולם', price: '12.50' });
   await forms.ask('POST', 'books', { name: 'Left to right', price: '-1.00' });
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US', viewport: { width, height: 800 } });
+  const { page, complaints, close } = await visit({ locale: 'en-US', viewport: { width, height: 800 } });
   await forms.open(page, '/books');
   await page.locator('tbody tr:nth-child(2)').waitFor();
   expect(await page.evaluate('document.documentElement.dir')).toBe('rtl');

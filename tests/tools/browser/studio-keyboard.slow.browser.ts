@@ -1,30 +1,17 @@
 /** A whole journey without a mouse: a record with records within it is made, found, changed and deleted. */
-import type { Browser, Locator } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import type { Locator } from 'playwright-core';
 import { violations } from './axe.ts';
-import { keep, startBrowser, visit } from './chromium.ts';
-import { formsOf, savedRecord } from './studio-page.ts';
+import { keep } from './chromium.ts';
+import { formsOf, runStudio, savedRecord } from './studio-page.ts';
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/studio' });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
-const { ask, open, input } = formsOf(() => server);
+const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/studio' });
+const { ask, open, input } = formsOf(server);
 /** As many are pressed before something counts as out of reach. */
 const MAX_STEPS = 120;
 
 test('a nested form, its pickers and sets, and a deletion, by Tab, Enter and arrows', async () => {
   await ask('POST', 'folders', { name: 'Root', tags: [{ word: 'old' }] });
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US', viewport: { width: 1280, height: 800 } });
+  const { page, complaints, close } = await visit({ locale: 'en-US', viewport: { width: 1280, height: 800 } });
   const isFocused = (target: Locator): Promise<boolean> => target.evaluate((element) => element.matches(':focus'));
   const reach = async (target: Locator): Promise<void> => {
     await target.waitFor();

@@ -1,6 +1,29 @@
 /** What a person does with forms of the studio, and what is stored afterwards. */
-import type { Locator, Page } from 'playwright-core';
-import type { TestServer } from '../../support/server.ts';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { buildStudio } from '../../../deploy/studio.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startBrowser, visit, type Visit } from './chromium.ts';
+
+interface RunningStudio {
+  readonly server: () => TestServer;
+  visit(options?: BrowserContextOptions): Promise<Visit>;
+}
+
+/** A service with the studio, and a browser, while the tests of a file run. */
+export function runStudio(options?: Parameters<typeof startTestServer>[0]): RunningStudio {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    await buildStudio();
+    server = await startTestServer(options);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+  return { server: () => server, visit: (context) => visit(browser, context) };
+}
 
 export interface Stored {
   readonly [key: string]: unknown;

@@ -1,29 +1,17 @@
 /** Far more records than one request may have: brought in, saved, changed and deleted in the studio, in parts. */
 import { readFile } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { keep, startBrowser, visit } from './chromium.ts';
+import { keep } from './chromium.ts';
+import { runStudio } from './studio-page.ts';
 
 const ROWS = 20_000;
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer();
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const { server, visit } = runStudio();
 
 test('20,000 records: imported and stopped in between, exported, changed, deleted', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   const count = async (query = ''): Promise<number> =>
-    Number((await fetch(`${server.url}/api/tmp-vars?_cnd[limit]=0,1${query}`)).headers.get('X-Total-Count'));
-  await page.goto(`${server.url}/studio#/tmp-vars`);
+    Number((await fetch(`${server().url}/api/tmp-vars?_cnd[limit]=0,1${query}`)).headers.get('X-Total-Count'));
+  await page.goto(`${server().url}/studio#/tmp-vars`);
   await page.getByRole('button', { name: 'Import Temporary variables' }).click();
   const lines = Array.from({ length: ROWS }, (_, index) => `name${index},"=value ${index}"`);
   const buffer = Buffer.from(`name,value\n${lines.join('\n')}\n`);
