@@ -68,7 +68,7 @@ export function waitIn<W extends object, T>(
 /** Work that begins although its client has left costs the database more than two turns of the event loop. */
 async function certain(caller: Caller, cautious: boolean): Promise<void> {
   await whatHasArrived();
-  if (cautious) await stillThere(caller);
+  if (cautious) return stillThere(caller);
   if (caller.isGone) throw new CallerGone();
 }
 

@@ -237,11 +237,11 @@ const nameOf = ({ type, identifier }: Node): string => `${type.recordName} ${ide
 
 function isChanged(node: Node): boolean {
   for (const [column, { value }] of node.assigned) if (valueOf(value) !== storedValue(node, column)) return true;
-  return changedKeys(node) !== undefined;
+  return changedText(node) !== undefined;
 }
 
 /** The text of the open keys, if it becomes another one. */
-function changedKeys(node: Node): string | undefined {
+function changedText(node: Node): string | undefined {
   const openKeys = openColumn(node);
   return openKeys === storedValue(node, OPEN_COLUMN) ? undefined : openKeys;
 }
@@ -251,7 +251,7 @@ function changesOf(node: Node, again: readonly string[] = []): readonly ColumnVa
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
     if (valueOf(value) !== storedValue(node, column) || again.includes(column)) changes.push([column, value]);
-  const openKeys = changedKeys(node);
+  const openKeys = changedText(node);
   if (openKeys !== undefined) changes.push([OPEN_COLUMN, openKeys]);
   return changes;
 }
