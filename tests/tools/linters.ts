@@ -159,10 +159,10 @@ async function inFolder<T>(
 
 /** By the name of the document, what is found in any of them. */
 export const lint = (documents: Documents): Promise<Findings> =>
-  inFolder(documents, async (folder, files) => ({
-    redocly: await redocly(folder, files),
-    spectral: await spectral(folder, files, 'spectral:oas'),
-  }));
+  inFolder(documents, async (folder, files) => {
+    const found = await Promise.all([redocly(folder, files), spectral(folder, files, 'spectral:oas')]);
+    return { redocly: found[0], spectral: found[1] };
+  });
 
 export const lintSecurity = (documents: Documents): Promise<readonly Finding[]> =>
   inFolder(documents, (folder, files) => spectral(folder, files, OWASP));

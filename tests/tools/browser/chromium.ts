@@ -30,6 +30,10 @@ export const READERS = isShort
 /** On a busy machine, a browser needs more than the half minute that is usual. */
 const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 600_000);
 
+/** Titles are set after what is shown. */
+export const hasTitle = (page: Page, title: string): Promise<unknown> =>
+  page.waitForFunction(`document.title === ${JSON.stringify(title)}`);
+
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
@@ -56,11 +60,15 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText;
+    // The page itself has left while it was waiting.
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${reason}`);
+  });
   page.on('request', (request) => origins.add(new URL(request.url()).origin));
   const close = async (): Promise<void> => {
     // The page may still be loading what a test answers for it.
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   };
   return { page, complaints, origins, close };

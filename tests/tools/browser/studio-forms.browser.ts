@@ -184,11 +184,11 @@ test('leaving asks, while something is typed', async () => {
   await page.getByText('Leave without saving?').waitFor();
   await page.getByRole('button', { name: 'Stay' }).click();
   expect(await input(page, 'Note').inputValue()).toBe('typed');
-  const asked = page.waitForEvent('dialog');
-  const closing = page.close({ runBeforeUnload: true });
+  const [asked, closed] = [page.waitForEvent('dialog'), page.waitForEvent('close')];
+  await page.close({ runBeforeUnload: true });
   expect((await asked).type()).toBe('beforeunload');
   await (await asked).accept();
-  await closing;
+  await closed;
   await close();
 });
 
