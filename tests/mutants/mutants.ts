@@ -10,6 +10,8 @@ export interface Edit {
 export interface Mutant {
   readonly name: string;
   readonly edits: readonly Edit[];
+  /** The schema whose suites are tried first. */
+  readonly schema?: string;
 }
 
 export const mutant = (name: string, find: string, replace: string, exporter?: string): Mutant => ({
@@ -61,6 +63,13 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant('a negation that leaves out nulls', 'sql: `(${sql}) is not true`', 'sql: `not (${sql})`'),
   mutant('every taken for none', "kind === 'every' ? not(inner) : inner", 'inner'),
+  mutant('none taken for some', "sql: kind === 'some' ? found :", "sql: kind !== 'every' ? found :"),
+  mutant('none of a group that needs all its items', 'return not(any(conditions));', 'return not(all(conditions));'),
+  mutant(
+    'a long pattern taken for a short one',
+    "segments === 0 ? `${column} ${like.short} ? escape '\\\\'` : like.long(column, segments)",
+    "`${column} ${like.short} ? escape '\\\\'`",
+  ),
   mutant(
     'a count of all records',
     'relatedRows(path.set, source.row(path.relations), source.set(), dialect)',
@@ -73,6 +82,7 @@ export const mutants: readonly Mutant[] = [
   mutant('a count of values that counts nulls', 'computed: [`count(${stored}) as', 'computed: [`count(*) as'),
   mutant('a least value that is the greatest', 'sign * (value - total.value) < 0', 'sign * (value - total.value) > 0'),
   mutant('a period that is not in UTC', "`case when substr(${column}, length(${column})) = 'Z'", '`case when true'),
+  mutant('months with their day', 'month: orBegin(7, month)', 'month: orBegin(10, month)'),
   mutant('groups of a page beyond its limit', 'hasNext ? texts.slice(0, limit) : texts', 'texts'),
   mutant('an order that ignores desc', 'descending: term.descending', 'descending: false'),
   mutant(
@@ -88,8 +98,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'a nested write outside the transaction',
-    '[job.failed, job.error] = [true, error];\n      if (connection.database.inTransaction) connection.command(ROLLBACK);',
-    '[job.failed, job.error] = [true, error];\n      if (connection.database.inTransaction) connection.command(COMMIT);',
+    'throw new FailedHalfway();\n        connection.command(ROLLBACK);',
+    'throw new FailedHalfway();\n        connection.command(COMMIT);',
     'createGroupCommit',
   ),
   mutant('a set that keeps what was left out', 'current.filter((identifier) => !isKept(identifier)),', '[],'),
@@ -196,6 +206,11 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant('stamps that bodies set', 'field.generated !== undefined && !session.rules.readOnlyToo', 'false'),
   mutant('a change without a stamp', 'stampChanged(session, changed);', ''),
+  mutant(
+    "a creation's stamp that every change moves",
+    "new Set<Generated>(['updatedAt', 'updatedBy'])",
+    "new Set<Generated>(['updatedAt', 'updatedBy', 'createdAt'])",
+  ),
   mutant(
     'a stamp without a change',
     '.filter((node) => !session.deleted.has(node) && isChanged(node))',

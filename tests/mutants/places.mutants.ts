@@ -2,9 +2,11 @@
 import { dialectMutants } from './dialect-mutants.ts';
 import { mutants } from './mutants.ts';
 import { placeOf, readSources } from './planted.ts';
+import { mutantsOfTests, postgresMutants } from './postgres-mutants.ts';
 
 const sources = readSources();
+const all = [...mutants, ...dialectMutants, ...postgresMutants, ...mutantsOfTests];
 
-test.each([...mutants, ...dialectMutants].map((mutant) => [mutant.name, mutant] as const))('%s', (_, { edits }) => {
+test.each(all.map((mutant) => [mutant.name, mutant] as const))('%s', (_, { edits }) => {
   for (const edit of edits) expect(placeOf(edit, sources).file).toMatch(/^engine\//);
 });

@@ -26,7 +26,7 @@ serve(readSettings(process.env)).then(({ url }) => console.log(url));
 `;
 
 function compile(source: string): string {
-  const { code } = transformSync(source, { loader: 'ts', format: 'cjs', target: 'node22' });
+  const { code } = transformSync(source, { loader: 'ts', format: 'cjs', platform: 'node', target: 'node22' });
   return code.replaceAll(/require\("(\.[^"]*)\.ts"\)/g, 'require("$1.js")');
 }
 
