@@ -1,4 +1,7 @@
-/** Clients that try to use up the memory of a service: `attackers.ts NAME URL SCALE`. Each ends by itself. */
+/**
+ * Clients that try to use up the memory of a service: `attackers.ts NAME URL SCALE`. Each ends by itself. Those that read
+ * how they were answered print it, as JSON: how often with each status.
+ */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -54,6 +57,46 @@ async function reading(connections: number, request: string, seconds: number): P
   await Promise.all(times(connections).map(one));
 }
 
+const answered: Record<string, number> = {};
+
+/** Counts the answers that begin in a piece. What fails without saying when to try again is counted by itself. */
+function read(piece: Buffer): void {
+  for (const [head] of piece.toString('latin1').matchAll(/HTTP\/1\.1 \d{3} [^]*?\r\n\r\n/g)) {
+    const status = head.slice(9, 12);
+    const isFault = status >= '500' && !(status === '503' && /^retry-after: \d/im.test(head));
+    const key = isFault ? `${status} without Retry-After` : status;
+    answered[key] = (answered[key] ?? 0) + 1;
+  }
+}
+
+/** Each connection sends its request in pieces, as slowly as it takes so many seconds, and reads the answer. */
+async function slowly(requests: readonly string[], seconds: number): Promise<void> {
+  const one = async (request: string): Promise<void> => {
+    const socket = open().on('data', read).resume();
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    const step = Math.ceil(request.length / (seconds * 4));
+    for (let sent = 0; sent < request.length && !socket.destroyed; sent += step) {
+      socket.write(request.slice(sent, sent + step));
+      await Promise.race([sleep(250), closed]);
+    }
+    // On a busy machine, the answers take longer than the bodies.
+    await Promise.race([sleep(3 * seconds * 1000), closed]);
+    socket.destroy();
+  };
+  await Promise.all(requests.map(one));
+}
+
+/** All requests of a connection are written at once, and their answers read for so many seconds. */
+async function pipelined(connections: readonly string[], seconds: number): Promise<void> {
+  const sockets = connections.map((requests) => {
+    const socket = open().on('data', read).resume();
+    socket.write(requests);
+    return socket;
+  });
+  await sleep(seconds * 1000);
+  for (const socket of sockets) socket.destroy();
+}
+
 const post = (path: string, body: string, method = 'POST', more = ''): string =>
   `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${more}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 
@@ -100,6 +143,36 @@ const FAULTY_ITEMS = JSON.stringify(
 );
 const FROM_NOTES = (most: number, query: string): string =>
   get(`/api/notes?${query}`, `Prefer: max-affected=${most}\r\nConnection: close\r\n`).replace('GET', 'DELETE');
+const UPSERT = post(
+  '/api/shelves?on=code',
+  JSON.stringify({ code: 'the same', items: times(100).map(() => ({ text: 'x' })) }),
+  'PUT',
+);
+const DRY_DELETION = FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=1000&_cnd[id][lte]=11000');
+const ONE_SUMMARY = get('/api/notes/$summary?by=title&measure=count,max(rank)&_cnd[id][lte]=20000');
+const BY_SET = get('/api/shelves?_cnd[memos][$some][0][text]=q&include=&_cnd[limit]=0&_cnd[limit]=10');
+/** What writes many records, by a body. */
+const LONG_BODIES = [
+  post('/api/shelves?include=', newItems(300)),
+  post('/api/shelves?dryRun=true', newItems(300)),
+  post('/api/notes?fields=title', CHANGED_ITEMS(0), 'PATCH'),
+  UPSERT,
+  lines('text/csv', `title,text\r\n${'y,zzzzzzzz\r\n'.repeat(900)}`),
+  lines('application/x-ndjson', '{"title":"x","text":"zzzzzzzz"}\n'.repeat(900)),
+  tool('create_record', { type: 'Shelf', record: JSON.parse(newItems(300)) }),
+];
+/** Requests that take the service or its database a while, for many records each. */
+const LONG_REQUESTS = [
+  ...LONG_BODIES,
+  DRY_DELETION,
+  ONE_SUMMARY,
+  BY_SET,
+  tool('list_records', { type: 'Note', where: { rank: 7 }, limit: 10 }),
+  tool('summarize_records', { type: 'Note', by: ['title'], measure: ['max(rank)'] }),
+];
+/** The same without an end of the connection behind it. */
+const kept = (request: string): string => request.replace('Connection: close\r\n', '');
+
 const BIG_PAGE = '/api/notes?_cnd[limit]=0&_cnd[limit]=450';
 
 /** Bodies that do not end, in chunks of one byte. */
@@ -187,21 +260,11 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     const each = times(4).map((title) => post('/api/notes?fields=title', CHANGED_ITEMS(title), 'PATCH'));
     await Promise.all(each.map((request) => reading(5 * scale, request, SECONDS)));
   },
-  upserts: () =>
-    reading(
-      20 * scale,
-      post(
-        '/api/shelves?on=code',
-        JSON.stringify({ code: 'the same', items: times(100).map(() => ({ text: 'x' })) }),
-        'PUT',
-      ),
-      SECONDS,
-    ),
+  upserts: () => reading(20 * scale, UPSERT, SECONDS),
   'wide lines': async () => {
     await Promise.all(WIDE_LINES.map((request) => reading(10 * scale, request, SECONDS)));
   },
-  'deletions, dry': () =>
-    reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=1000&_cnd[id][lte]=11000'), SECONDS),
+  'deletions, dry': () => reading(20 * scale, DRY_DELETION, SECONDS),
   /** Of the records of a megabyte each. */
   'long deletions, dry': () =>
     reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[title]=note&_cnd[id][lte]=450&_cnd[id][gt]=1'), SECONDS),
@@ -254,6 +317,25 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     ),
   /** As orders: all at once, and all leave. */
   'agents, left': () => leaving(tool('list_records', { type: 'Note', order: ['text'], limit: 10 })),
+  'slow bodies': () =>
+    slowly(
+      times(10 * scale).flatMap(() => LONG_BODIES),
+      SECONDS,
+    ),
+  'pipelined requests': () =>
+    pipelined(
+      times(2 * scale).flatMap(() => LONG_REQUESTS.map((request) => kept(request).repeat(20))),
+      SECONDS,
+    ),
+  /** All at once, and all leave, half of them without a reset. */
+  'requests, left': async () => {
+    await unread(
+      times(30 * scale).flatMap(() => LONG_REQUESTS),
+      SECONDS / 2,
+      (socket, index) => (index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()),
+    );
+    await sleep(200);
+  },
   'unfinished bodies': () =>
     unread(
       times(100 * scale).map(() => post('/api/notes', BIG_BODY).slice(0, -1)),
@@ -290,4 +372,11 @@ async function mix(): Promise<void> {
 const chosen = name === 'mix' ? mix : attacks[name];
 if (chosen === undefined)
   throw new Error(`no attack is called "${name}"; there are ${Object.keys(attacks).join(', ')}`);
-void chosen().then(() => process.exit());
+async function run(): Promise<never> {
+  await chosen?.();
+  if (Object.keys(answered).length > 0)
+    await new Promise((written) => process.stdout.write(JSON.stringify(answered), written));
+  process.exit();
+}
+
+void run();

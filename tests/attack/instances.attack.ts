@@ -3,10 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '../support/exchange.ts';
 import { onServer } from '../support/postgres.ts';
 import { isLong } from './tools.ts';
-import { attack, setStage, type Stage, type Victim } from './victim.ts';
+import { answersIn, attack, isFault, secondsUntilIdle, setStage, type Stage, type Victim } from './victim.ts';
 
 const LIMIT = 1024;
 const SCALE = isLong ? 3 : 1;
+/** All at once take a scale of their own: they are many. */
+const ATTACKS: readonly (readonly [name: string, scale: number])[] = [
+  ['mix', SCALE],
+  ...['slow bodies', 'pipelined requests', 'requests, left'].map((name) => [name, isLong ? 10 : 1] as const),
+];
 const JSON_BODY = { 'content-type': 'application/json' };
 
 /** A client whose connection was cut does not know whether its request was carried out. */
@@ -14,6 +19,9 @@ const CUT = 0;
 
 const statusAndText = (url: string, title: string, body?: string) =>
   exchange(url, title, body === undefined ? {} : { headers: JSON_BODY, body }).catch(() => ({ status: CUT, text: '' }));
+
+/** Seconds that one of them takes at most, and one more to see it; they share a processor. */
+const MOST_UNTIL_IDLE = 2;
 
 interface Written {
   /** The titles by their identifiers. */
@@ -50,14 +58,20 @@ onServer('on PostgreSQL', () => {
   });
   afterAll(() => stage.remove());
 
-  test('three instances, all attacks at once', async () => {
+  test.each(ATTACKS)('three instances, %s', async (name, scale) => {
     const victims = await Promise.all([stage.start(), stage.start(), stage.start()]);
     try {
-      const attacks = Promise.all(victims.map((victim) => attack(victim, 'mix', SCALE)));
+      const attacks = Promise.all(victims.map((victim) => attack(victim, name, scale)));
       const { acknowledged, statuses } = await writesDuring(victims, attacks);
       console.info(
-        `peaks ${victims.map((victim) => victim.peak()).join(', ')} MiB; ${acknowledged.size} acknowledged writes; statuses ${[...statuses].join(', ')}`,
+        `${name}: peaks ${victims.map((victim) => victim.peak()).join(', ')} MiB; ${acknowledged.size} acknowledged writes; statuses ${[...statuses].join(', ')}`,
       );
+      const idle = await Promise.all(victims.map(secondsUntilIdle));
+      const answers = (await attacks).map(answersIn);
+      console.info(
+        `answers ${answers.map((one) => JSON.stringify(one)).join(' ')}; idle again within ${idle.map((seconds) => seconds + 1).join(', ')} s`,
+      );
+      expect(answers.flatMap((one) => Object.keys(one).filter(isFault))).toEqual([]);
       expect(victims.map((victim) => victim.isAlive())).toEqual([true, true, true]);
       for (const victim of victims) expect(victim.peak()).toBeLessThan(LIMIT);
       expect([...statuses].filter((status) => ![CUT, 201, 503].includes(status))).toEqual([]);
@@ -69,6 +83,7 @@ onServer('on PostgreSQL', () => {
         found.set(identifier, JSON.parse(text).title);
       }
       expect(found).toEqual(acknowledged);
+      if (isLong) expect(idle.filter((seconds) => seconds > MOST_UNTIL_IDLE * victims.length)).toEqual([]);
     } finally {
       await Promise.all(victims.map((victim) => victim.stop()));
     }

@@ -1,6 +1,6 @@
 /** Clients that try to use up memory: the process stays below 1 GiB with a heap of 512 MiB, goes on, and serves another client. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { attack, setStage, type Stage, waitsDuring } from './victim.ts';
+import { answersIn, attack, isFault, setStage, type Stage, waitsDuring } from './victim.ts';
 import { isLong } from './tools.ts';
 
 const LIMIT = 1024;
@@ -59,6 +59,9 @@ const ALL = [
   'agents reading',
   'agents, unread',
   'agents summarizing',
+  'slow bodies',
+  'pipelined requests',
+  'requests, left',
   'unfinished bodies',
   'half a head',
   'header floods',
@@ -77,6 +80,8 @@ const SHORT = [
   'deletions, dry',
   'summaries',
   'agents reading',
+  'slow bodies',
+  'pipelined requests',
 ];
 
 test.each(isLong ? ALL : SHORT)('%s', async (name) => {
@@ -85,11 +90,13 @@ test.each(isLong ? ALL : SHORT)('%s', async (name) => {
     const idle = await waitsDuring(victim, () => sleep(1000));
     const before = victim.used();
     const waits = await waitsDuring(victim, () => attack(victim, name, SCALE));
+    const answered = answersIn(waits.result);
     const used = victim.used() - before;
     console.info(
       `${name}: peak ${victim.peak()} MiB, ${used.toFixed(1)} s of a processor; another client: ${waits.served} served, ${waits.refused} refused, ` +
-        `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
+        `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms ${waits.result}`,
     );
+    expect(Object.keys(answered).filter(isFault)).toEqual([]);
     expect(victim.isAlive()).toBe(true);
     expect(victim.peak()).toBeLessThan(LIMIT);
     if (isLong) expect(waits.p99).toBeLessThan(20 * Math.max(LEAST_IDLE, idle.p99));

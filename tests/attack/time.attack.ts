@@ -2,15 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectTo, type TestDatabase } from '../support/databases.ts';
 import { isLong } from './tools.ts';
-import { attack, setStage, type Stage, type Victim, waitsDuring } from './victim.ts';
+import { attack, secondsUntilIdle, setStage, type Stage, waitsDuring } from './victim.ts';
 
 const LIMIT = 1024;
 /** `ROWS=3000000` for more. */
 const MANY = Number(process.env['ROWS'] ?? (isLong ? 1_000_000 : 100_000));
 /** Times 400 requests. */
 const SCALE = isLong ? 10 : 1;
-/** Seconds of a processor in one second: what an idle service still does. */
-const IDLE = 0.2;
 /** Looks, ten in a second, that find nothing. */
 const QUIET = 20;
 
@@ -22,15 +20,6 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => stage.remove());
-
-/** Seconds until the service does nothing any more. */
-async function secondsUntilIdle(victim: Victim): Promise<number> {
-  for (let seconds = 0; ; seconds += 1) {
-    const before = victim.used();
-    await sleep(1000);
-    if (victim.used() - before < IDLE) return seconds;
-  }
-}
 
 /** Seconds until the server runs nothing for the service any more, and goes on like that for as long as it is watched. */
 async function secondsUntilQuiet({ kind, url }: TestDatabase): Promise<number> {
@@ -53,7 +42,7 @@ async function secondsUntilQuiet({ kind, url }: TestDatabase): Promise<number> {
 }
 
 /** The gate does without agents: they search as others do. */
-const LEFT = ['orders, left', 'likes, left', 'summaries, left', ...(isLong ? ['agents, left'] : [])];
+const LEFT = ['orders, left', 'likes, left', 'summaries, left', ...(isLong ? ['agents, left', 'requests, left'] : [])];
 
 test.each(LEFT)('%s', async (name) => {
   const victim = await stage.start();
@@ -62,7 +51,7 @@ test.each(LEFT)('%s', async (name) => {
     const waits = await waitsDuring(victim, () => attack(victim, name, SCALE));
     const [seconds, server] = await Promise.all([secondsUntilIdle(victim), secondsUntilQuiet(stage.database)]);
     console.info(
-      `${name}: ${400 * SCALE} requests, ${MANY} rows: peak ${victim.peak()} MiB; idle again within ${seconds + 1} s, its last statement ended after ${server.toFixed(1)} s; ` +
+      `${name}: ${400 * SCALE} requests or so, ${MANY} rows: peak ${victim.peak()} MiB; idle again within ${seconds + 1} s, its last statement ended after ${server.toFixed(1)} s; ` +
         `another client: ${waits.served} served, ${waits.refused} refused, ` +
         `99th percentile ${waits.p99.toFixed(1)} ms (idle ${idle.p99.toFixed(1)} ms), longest ${waits.longest.toFixed(0)} ms`,
     );

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Waits } from './other-client.ts';
 import { type Compiled, openBuild, type Environment, urlOf } from '../support/compiled.ts';
@@ -193,6 +194,18 @@ function usedBy(pid: number): number {
   }
 }
 
+/** Seconds of a processor in one second: what an idle service still does. */
+const IDLE = 0.2;
+
+/** Seconds until the service does nothing any more. */
+export async function secondsUntilIdle(victim: Victim): Promise<number> {
+  for (let seconds = 0; ; seconds += 1) {
+    const before = victim.used();
+    await sleep(1000);
+    if (victim.used() - before < IDLE) return seconds;
+  }
+}
+
 const PROGRAM = ['--require', 'esbuild-register'];
 
 /** Attackers share the other core with the client that measures, and with a database server, which both go before them. */
@@ -205,6 +218,12 @@ export async function attack(victim: Victim, name: string, scale: number): Promi
   await once(child, 'close');
   return said.trim();
 }
+
+/** How attackers were answered that read it: how often with each status. */
+export const answersIn = (said: string): Readonly<Record<string, number>> => JSON.parse(said || '{}');
+
+/** All of 5xx but 503 that says when to try again. */
+export const isFault = (status: string): boolean => status.startsWith('5') && status !== '503';
 
 /** How long another client waits while the work is done, and what that results in. */
 export async function waitsDuring<T>(victim: Victim, work: () => Promise<T>): Promise<Waits & { readonly result: T }> {

@@ -1,6 +1,6 @@
 /** A PostgreSQL cluster of three members that elect their leader, and a proxy that follows it, as HAProxy would. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,10 @@ export const isInstalled = ['patroni', 'etcd'].every((name) => spawnSync('which'
 
 const SIZE = 3;
 const POLL_MS = 200;
+/** Milliseconds in which a member that was lost must be back; that takes `ttl`, and pg_rewind. */
+const WHOLE_MS = 120_000;
+/** Of the log of a member, where the cluster does not become whole. */
+const TOLD_LINES = 15;
 
 interface Member {
   readonly number: number;
@@ -58,7 +62,12 @@ export class PatroniCluster {
 
   #run(number: number, rest: number, sql: number): ChildProcess {
     const ports = [this.#etcdPort, rest, sql].map(String);
-    return spawn('.ci/patroni', ['start', this.#directory, String(number), ...ports], { stdio: 'ignore' });
+    const log = openSync(this.#logOf(number), 'a');
+    return spawn('.ci/patroni', ['start', this.#directory, String(number), ...ports], { stdio: ['ignore', log, log] });
+  }
+
+  #logOf(number: number): string {
+    return join(this.#directory, `member-${number}.log`);
   }
 
   get leader(): number {
@@ -67,16 +76,31 @@ export class PatroniCluster {
 
   /** Until there is a leader, and the others stream from it, one of them synchronously. */
   async untilWhole(): Promise<void> {
+    const end = performance.now() + WHOLE_MS;
     await until(async () => {
-      if (this.#leader === undefined) return false;
-      const { text } = await exchange(urlOf(this.#leader.rest), 'GET /cluster', { patience: 2000 }).catch(NOTHING);
-      const { members = [] } = JSON.parse(text || '{}') as { members?: { role: string; state: string }[] };
-      const states = members.map(({ role, state }) => `${role} ${state}`);
-      return (
+      const states = await this.#states();
+      const isWhole =
         states.filter((state) => /^(leader|sync_standby|replica) (running|streaming)$/.test(state)).length === SIZE &&
-        states.some((state) => state.startsWith('sync_standby'))
-      );
+        states.some((state) => state.startsWith('sync_standby'));
+      if (!isWhole && performance.now() > end) throw new Error(`The cluster is not whole: ${states}\n${this.#told()}`);
+      return isWhole;
     });
+  }
+
+  async #states(): Promise<readonly string[]> {
+    if (this.#leader === undefined) return [];
+    const { text } = await exchange(urlOf(this.#leader.rest), 'GET /cluster', { patience: 2000 }).catch(NOTHING);
+    const { members = [] } = JSON.parse(text || '{}') as { members?: { role: string; state: string }[] };
+    return members.map(({ role, state }) => `${role} ${state}`);
+  }
+
+  /** What the members have logged last. */
+  #told(): string {
+    return this.#members
+      .map(({ number }) =>
+        readFileSync(this.#logOf(number), 'utf8').trimEnd().split('\n').slice(-TOLD_LINES).join('\n'),
+      )
+      .join('\n\n');
   }
 
   /** The leader hands over. */
