@@ -20,6 +20,8 @@ export interface Budget {
 export interface Share {
   /** Reserves more, as `take` does. */
   grow(bytes: number): void;
+  /** Gives back what it has beyond this many bytes. */
+  shrink(most: number): void;
   /** Gives everything back; a second call does nothing. */
   release(): void;
   readonly bytes: number;
@@ -64,6 +66,7 @@ export function createBudget(limit: number): Budget {
         count(more);
         if (used > most) makeRoom(most);
       },
+      shrink: (most) => count(Math.min(most - bytes, 0)),
       release: () => {
         if (released) return;
         released = true;

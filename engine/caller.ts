@@ -11,6 +11,8 @@ export interface Caller {
   readonly most: number;
   /** Reserves memory from the budget for the caller; throws `overloaded` if not enough is left, `content-too-large` if it never fits. */
   take(bytes: number): void;
+  /** Returns a function that gives back what is taken from now on: for work that is begun again. */
+  drawing?(): () => void;
   /** The position in the log of the database that the client has seen; undefined asks for nothing. */
   readonly position?: string | undefined;
   /** Told the position of what was written for the client. */

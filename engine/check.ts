@@ -3,7 +3,9 @@ import { loadDescriptors } from './descriptor/load.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { resolveModel } from './model/resolve.ts';
-import { checkDefaults, checkSeeds, createValidators, type TypeValidators } from './validation/compile.ts';
+import { referredFirst } from './storage/seed.ts';
+import { createValidators, type TypeValidators } from './validation/compile.ts';
+import { checkDefaults, checkSeeds } from './validation/seeds.ts';
 
 interface CheckedSchema {
   readonly model: Model;
@@ -25,7 +27,8 @@ export function checkSchema(directory: string): CheckReport {
     raw,
   );
   const validatorsOf = createValidators(model);
-  const all = [...diagnostics, ...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf)];
+  const order = referredFirst([...model.types.values()]);
+  const all = [...diagnostics, ...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
 }
 

@@ -3,24 +3,28 @@ import { escapeStep, isObject, type JsonValue } from './json.ts';
 import { type Fault, MAX_ERRORS } from './problem.ts';
 
 /**
- * At most one fault per location. A missing key comes after the existing keys of its object. Only the first MAX_ERRORS
- * faults, which a response lists, are sorted. `at`: where the body stands that they are all about.
+ * At most one fault per location, but every check that it breaks. A missing key comes after the existing keys of its
+ * object. Only the first MAX_ERRORS faults, which a response lists, are sorted. `at`: where the body stands that they are
+ * all about.
  */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
-  const byPlace = firstByLocation(faults);
+  const byPlace = Map.groupBy(faults, placeOf);
   const first = firstPlaces([...byPlace.keys()], body, { at, most: MAX_ERRORS });
-  const sorted = first.flatMap((place) => byPlace.get(place) ?? []);
-  if (sorted.length === byPlace.size) return sorted;
+  const told = (all: readonly Fault[] = []): readonly Fault[] =>
+    all[0]?.code === 'check' ? all.filter(({ code }) => code === 'check') : all.slice(0, 1);
+  const sorted = first.flatMap((place) => told(byPlace.get(place)));
   for (const place of first) byPlace.delete(place);
-  return [...sorted, ...byPlace.values()];
+  return [...sorted, ...[...byPlace.values()].flatMap(told)];
 }
+
+const placeOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : '');
 
 /** The first fault of each location, by pointer. */
 export function firstByLocation(faults: readonly Fault[]): Map<string, Fault> {
   const byPlace = new Map<string, Fault>();
   for (const fault of faults) {
-    const place = 'pointer' in fault ? fault.pointer : '';
+    const place = placeOf(fault);
     if (!byPlace.has(place)) byPlace.set(place, fault);
   }
   return byPlace;

@@ -33,9 +33,9 @@ export const defaultTable = (type: string): string => plural(type, '_');
 /** `OrderLine` -> `order_line`. */
 export const snakeCase = (name: string): string => words(name).join('_');
 
-/** Other scripts have no capitals, or no plural that is made in the English way. */
 /** Names are no longer, and longer values of an enum are texts of their own. */
 const LATIN_NAME = /^[\p{Script=Latin}\p{N}_]{1,60}$/u;
+/** Other scripts have no capitals, or no plural that is made in the English way. */
 const LATIN_END = /\p{Script=Latin}$/u;
 const ACRONYM = /^\p{Lu}[\p{Lu}\p{N}]*$/u;
 /** Always written in capitals, although names have them in small letters. */

@@ -5,12 +5,13 @@ import { compareSequence } from './support/compare-sequence.ts';
 import { databaseKinds } from './support/databases.ts';
 import { randomOperation } from './support/random-operations.ts';
 import { randomSchema, readModel, writeSchema } from './support/random-schema.ts';
+import { drawn } from './support/sample.ts';
 import { openTwins } from './support/twins.ts';
 import fc from './support/fast-check.ts';
 
-const { REQUESTS, RUNS, SEED } = process.env;
+const { REQUESTS, SEED } = process.env;
 /** `SEED=7 RUNS=500 npx jest tests/model-based` draws other sequences, and more of them. */
-const numRuns = Number(RUNS ?? (databaseKinds.length > 1 ? 25 : 50));
+const numRuns = drawn(databaseKinds.length > 1 ? 25 : 50);
 /** `REQUESTS=100000` goes on until each database has answered as many, and prints its seeds: `npm run test:model`. */
 const requests = Number(REQUESTS ?? 0);
 /** Only for a run that would never end. */

@@ -72,7 +72,7 @@ function toldIn(heading: string): Calls {
 
 describe.each([
   ['### A GET', get, 24],
-  ['### A nested PUT', put, 52],
+  ['### A nested PUT', put, 56],
 ] as const)('%s', (heading, request, mostFiles) => {
   it('calls what the map says', async () => {
     const calls = await callsOf(request);

@@ -182,7 +182,7 @@ app.post<{ Body: NewProduct }>(
 );
 app.patch<{ Body: readonly Change[] }>(
   '/api/products',
-  { schema: { body: { type: 'array', items: change }, response: { 200: list(product) } } },
+  { schema: { body: { type: 'array', maxItems: 1000, items: change }, response: { 200: list(product) } } },
   ({ body: given }, reply) => void reply.send(updateAll(given)),
 );
 app.put<{ Body: NewProduct }>(

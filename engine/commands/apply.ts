@@ -11,7 +11,7 @@ import { linksOf } from '../storage/define.ts';
 import { type Applied, applyPlan, createEngineTables, planFor, renamePlanFor } from '../storage/migrate/apply.ts';
 import type { Doing, Follower, MigrationEvent } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/history.ts';
-import { formatKept, formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
 import { titleOf } from '../storage/migrate/tasks.ts';
 import { databaseAt } from '../storage/open.ts';
@@ -101,15 +101,13 @@ const asJson = ({ steps, backup, isTakenBack }: Outcome): string =>
   JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null, isTakenBack }, null, 2);
 
 function format({ steps, backup, isTakenBack }: Outcome): string {
-  const made = steps.filter(({ state }) => state !== 'kept');
-  const kept = steps.filter(({ state }) => state === 'kept');
+  const told = ({ length }: readonly unknown[]): readonly string[] => [
+    `${length} ${length === 1 ? 'step' : 'steps'} applied.`,
+  ];
   return [
     ...(backup === undefined ? [] : [`The database as it was: ${backup}`]),
     ...(isTakenBack ? ['Took back what a migration to other descriptors had prepared.'] : []),
-    ...(made.length === 0
-      ? ['Nothing to do: the tables have what the descriptors want.']
-      : [formatSteps(made), `${made.length} ${made.length === 1 ? 'step' : 'steps'} applied.`]),
-    ...(kept.length === 0 ? [] : ['', formatKept(kept)]),
+    ...formatPlan(steps, told),
   ].join('\n');
 }
 

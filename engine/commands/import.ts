@@ -128,21 +128,15 @@ const isFault = ({ code }: Fault): boolean => code !== 'number-range';
 type Parsed = { readonly object: JsonObject } | { readonly faults: readonly Fault[] };
 
 function parse(text: string, what: string): Parsed {
-  const fault = text.length > LONG ? textFault(text, LIMITS.bodyDepth) : undefined;
-  if (fault) return { faults: [{ ...inLine(fault), code: 'invalid-json' }] };
+  const fault = text.length > LONG ? textFault(text, LIMITS.bodyDepth, true) : undefined;
+  if (fault) return { faults: [{ ...fault, code: 'invalid-json' }] };
   try {
     return { object: parseText(text, LIMITS, isFault, what) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { faults: error.errors.map(inLine) };
+    return { faults: error.errors };
   }
 }
-
-/** Drops "line 1" of the JSON parser: the report has its own line number. */
-const inLine = <F extends { readonly message: string }>(fault: F): F => ({
-  ...fault,
-  message: fault.message.replace(/, at line 1, (column \d+)$/, ', at $1'),
-});
 
 /** Faults in the unknown keys of an open type, which a line holds as JSON text. */
 function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
@@ -187,11 +181,26 @@ interface Sink {
   close(): void;
 }
 
+interface LineFault {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Databases find the faults of a line sooner or later, but before this many others are found. */
+const HELD = 10_000;
+
+const byLine = (faults: readonly LineFault[]): LineFault[] => faults.toSorted((a, b) => a.line - b.line);
+
 /** Without a file, the import ends after MAX_ERRORS faults. */
 function lineReport(file: string | undefined, naming: OutputOptions): LineReport {
   const sink = file === undefined ? undefined : openSink(newFile(file, naming));
-  let shown: string[] = [];
+  let shown: LineFault[] = [];
+  let held: LineFault[] = [];
   let count = 0;
+  const release = (most: number): void => {
+    held = byLine(held);
+    for (const { text } of held.splice(0, most)) sink?.write(text);
+  };
   return {
     get count() {
       return count;
@@ -201,16 +210,20 @@ function lineReport(file: string | undefined, naming: OutputOptions): LineReport
     },
     add: (line, fault) => {
       count += 1;
-      if (shown.length < MAX_ERRORS) shown.push(textOf(line, fault));
-      sink?.write(`${JSON.stringify({ line, ...fault })}\n`);
+      if (shown.length < MAX_ERRORS) shown.push({ line, text: textOf(line, fault) });
+      if (sink) held.push({ line, text: `${JSON.stringify({ line, ...fault })}\n` });
+      if (held.length === 2 * HELD) release(HELD);
       if (!sink && count >= MAX_ERRORS) throw new LinesRefused();
     },
     restart: () => {
-      [shown, count] = [[], 0];
+      [shown, held, count] = [[], [], 0];
       sink?.restart();
     },
-    text: (from) => [...shown, summary(from, count, file)].join('\n'),
-    finish: () => sink?.finish(),
+    text: (from) => [...byLine(shown).map(({ text }) => text), summary(from, count, file)].join('\n'),
+    finish: () => {
+      release(held.length);
+      sink?.finish();
+    },
     close: () => sink?.close(),
   };
 }

@@ -7,7 +7,7 @@ import type { Drift } from '../storage/migrate/driver.ts';
 import { assess, type Assessed } from '../storage/migrate/assess.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import type { Standing } from '../storage/migrate/history.ts';
-import { formatDrift, formatKept, formatRenames, formatSteps, planAsJson } from '../storage/migrate/report.ts';
+import { formatDrift, formatPlan, formatRenames, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { renamePlan } from '../storage/migrate/rename.ts';
 import type { MigrationStep } from '../storage/migrate/steps.ts';
@@ -84,15 +84,11 @@ const asJson = ({ steps, drift, renames, standing }: Looked, sql: boolean): stri
 const LEGEND = 'x records stand in the way   ? say what is meant   ! needs --allow';
 
 function format({ steps, drift, renames, standing }: Looked, sql: boolean): string {
-  const made = steps.filter(({ state }) => state !== 'kept');
-  const kept = steps.filter(({ state }) => state === 'kept');
+  const told = (made: readonly Assessed[]): readonly string[] =>
+    made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
   return [
     ...(standing ? [formatBehind(standing)] : []),
-    ...(made.length === 0
-      ? ['Nothing to do: the tables have what the descriptors want.']
-      : [formatSteps(made, { sql, notes: true })]),
-    ...(made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND]),
-    ...(kept.length === 0 ? [] : ['', formatKept(kept, true)]),
+    ...formatPlan(steps, told, { sql, notes: true }),
     ...(renames.length === 0 ? [] : ['', formatRenames(renames, sql)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');

@@ -8,7 +8,8 @@ import { anyOf, type Finding, finding, quoted } from './report.ts';
 import { grammar } from './grammar.ts';
 import type { YamlPath } from './source.ts';
 import { hint, textFaults } from './texts.ts';
-import { fieldWords } from './grammar-parts.ts';
+import { fieldWords, generatedBy, itemWords } from './grammar-parts.ts';
+import { groupMeant, GROUPS, operandHint } from './conditions.ts';
 import { relationWords } from './grammar-relations.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
@@ -118,6 +119,16 @@ const refused =
 const explanations: Readonly<Record<string, Explain>> = {
   additionalProperties: ({ params, parentSchema }, path) =>
     unknownKey(String(params['additionalProperty']), Object.keys(parentSchema?.['properties'] ?? {}), path),
+  'false schema': (_, path) => {
+    const meant = groupMeant(String(path.at(-1)));
+    const advice = meant === undefined ? '' : `; did you mean ${quoted(meant)}?`;
+    return finding(
+      'unknown-key',
+      path,
+      'key',
+      `${subject(path)} is not a group; there are ${[...GROUPS.keys()].join(', ')}${advice}`,
+    );
+  },
   required: ({ params }, path) => {
     const missing = String(params['missingProperty']);
     return {
@@ -135,15 +146,19 @@ const explanations: Readonly<Record<string, Explain>> = {
       'wrong-type',
       path,
       'value',
-      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${hint(String(params['type']), data)}`,
+      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(String(params['type']), data)}`,
     ),
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
+    const others = path.at(-1) === 'generated' ? generatedBy.get(String(data)) : undefined;
+    const advice = others
+      ? `; ${quoted(data)} is for fields of type ${others.join(' or ')}`
+      : didYouMean(String(data), values.map(String));
     return finding(
       'unknown-value',
       path,
       'value',
-      `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${didYouMean(String(data), values.map(String))}`,
+      `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${advice}`,
     );
   },
   uniqueItems: ({ params, data }, path) => {
@@ -157,7 +172,7 @@ const explanations: Readonly<Record<string, Explain>> = {
   },
   minimum: refused((limit) => `must be at least ${limit}`),
   maximum: refused((limit) => `must be at most ${limit}`),
-  minLength: refused((limit) => `needs at least ${limit} characters`),
+  minLength: refused((limit) => `needs at least ${limit} character${limit === '1' ? '' : 's'}`),
   minItems: refused((limit) => `needs at least ${limit} item`),
   minProperties: refused((limit) => `needs at least ${limit} key`),
   maxItems: refused((limit) => `takes at most ${limit} items`),
@@ -182,7 +197,9 @@ const wordOwners: Readonly<Record<string, ReadonlyMap<string, readonly string[]>
 
 function unknownKey(key: string, known: readonly string[], path: YamlPath): GrammarFinding {
   const at = [...path, key];
-  const elsewhere = path.length === 2 ? wordOwners[String(path[0])]?.get(key) : undefined;
+  const elsewhere = (
+    path.length === 2 ? wordOwners[String(path[0])] : path.at(-1) === 'items' ? itemWords : undefined
+  )?.get(key);
   if (elsewhere)
     return finding(
       'misplaced-key',
@@ -198,9 +215,14 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
 }
 
-/** The section whose members take this key, if those of the path's own section do not. */
-const ofAnother = (key: string, [own]: YamlPath): string | undefined =>
-  Object.keys(wordOwners).find((section) => section !== own && wordOwners[section]?.has(key));
+/** The sections whose members take this key: what is within a member does not. */
+const ofAnother = (key: string, [own, ...within]: YamlPath): string | undefined =>
+  Object.keys(wordOwners)
+    .filter((section) => (section !== own || within.length > 1) && wordOwners[section]?.has(key))
+    .join(' and ') || undefined;
+
+/** Operands of checks are the only values of several kinds. */
+const isOperand = (types: unknown, [section]: YamlPath): boolean => section === 'checks' && Array.isArray(types);
 
 const kinds: Readonly<Record<string, string>> = {
   object: 'a mapping (keys and values)',

@@ -1,6 +1,7 @@
 /** The conditions of checks: which fields they compare with what, and the grammar that they are written in. */
 import { LIKE_DESCRIPTION, MAX_IN_VALUES, MAX_PATTERN_LENGTH, type OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { nearest } from '../names.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
 import { ref, strict } from './grammar-parts.ts';
 import type { YamlPath } from './source.ts';
@@ -12,6 +13,21 @@ export const GROUPS: ReadonlyMap<string, GroupKind> = new Map([
   ['$all', 'all'],
   ['$none', 'none'],
 ]);
+/** What other query languages call them. */
+const GROUPS_ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['or', '$any'],
+  ['and', '$all'],
+  ['not', '$none'],
+  ['nor', '$none'],
+]);
+
+/** The group that somebody may have meant: `$any` for `$or`, `any` and `$an`. */
+export function groupMeant(name: string): string | undefined {
+  const word = name.replace(/^\$/, '').toLowerCase();
+  const meant = GROUPS_ELSEWHERE.get(word) ?? (GROUPS.has(`$${word}`) ? `$${word}` : undefined);
+  return meant ?? (name.startsWith('$') ? nearest(name, GROUPS.keys()) : undefined);
+}
+
 /** How deep groups can be nested. */
 export const MAX_GROUPS = 3;
 
@@ -76,6 +92,12 @@ function comparison(
   return typeof other === 'string' ? [{ field, operator, operand: null, other, place, path: [...path, FIELD] }] : [];
 }
 
+/** What to write for an operand that no value is; nothing where another kind of value is missing. */
+export function operandHint(operator: string | number | undefined, operand: unknown): string {
+  if (operand === null) return `; for null, write { null: ${operator === 'ne' ? 'false' : 'true'} }`;
+  return Array.isArray(operand) ? '; for one of several values, write { in: [a, b] }' : '';
+}
+
 // The grammar.
 
 /** Each is evaluated on every write that it concerns. */
@@ -112,6 +134,9 @@ const wordsOf: Readonly<Record<OperatorName, JsonObject>> = {
   null: { type: 'boolean', description: 'true: the field is null. false: it is not.' },
 };
 
+/** No field has such a name. */
+const OTHER_GROUP = `^\\$(?!(?:${[...GROUPS.keys()].map((word) => word.slice(1)).join('|')})$)`;
+
 const group = (description: string): JsonObject => ({
   type: 'array',
   minItems: 1,
@@ -128,6 +153,7 @@ const conditions = (description: string): JsonObject => ({
     $all: group('All of the items hold.'),
     $none: group('None of the items holds.'),
   },
+  patternProperties: { [OTHER_GROUP]: false },
   additionalProperties: ref('comparison'),
   description,
 });

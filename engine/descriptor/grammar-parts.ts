@@ -120,6 +120,13 @@ const comparable: JsonObject = {
   index: flag(false, 'Whether the column has an index, for lists sorted or filtered by this field.'),
 };
 
+/** The field types that take each word of `generated`. */
+export const generatedBy: ReadonlyMap<string, readonly string[]> = owners(
+  Object.fromEntries(
+    types.map(({ name, generates = [] }) => [name, Object.fromEntries(generates.map((word) => [word, true]))]),
+  ),
+);
+
 const generated = (words: readonly Generated[]): JsonObject => ({
   generated: {
     enum: words,
@@ -218,6 +225,9 @@ const wordsOfItems: Readonly<Record<string, JsonObject>> = Object.fromEntries(
   types.map((type) => [type.name, { ...commonItemWords, ...type.keywords }]),
 );
 
+/** The field types whose items take each key. */
+export const itemWords = owners(wordsOfItems);
+
 export const itemDefinitions: JsonObject = {
   item: chosenBy(
     'type',
@@ -226,7 +236,7 @@ export const itemDefinitions: JsonObject = {
     'What each item of an array must be.',
   ),
   untypedItem: strict(
-    { ...Object.fromEntries([...owners(wordsOfItems).keys()].map((word) => [word, true])), ...commonItemWords },
+    { ...Object.fromEntries([...itemWords.keys()].map((word) => [word, true])), ...commonItemWords },
     ['type'],
   ),
   ...Object.fromEntries(

@@ -136,11 +136,17 @@ const INEXACT = 'JSON cannot represent this number exactly; put a long number in
 function number(value: number, node: Node, walk: Conversion): JsonValue {
   const source = isScalar(node) ? jsonNumber(node) : undefined;
   if (source !== undefined && source !== String(value)) walk.odd += 1;
-  if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
+  if (Number.isInteger(value) ? isExact(value, source) : Number.isFinite(value)) return value;
   if (source === undefined || !Number.isFinite(value)) return refuse(walk, 'not-json', node, INEXACT);
   walk.faults.push({ code: 'not-json', node, message: INEXACT, inexact: [...walk.path] });
   return value;
 }
+
+/** Beyond 2^53, some integers are numbers of JavaScript, and others are not. */
+const isExact = (value: number, source = ''): boolean =>
+  Number.isSafeInteger(value) || (DIGITS.test(source) && BigInt(source) === BigInt(value));
+
+const DIGITS = /^-?\d+$/;
 
 function scalar(value: unknown, node: Node, walk: Conversion): JsonValue {
   if (value === null || typeof value === 'boolean') return value;

@@ -23,6 +23,8 @@ export interface InProcessCall {
   readonly identifier?: number | string | undefined;
   readonly options: ViewOptions & ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
   readonly body?: object;
+  /** Whether the body is a value of JSON already, and nothing that has to be written as JSON first. */
+  readonly isJson?: boolean;
   /** Carries the write out, undoes it, and reports what it would do. */
   readonly isDryRun?: boolean;
 }
@@ -60,7 +62,7 @@ export async function serveCall(
   caller: Caller,
   longest = Infinity,
 ): Promise<CallResult> {
-  const { operation, identifier, options, body, isDryRun = false } = call;
+  const { operation, identifier, options, body, isJson = false, isDryRun = false } = call;
   const search = searchOf(options, operation);
   const query = isDryRun ? [search, 'dryRun=true'].filter((part) => part !== '').join('&') : search;
   if (query.length > longest)
@@ -73,7 +75,7 @@ export async function serveCall(
     const offer = route?.offers.get(method);
     if (offer === undefined) throw refusal(typeName, operation, route?.withheld.has(method) === true);
     return offer.serve({
-      request: requestOf(method, headersOf(options), 'body' in call ? textOfBody(body) : undefined),
+      request: requestOf(method, headersOf(options), 'body' in call ? contentOf(body, isJson) : undefined),
       caller,
       target: { base: '', path: '', query },
       identifier: path === 'item' ? String(identifier) : '',
@@ -109,21 +111,29 @@ function headersOf({ ifMatch, idempotencyKey, count }: InProcessCall['options'])
 /** Never connected. */
 const NO_SOCKET = new Socket();
 
+/** Of a body that is a value already. */
+const LENGTH_UNKNOWN = { 'transfer-encoding': 'chunked' };
+
 /** As a body parser in front of the engine leaves it: read to its end. */
-export function requestOf(method: string, headers: Readonly<Record<string, string>>, text?: string): IncomingMessage {
+export function requestOf(
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body?: Buffer | object,
+): IncomingMessage {
   const request = new IncomingMessage(NO_SOCKET);
   request.method = method;
   request.headers = { ...headers };
-  if (text === undefined) return request;
-  const body = Buffer.from(text);
-  Object.assign(request.headers, { 'content-type': JSON_TYPE, 'content-length': String(body.length) });
+  if (body === undefined) return request;
+  const framing = Buffer.isBuffer(body) ? { 'content-length': String(body.length) } : LENGTH_UNKNOWN;
+  Object.assign(request.headers, { 'content-type': JSON_TYPE, ...framing });
   return Object.defineProperties(request, { readableEnded: { value: true }, body: { value: body } });
 }
 
 /** Empty for undefined, which the parser of bodies refuses. */
-function textOfBody(value: unknown): string {
+function contentOf(value: object | undefined, isJson: boolean): Buffer | object {
+  if (isJson && value !== undefined) return value;
   try {
-    return JSON.stringify(value) ?? '';
+    return Buffer.from(JSON.stringify(value) ?? '');
   } catch (error) {
     throw new Problem('invalid-json', `The record cannot be written as JSON: ${reasonOf(error)}`, { cause: error });
   }

@@ -4,7 +4,7 @@
  */
 import { CallerGone } from '../caller.ts';
 import type { Engine } from '../engine.ts';
-import { entityTag } from '../http/conditions.ts';
+import { entityTag } from '../http/preconditions.ts';
 import { Problem } from '../problem.ts';
 import { type CallResult, cursorIn, type InProcessCall, InProcessCaller, type Position, serveCall } from './call.ts';
 import type { DryRun, RecordPage, RecordCollection, RecordGroup, SummaryPage } from './types.ts';

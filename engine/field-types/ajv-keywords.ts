@@ -5,20 +5,29 @@ import addFormats from 'ajv-formats';
 import type { AddedFormat, FormatValidator } from 'ajv/dist/types';
 import { compilePattern } from '../patterns/compile.ts';
 
-/** Bounds of decimal strings, compared as numbers: a double holds all digits that a decimal can have. */
-const decimalBounds: readonly FuncKeywordDefinition[] = [
+/** Decimals as numbers, whose digits a double holds, and points in time as milliseconds. */
+const comparable = (text: string): number => (text.includes('T') ? Date.parse(text) : Number(text));
+
+/** Bounds of strings that stand for decimals or points in time. */
+const stringBounds: readonly FuncKeywordDefinition[] = [
   {
     keyword: 'x-minimum',
     type: 'string',
     schemaType: 'string',
-    compile: (bound: string) => (value: string) => Number(value) >= Number(bound),
+    compile: (bound: string) => {
+      const least = comparable(bound);
+      return (value: string) => !(comparable(value) < least);
+    },
     error: { message: ({ schemaCode }) => str`must be at least ${schemaCode}` },
   },
   {
     keyword: 'x-maximum',
     type: 'string',
     schemaType: 'string',
-    compile: (bound: string) => (value: string) => Number(value) <= Number(bound),
+    compile: (bound: string) => {
+      const most = comparable(bound);
+      return (value: string) => !(comparable(value) > most);
+    },
     error: { message: ({ schemaCode }) => str`must be at most ${schemaCode}` },
   },
 ];
@@ -57,6 +66,6 @@ export function createAjv(options: Options = {}): Ajv2020 {
     ...options,
   });
   addLimitedFormats(ajv);
-  for (const keyword of decimalBounds) ajv.addKeyword(keyword);
+  for (const keyword of stringBounds) ajv.addKeyword(keyword);
   return ajv;
 }

@@ -8,6 +8,7 @@ export const boolean: FieldType = {
   operators: ['eq', 'ne', 'in', 'null'],
   hasNoCommas: true,
   longest: () => SHORT,
+  fewValues: 2,
   schema: () => ({ type: 'boolean' }),
   expected: () => 'true or false',
   faults: () => [],

@@ -4,7 +4,7 @@ import { asWritten, NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
 const DAY = 86_400_000;
 
-const PERIODS = { day: (column: string) => column, month: (column: string) => `substr(${column}, 1, 7)` };
+const PERIOD_SQL = { day: (column: string) => column, month: (column: string) => `substr(${column}, 1, 7)` };
 
 /** Whether the day exists; Date.parse alone would turn February 30 into March 2. */
 function isDate(text: string): boolean {
@@ -26,8 +26,8 @@ export const date: FieldType = {
   ...asWritten,
   now: (time) => time.toISOString().slice(0, 10),
   columns: {
-    sqlite: { ...textColumn, periods: PERIODS, now: `date('now')` },
-    postgres: { ...postgresText, periods: PERIODS, now: `to_char(now() at time zone 'UTC', 'YYYY-MM-DD')` },
+    sqlite: { ...textColumn, periods: PERIOD_SQL, now: `date('now')` },
+    postgres: { ...postgresText, periods: PERIOD_SQL, now: `to_char(now() at time zone 'UTC', 'YYYY-MM-DD')` },
   },
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + (seed % 100_000) * DAY).toISOString().slice(0, 10),
   edges: () => ['0001-01-01', '2024-02-29', '9999-12-31'],

@@ -18,6 +18,9 @@ function significant(text: string): number {
   return trimmed.replace(/[-.]/g, '').replace(/^0+/, '').length;
 }
 
+/** One text for all that are equal: of 1.50 and 1.5, the shorter one. */
+const shortest = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
+
 function pattern(shape: Shape): string {
   const { whole, fraction } = digits(shape);
   const integerPart = whole === 0 ? '0' : `(0|[1-9]\\d{0,${whole - 1}})`;
@@ -113,7 +116,7 @@ export const decimal: FieldType = {
       decode: (value) => value,
       json: (column) => `'"' || ${column}::text || '"'`,
       comparable: (column) => column,
-      operand: String,
+      operand: (value) => shortest(String(value)),
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
       aggregates: {
         sum: (column) => `sum(${column})`,

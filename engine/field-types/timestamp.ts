@@ -6,6 +6,17 @@ import { call } from './totals.ts';
 const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?(Z|[+-]\\d\\d:\\d\\d)$';
 const MINUTE = 60_000;
 
+/** In UTC, so that its day and its month are written like others. */
+const [EARLIEST, LATEST] = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'];
+
+const [FIRST_TIME, LAST_TIME] = [Date.parse(EARLIEST), Date.parse(LATEST)];
+const WRITTEN = new RegExp(PATTERN);
+
+function isPointInTime(text: string): boolean {
+  const time = Date.parse(text);
+  return WRITTEN.test(text) && time >= FIRST_TIME && time <= LAST_TIME;
+}
+
 /**
  * SQL: seconds since 1970 from the text of a timestamp. PostgreSQL's own conversion cannot be used in an index, and
  * supports neither the year 0 nor offsets above 15:59. The calendar repeats after 400 years, so they are added.
@@ -20,12 +31,10 @@ function epoch(column: string): string {
   return `(${days} * 86400::bigint + ${whole(12, 2)} * 3600 + ${whole(15, 2)} * 60 + ${seconds} - (${offset}) * 60)`;
 }
 
-/** SQL: the day in UTC, as JavaScript writes those of other years than 0 to 9999. */
+/** SQL: the day in UTC. */
 function postgresDay(column: string): string {
   const day = `(make_date(2370, 1, 1) + floor(${epoch(column)} / 86400)::int)`;
-  const year = `(extract(year from ${day})::int - 400)`;
-  const [before, after] = [`'-' || lpad((-${year})::text, 6, '0')`, `'+' || lpad(${year}::text, 6, '0')`];
-  return `case when ${year} < 0 then ${before} when ${year} > 9999 then ${after} else lpad(${year}::text, 4, '0') end || to_char(${day}, '-MM-DD')`;
+  return `lpad((extract(year from ${day})::int - 400)::text, 4, '0') || to_char(${day}, '-MM-DD')`;
 }
 
 /** Most are in UTC already: they begin with their day and month. */
@@ -51,8 +60,8 @@ function extremes(sortable: ColumnSql): Required<ColumnType>['aggregates'] {
 }
 
 /**
- * SQL: seconds since 1970. SQLite's own conversion gives null for offsets above 14:00, and for what an offset moves beyond
- * the year 9999: so it only sees the minutes. Of whole milliseconds, the quotient is the double that is bound for them.
+ * SQL: seconds since 1970. SQLite's own conversion gives null for offsets above 14:00: so it only sees the minutes. Of
+ * whole milliseconds, the quotient is the double that is bound for them.
  */
 function sqliteEpoch(column: string): string {
   const whole = (from: number): string => `cast(substr(${column}, ${from}, 2) as integer)`;
@@ -69,10 +78,17 @@ export const timestamp: FieldType = {
   operators: COMPARING,
   hasNoCommas: true,
   longest: () => SHORT,
-  schema: () => ({ type: 'string', format: 'date-time', pattern: PATTERN }),
-  expected: () => 'a point in time such as "2030-12-31T23:59:59Z", with at most three fractional digits',
+  schema: () => ({
+    type: 'string',
+    format: 'date-time',
+    pattern: PATTERN,
+    'x-minimum': EARLIEST,
+    'x-maximum': LATEST,
+  }),
+  expected: () =>
+    'a point in time such as "2030-12-31T23:59:59Z", with at most three fractional digits, and a year from 0000 to 9999 in UTC',
   faults: () => [],
-  parse: (text) => (new RegExp(PATTERN).test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined),
+  parse: (text) => (isPointInTime(text) ? text : undefined),
   equal: (a, b) => a === b || (a !== null && b !== null && Date.parse(String(a)) === Date.parse(String(b))),
   compare: (a, b) => Date.parse(String(a)) - Date.parse(String(b)),
   generates: ['createdAt', 'updatedAt'],
@@ -106,8 +122,8 @@ export const timestamp: FieldType = {
     '2024-02-29T23:59:59.999+14:00',
     '2024-03-01T00:30:00+01:00',
     '2024-02-29T23:30:00Z',
-    '9999-12-31T23:59:59.999-23:59',
-    '0000-01-01T00:00:00+23:59',
+    '9999-12-31T00:00:59.999-23:59',
+    '0000-01-01T23:59:00+23:59',
   ],
   bad: () => [
     ...NOT_STRINGS,
@@ -117,5 +133,7 @@ export const timestamp: FieldType = {
     '2024-01-01T00:00:00',
     '2023-02-29T00:00:00Z',
     '2024-01-01T25:00:00Z',
+    '9999-12-31T23:59:59.999-00:01',
+    '0000-01-01T00:00:00+00:01',
   ],
 };

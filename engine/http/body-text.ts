@@ -9,6 +9,8 @@ type IsFault = (fault: Fault, isArray: boolean) => boolean;
 interface Inspected {
   readonly value: JsonValue;
   readonly keys: number;
+  /** Keys and values that cannot be stored. */
+  readonly faults: readonly Fault[];
 }
 
 export function readText(text: string, limits: TextLimits, isFault: IsFault, what = BODY): Inspected {
@@ -19,7 +21,8 @@ export function readText(text: string, limits: TextLimits, isFault: IsFault, wha
 
 /** The object in a text that is not a body; messages call it `what`. */
 export function parseText(text: string, limits: TextLimits, isFault: IsFault, what: string): JsonObject {
-  const { value, keys } = readText(text, limits, isFault, what);
+  const { value, keys, faults } = readText(text, limits, isFault, what);
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   const reading = readingOf(text);
   skipValue(reading);
   if (keys !== reading.keys) throw textProblem(text, limits, what);
@@ -68,15 +71,14 @@ export function inspected(
   refuseTooMuch({ bodyKeys: keys, bodyItems: items }, limits);
   const isArray = Array.isArray(parsed);
   const faults = found.filter((fault) => isFault(fault, isArray));
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-  return { value: parsed as JsonValue, keys };
+  return { value: parsed as JsonValue, keys, faults };
 }
 
 export const kindOf = (value: unknown): string =>
   Array.isArray(value) ? 'an array' : value === null ? 'null' : isObject(value) ? 'an object' : `a ${typeof value}`;
 
 export function textProblem(text: string, { bodyDepth }: TextLimits, what = BODY): Problem {
-  const fault = textFault(text, bodyDepth);
+  const fault = textFault(text, bodyDepth, what !== BODY);
   return fault === undefined
     ? jsonProblem(`${what} is not valid JSON`)
     : jsonProblem(`${what} is not valid JSON: ${fault.message}`, fault.pointer);

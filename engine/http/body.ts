@@ -22,6 +22,8 @@ export interface Body {
   readonly isArray: boolean;
   /** Empty if a body parser in front has left nothing but values. */
   readonly raw: RawValues;
+  /** What is wrong already, while the rest is still looked at. An item that is not a record is one without keys. */
+  readonly faults: readonly Fault[];
   /** Of records that stand on lines: the number of the line of each, from 1. */
   readonly lines?: readonly number[];
 }
@@ -39,7 +41,9 @@ export function bodyParser(type: RecordType, limits: BodyLimits, shape: BodyShap
   const parse = jsonParser(type, limits, accept);
   return (content) => {
     if (!('parsed' in content)) return parse(decode(content));
-    return { ...accept(inspected(content.parsed, true, limits, () => true).value), raw: NO_RAW_VALUES };
+    const { value, faults } = inspected(content.parsed, true, limits);
+    const found = accept(value);
+    return { ...found, raw: NO_RAW_VALUES, faults: [...found.faults, ...faults] };
   };
 }
 
@@ -57,13 +61,15 @@ export function jsonParser(
     return !isKept(type, isArray ? steps.slice(1) : steps);
   };
   return (text) => {
-    const { value, keys } = readText(text, limits, isFault, what);
+    const { value, keys, faults } = readText(text, limits, isFault, what);
     const found = accept(value);
     const raw = readRaw(text, found.isArray, (index) => found.records[index]?.body);
     if (keys !== raw.keys) throw textProblem(text, limits, what);
-    return { ...found, raw: raw.values, keys };
+    return { ...found, raw: raw.values, keys, faults: [...found.faults, ...faults] };
   };
 }
+
+const NO_FAULTS: readonly Fault[] = Object.freeze([]);
 
 export type Accepted = Omit<Body, 'raw'>;
 
@@ -77,15 +83,15 @@ function acceptor(type: RecordType, shape: BodyShape, { batchLimit }: BodyLimits
   }[shape];
   const cure = ` (one record is changed by PATCH of its own path, with its ${name} at the end)`;
   return (value) => {
-    if (Array.isArray(value) && shape !== 'record') return { records: itemsOf(value, batchLimit), isArray: true };
+    if (Array.isArray(value) && shape !== 'record') return itemsOf(value, batchLimit);
     if (isObject(value) && shape !== 'records')
-      return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false };
+      return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false, faults: NO_FAULTS };
     const found = `${message}, not ${kindOf(value)}${isObject(value) ? cure : ''}`;
     throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message: found }]);
   };
 }
 
-function itemsOf(values: readonly JsonValue[], most: number): readonly ParsedRecord[] {
+function itemsOf(values: readonly JsonValue[], most: number): Accepted {
   if (values.length > most) throw tooManyItems(most, values.length);
   const faults: Fault[] = [];
   const records = values.map((value, index): ParsedRecord => {
@@ -94,8 +100,7 @@ function itemsOf(values: readonly JsonValue[], most: number): readonly ParsedRec
     faults.push({ pointer: place, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(value)}` });
     return { body: {}, pointer: place, tag: undefined };
   });
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-  return records;
+  return { records, isArray: true, faults };
 }
 
 export function itemOf(value: JsonObject, place: string): ParsedRecord {
@@ -107,6 +112,6 @@ export function itemOf(value: JsonObject, place: string): ParsedRecord {
 /** `count` is undefined for lines: those that are too many are not read. */
 export function tooManyItems(most: number, count?: number): Problem {
   const found = count === undefined ? `The body has more than ${most} records` : `The array has ${count} records`;
-  const message = `${found}; at most ${most} are written at once (BATCH_LIMIT). Send it in parts; what \`records export\` wrote is read by \`records import\``;
+  const message = `${found}; at most ${most} are written at once (BATCH_LIMIT). Send it in parts`;
   return new Problem('batch-too-large', message, { errors: [{ pointer: '', code: 'batch-too-large', message }] });
 }

@@ -27,6 +27,9 @@ const FIRST_BYTES = 16 * 1024;
 /** Bytes of a body that are read before others have a turn: the pieces of hundreds take as long as one large body. */
 const LARGE = 64 * 1024;
 
+/** Bytes of a body that may take long to carry out, as some hundred changes do. */
+const LONG = 4 * 1024;
+
 /** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
 
@@ -51,8 +54,7 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
     const body = createGrowing(limits, exchange.caller, { most: budget.limit, mediaType });
     await collect(request, body, pace);
     const bytes = await pace.begin(body.whole);
-    // What follows takes long.
-    if (bytes.length > LARGE) await stillThere(exchange.caller);
+    if (bytes.length > LONG) await stillThere(exchange.caller);
     // For `parsedInFront`, if the request has to begin anew.
     Object.assign(request, { body: bytes });
     return bytes;
@@ -171,9 +173,8 @@ const tooNested = (): Problem =>
   new Problem('content-too-large', 'The body has more objects and arrays than fit into memory; send it in parts');
 
 function tooLarge(limit: number, mediaType: string): Problem {
-  const cure =
-    mediaType === JSON_TYPE ? '' : '; send it in parts (what `records export` wrote is read by `records import`)';
-  return new Problem('content-too-large', `The body is larger than ${limit} bytes${cure}`);
+  const what = mediaType === JSON_TYPE ? 'an array' : 'it';
+  return new Problem('content-too-large', `The body is larger than ${limit} bytes; send ${what} in parts`);
 }
 
 // What a JSON text contains, counted byte by byte while it arrives: that is cheaper than parsing it.
@@ -251,6 +252,32 @@ function createCellTally(): Tally {
       return { keys: 0, brackets };
     },
   };
+}
+
+// A body where none is taken.
+
+/** What proxies announce and what is empty, `Content-Length: 0` or chunks without bytes, is no body. */
+export async function refuseContent(request: IncomingMessage): Promise<void> {
+  if (!hasBody(request) || (isChunked(request) && !(await hasBytes(request)))) return;
+  const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
+  const header = isChunked(request) ? 'Transfer-Encoding' : 'Content-Length';
+  throw new Problem('invalid-header', message, { errors: [{ header, code: 'unexpected-body', message }] });
+}
+
+function hasBytes(request: IncomingMessage): Promise<boolean> {
+  if (request.readableEnded) {
+    const found = parsedInFront(request);
+    return Promise.resolve(found !== undefined && ('parsed' in found || found.length > 0));
+  }
+  return new Promise((resolve) => {
+    const onData = (): void => settle(true);
+    const onEnd = (): void => settle(false);
+    const settle = (found: boolean): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onEnd).off('close', onEnd);
+      resolve(found);
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onEnd).on('close', onEnd);
+  });
 }
 
 // The rest of a body whose request was answered before it was read.

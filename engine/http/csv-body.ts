@@ -86,7 +86,7 @@ function readTable(text: string, reading: TableReading): void {
 }
 
 function refuseLine({ faults }: ReadRecords, line: number, message: string): void {
-  faults.push({ code: 'invalid-csv', fault: atLine({ pointer: '', code: 'invalid-csv', message }, line) });
+  faults.push({ code: 'invalid-csv', fault: { pointer: '', code: 'invalid-csv', message }, line });
 }
 
 function keep({ raw }: ReadRecords, body: JsonObject, name: string, text: string): void {
@@ -195,7 +195,8 @@ function keptReader({ name }: Field, limits: BodyLimits): CsvColumn['read'] {
   const isFault = ({ code }: Fault): boolean => code !== 'number-range';
   return (cell) => {
     if (jsonIn(cell) === undefined) return { value: cell, text: JSON.stringify(cell) };
-    const { value, keys } = readText(cell, limits, isFault, what);
+    const { value, keys, faults } = readText(cell, limits, isFault, what);
+    if (faults.length > 0) throw faultyRequest('invalid-body', faults);
     const reading = readingOf(cell);
     const text = takeValue(reading);
     if (keys !== reading.keys) throw textProblem(cell, limits, what);

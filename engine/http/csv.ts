@@ -15,6 +15,7 @@ function cell(text: string): string {
   return quoted(text.startsWith('"') ? String(JSON.parse(text)) : text);
 }
 
+/** A text that begins with `=` stays as it is: what goes out must come in again. */
 const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 // Reading it. Libraries do not tell "" from an empty cell, or take seconds for a megabyte of commas.

@@ -1,10 +1,15 @@
 /** The report of a dry run: what the write would have answered, and what it would have done to which records. */
 import type { Model } from '../model/model.ts';
+import { DRY_RUN } from '../query/prepared-type.ts';
 import type { WriteEffect, EffectKind } from '../storage/store.ts';
 import type { Whole } from './answer.ts';
 
 /** One of its own, so that no client takes the report for the answer. */
-const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
+export const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
+
+/** Whether the query asks for the report: its media type is then offered, before the rest of the query is read. */
+export const asksForReport = (query: string): boolean =>
+  query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
 
 /** What clients are told of an effect. Of records that the token may not read, they learn the number only. */
 interface ShownEffect {

@@ -6,6 +6,7 @@ import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
+import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -114,9 +115,10 @@ function operate(
   if (!target.path.startsWith(root)) throw pathProblem(fullPath(target), knownPaths(routes, root));
   const { route, identifier } = findRoute(routes, target.path, root);
   if (request.method === 'OPTIONS') return route.options;
-  const { serve, mediaTypes, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
+  const { serve, mediaTypes, tried, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;
-  const mediaType = acceptedType(request.headers.accept, mediaTypes);
+  const offered = tried !== undefined && asksForReport(target.query) ? tried : mediaTypes;
+  const mediaType = acceptedType(request.headers.accept, offered);
   const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, budget));
   return serve({ request, caller, target, identifier, mediaType });
 }

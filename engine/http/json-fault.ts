@@ -25,8 +25,8 @@ class JsonFault extends Error {
   }
 }
 
-/** The first fault of the text, or undefined if it has none. */
-export function textFault(text: string, maxDepth: number): JsonTextFault | undefined {
+/** The first fault of the text, or undefined if it has none. `isPart`: of what has lines of its own, which the reader counts. */
+export function textFault(text: string, maxDepth: number, isPart = false): JsonTextFault | undefined {
   const reading = { text, maxDepth, at: 0 };
   try {
     readValue(reading, []);
@@ -34,7 +34,7 @@ export function textFault(text: string, maxDepth: number): JsonTextFault | undef
     return undefined;
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    return { pointer: pointer(error.path), message: `${error.message}, at ${place(text, error.at)}` };
+    return { pointer: pointer(error.path), message: `${error.message}, at ${place(text, error.at, isPart)}` };
   }
 }
 
@@ -135,8 +135,9 @@ function unexpected(reading: JsonReading, expected: string, path: JsonPath): Jso
   return new JsonFault(`expected ${expected}, ${found}`, path, reading.at);
 }
 
-function place(text: string, at: number): string {
+function place(text: string, at: number, isPart: boolean): string {
   const before = text.slice(0, at);
   const line = before.split('\n').length;
-  return `line ${line}, column ${at - before.lastIndexOf('\n')}`;
+  const column = `column ${at - before.lastIndexOf('\n')}`;
+  return isPart && !text.includes('\n') ? column : `line ${line}, ${column}`;
 }

@@ -49,14 +49,14 @@ export interface ReadRecords {
   readonly records: ParsedRecord[];
   readonly lines: number[];
   readonly raw: Map<JsonObject, Map<string, RawMember>>;
-  readonly faults: { readonly code: ProblemCode; readonly fault: Fault }[];
+  readonly faults: { readonly code: ProblemCode; readonly fault: Fault; readonly line: number }[];
   /** In values, without those of the records themselves if columns name them. */
   keys: number;
 }
 
 export const noRecords = (): ReadRecords => ({ records: [], lines: [], raw: new Map(), faults: [], keys: 0 });
 
-/** Runs the reading of one record, which is refused with its line if it cannot be read. */
+/** Runs the reading of one record, whose faults are those of its line. */
 export function attempt({ faults }: ReadRecords, line: number, place: string, read: () => void): void {
   try {
     read();
@@ -64,7 +64,7 @@ export function attempt({ faults }: ReadRecords, line: number, place: string, re
     if (!(error instanceof Problem) || error.errors.length === 0) throw error;
     for (const { ...fault } of error.errors) {
       const within = 'pointer' in fault ? { pointer: place + fault.pointer } : {};
-      faults.push({ code: error.code, fault: atLine({ ...fault, ...within }, line) });
+      faults.push({ code: error.code, fault: { ...fault, ...within }, line });
     }
   }
 }
@@ -75,16 +75,22 @@ export function accept(gathered: ReadRecords, record: ParsedRecord, line: number
   if (gathered.records.length > batchLimit) throw tooManyItems(batchLimit);
 }
 
-/** What is not JSON or CSV is told first. */
-const FIRST: readonly ProblemCode[] = ['invalid-csv', 'invalid-json', 'invalid-body'];
+/** What is not JSON or CSV is told alone: the other lines may not be what they seem. */
+const UNREADABLE: readonly ProblemCode[] = ['invalid-csv', 'invalid-json'];
 
 export function bodyOf({ records, lines, raw, faults, keys }: ReadRecords, limits: BodyLimits): Body {
-  const code = FIRST.find((one) => faults.some((refused) => refused.code === one));
+  const code = UNREADABLE.find((one) => faults.some((refused) => refused.code === one));
   if (code !== undefined)
     throw faultyRequest(
       code,
-      faults.flatMap((refused) => (refused.code === code ? [refused.fault] : [])),
+      faults.flatMap((refused) => (refused.code === code ? [atLine(refused.fault, refused.line)] : [])),
     );
   refuseTooMuch({ bodyKeys: keys, bodyItems: 0 }, limits);
-  return { records, lines, raw: raw.size === 0 ? NO_RAW_VALUES : raw, isArray: true };
+  return {
+    records,
+    lines,
+    raw: raw.size === 0 ? NO_RAW_VALUES : raw,
+    isArray: true,
+    faults: faults.map(({ fault }) => fault),
+  };
 }

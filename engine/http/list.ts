@@ -4,15 +4,16 @@ import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery, View } from '../query/list-query.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
-import { type Answer, type CountPreference, countPreference, maxAffected, readAnswer, writeAnswer } from './answer.ts';
-import { pageEnd, pageHash, pageTag, refuseConditions } from './conditions.ts';
-import { dryRunAnswer } from './dry-run.ts';
+import { type Answer, readAnswer, type Whole, writeAnswer } from './answer.ts';
+import { type CountPreference, countPreference, maxAffected } from './preferences.ts';
+import { pageEnd, pageHash, pageTag, refuseConditions } from './preconditions.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
+import { refuseContent } from './content.ts';
 import { cellForm, eitherCell } from './csv.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
-import type { Page, Stream } from '../storage/store.ts';
-import type { Service } from './operations.ts';
+import type { DeletedRecords, Page, Stream } from '../storage/store.ts';
+import { done, NO_CONTENT, onceOf, reported, type Service } from './operations.ts';
 import type { JsonValue } from '../json.ts';
 import type { Pace } from '../pace.ts';
 import { encodeCursor } from '../query/cursor.ts';
@@ -231,27 +232,24 @@ async function* continued(text: string, iterator: AsyncIterator<string>): AsyncI
 
 // DELETE: all records that the filters find, or none, and never more than the client allows.
 
-export function removeFound({ store, queries, author, seen }: Service): ServeOperation {
-  return async ({ request, caller, target }) => {
+export function removeFound(service: Service): ServeOperation {
+  const { store, queries, author } = service;
+  return async (exchange) => {
+    const { request, caller, target } = exchange;
+    await refuseContent(request);
+    const once = onceOf(exchange, NO_CONTENT, service);
     const { query, dryRun } = queries.remove(target.query);
     refuseConditions(request, 'a collection has no entity tag to compare: leave it out');
-    const most = allowed(request);
-    const { deleted, affected, effects } = await store.deleteFound({ query, most, author, caller, dryRun });
-    const { headers, ...rest } = writeAnswer(request, 200, JSON.stringify({ deleted, affected }), {});
-    const applied = [`max-affected=${most}`, headers['Preference-Applied']].filter((one) => one !== undefined);
-    const answer = { ...rest, headers: { ...headers, 'Preference-Applied': applied.join(', ') } };
-    return effects ? dryRunAnswer(200, answer, effects, seen) : answer;
+    const most = maxAffected(request);
+    const wanted = { query, most, author, caller, dryRun };
+    const answered = ({ deleted, affected, effects }: DeletedRecords): Whole => {
+      const { headers, ...rest } = writeAnswer(request, 200, JSON.stringify({ deleted, affected }), {});
+      const applied = [`max-affected=${most}`, headers['Preference-Applied']].filter((one) => one !== undefined);
+      const answer = { ...rest, headers: { ...headers, 'Preference-Applied': applied.join(', ') } };
+      return reported(service, 200, answer, effects);
+    };
+    return done(once, wanted, answered, store.deleteFound, store.once.deleteFound);
   };
-}
-
-/** How many records the client lets the request affect. Without a number, a filter that is too wide could empty a table. */
-function allowed({ headers }: IncomingMessage): number {
-  const text = maxAffected(headers.prefer);
-  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
-  const given = text === undefined ? 'is missing' : `is "${text.slice(0, 40)}"`;
-  const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;
-  const code = text === undefined ? 'required' : 'invalid-value';
-  throw new Problem('invalid-header', message, { errors: [{ header: 'Prefer', code, message }] });
 }
 
 // The `Link` header of a page (RFC 8288) holds cursors, which stay right while records come and go.

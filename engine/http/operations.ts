@@ -8,15 +8,26 @@ import type { Pace, Steps } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { RawValues } from '../raw-json.ts';
-import type { CheckedBody, Once, Store, WriteEffect, WriteItem, Written, WrittenRecords } from '../storage/store.ts';
+import type {
+  CheckedBody,
+  DoneOnce,
+  Once,
+  Store,
+  WriteEffect,
+  WriteItem,
+  WriteRequest,
+  Written,
+  WrittenRecords,
+} from '../storage/store.ts';
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
-import { isMinimal, readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { isMinimal } from './preferences.ts';
 import type { ParsedRecord } from './body.ts';
-import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './conditions.ts';
+import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './preconditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
-import type { Content, ReadContent } from './content.ts';
+import { type Content, type ReadContent, refuseContent } from './content.ts';
 import { onLines } from './lines.ts';
 import { bodyTypeOf, JSON_TYPE, NEW_RECORDS, PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
 import type { BodyParsers } from './record-lines.ts';
@@ -44,7 +55,7 @@ export interface Service {
   readonly author: string | null;
 }
 
-/** POST of a new record, or of an array of them; under an Idempotency-Key once, however often it is sent. */
+/** POST of a new record, or of an array of them. */
 export function create(service: Service): ServeOperation {
   const { type, store, queries, validators, readContent, pace, parsers, author } = service;
   return async (exchange) => {
@@ -54,19 +65,18 @@ export function create(service: Service): ServeOperation {
     const { view, dryRun } = queries.write(target.query);
     await pace.pause();
     const body = parsers.posted(content, exchange);
-    const { records, isArray, raw } = body;
+    const { records, isArray, raw, faults } = body;
     if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
     const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
-    const tags = records.flatMap(tagOfNew);
+    const known = [...faults, ...records.flatMap(tagOfNew)];
     const write = async (): Promise<Whole> => {
-      const checked = await faultsIn(service, validators.create(view.variant), items, raw, tags);
+      const checked = await faultsIn(service, validators.create(view.variant), items, raw, known);
       const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
       const asked = { type, items, raw, ...checked, view, author, caller, dryRun, precondition };
       const wanted = { ...asked, mergePatch: false, unread: isArray && isMinimal(request) };
       const answer = isArray ? createdAll : created;
       const answered = (written: WrittenRecords): Whole => answer(service, exchange, written);
-      if (once !== undefined && !dryRun && checked.faults.length === 0) return store.createOnce(wanted, once, answered);
-      return store.create(wanted).then(answered);
+      return done(once, wanted, answered, store.create, store.once.create);
     };
     await pace.pause();
     return onLines(body, write);
@@ -125,19 +135,22 @@ export function update(service: Service, method: string): ServeOperation {
   return async (exchange) => {
     const { request, caller, target, identifier: text } = exchange;
     const content = await readContent(exchange, bodyTypes);
+    const once = onceOf(exchange, content, service);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
     await pace.pause();
-    const { records, raw } = parsers.record(content, exchange);
+    const { records, raw, faults: known } = parsers.record(content, exchange);
     const { precondition } = preconditionOf(request, type.preconditions);
     const items = records.map(({ body, pointer }) => ({ body, pointer, identifier, precondition }));
     const validate = validators.update(view.variant);
     await pace.pause();
-    const { faults, disagreements } = await faultsIn(service, validate, items, raw);
+    const { faults, disagreements } = await faultsIn(service, validate, items, raw, known);
     const wanted = { type, items, raw, faults, disagreements, mergePatch, view, author, caller, dryRun };
-    const { records: written, effects } = await store.update(wanted);
-    const { body } = only(written);
-    return reported(service, 200, writeAnswer(request, 200, body, tagHeader(type, body)), effects);
+    const answered = ({ records: written, effects }: WrittenRecords): Whole => {
+      const { body } = only(written);
+      return reported(service, 200, writeAnswer(request, 200, body, tagHeader(type, body)), effects);
+    };
+    return done(once, wanted, answered, store.update, store.once.update);
   };
 }
 
@@ -147,30 +160,39 @@ export function updateMany(service: Service): ServeOperation {
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORDS_PATCH);
+    const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
     await pace.pause();
-    const { records, raw } = parsers.records(content, exchange);
+    const { records, raw, faults: unread } = parsers.records(content, exchange);
     refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
+    const known = [...unread, ...misnamed];
     const validate = validators.update(view.variant);
     await pace.pause();
-    const { faults, disagreements } = await faultsIn(service, validate, items, raw, misnamed);
-    const unread = isMinimal(request);
-    const wanted = { type, items, raw, faults, disagreements, mergePatch: true, view, author, caller, dryRun, unread };
-    const { records: written, effects } = await store.update(wanted);
-    return reported(service, 200, writeAnswer(request, 200, arrayOf(written), {}), effects);
+    const { faults, disagreements } = await faultsIn(service, validate, items, raw, known);
+    const asked = { type, items, raw, faults, disagreements, view, author, caller, dryRun };
+    const wanted = { ...asked, mergePatch: true, unread: isMinimal(request) };
+    const answered = ({ records: written, effects }: WrittenRecords): Whole =>
+      reported(service, 200, writeAnswer(request, 200, arrayOf(written), {}), effects);
+    return done(once, wanted, answered, store.update, store.once.update);
   };
 }
 
 /** DELETE of one record: the answer is the record as it was, which no longer has a tag. */
-export function remove({ type, store, queries, author, seen }: Service): ServeOperation {
-  return async ({ request, caller, target, identifier: text }) => {
+export function remove(service: Service): ServeOperation {
+  const { type, store, queries, author } = service;
+  return async (exchange) => {
+    const { request, caller, target, identifier: text } = exchange;
+    await refuseContent(request);
+    const once = onceOf(exchange, NO_CONTENT, service);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
     const precondition = preconditionOf(request, type.preconditions);
-    const { body, effects } = await store.delete({ type, identifier, view, author, caller, dryRun, ...precondition });
-    return reported({ seen }, 200, writeAnswer(request, 200, body, {}), effects);
+    const wanted = { type, identifier, view, author, caller, dryRun, ...precondition };
+    const answered = ({ body, effects }: Written): Whole =>
+      reported(service, 200, writeAnswer(request, 200, body, {}), effects);
+    return done(once, wanted, answered, store.delete, store.once.delete);
   };
 }
 
@@ -254,12 +276,28 @@ function parseIdentifier(text: string): number {
   });
 }
 
-// `Idempotency-Key`: the client's name for a request, so that a retry is recognized.
+// `Idempotency-Key`: the client's name for a write, so that a retry is recognized. What it does is done once.
 
 /** Visible ASCII. The draft standard puts quotes around it; most clients do not, and both mean the same key. */
 const KEY = /^[!-~]{1,255}$/;
 const QUOTED = /^"(.*)"$/;
 const HOUR = 3_600_000;
+
+/** Of a request without a body. */
+export const NO_CONTENT: Content = Buffer.alloc(0);
+
+/** Does a write, under its key once: what is only tried, or refused for its body, keeps no answer. */
+export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
+  once: Once | undefined,
+  request: R,
+  answer: (written: W) => Whole,
+  write: (request: R) => Promise<W>,
+  writeOnce: DoneOnce<R, W>,
+): Promise<Whole> {
+  const { dryRun = false, faults = [] } = request;
+  const isKept = once !== undefined && !dryRun && faults.length === 0;
+  return isKept ? writeOnce(request, once, answer) : answer(await write(request));
+}
 
 type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
 

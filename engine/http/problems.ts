@@ -43,7 +43,7 @@ const IDEMPOTENT = new Set(['PUT', 'DELETE']);
 
 function forClient(problem: Problem, { method = '', headers }: IncomingMessage): Problem {
   if (problem.code !== 'outcome-unknown') return problem;
-  const isRepeatable = IDEMPOTENT.has(method) || (method === 'POST' && headers['idempotency-key'] !== undefined);
+  const isRepeatable = IDEMPOTENT.has(method) || headers['idempotency-key'] !== undefined;
   return isRepeatable ? new Problem(problem.code, problem.message, { retryAfter: REPEAT_AFTER }) : problem;
 }
 

@@ -38,7 +38,7 @@ export function rawReader(type: RecordType): ReadRaw {
       return { values: NO_RAW_VALUES, keys: reading.keys };
     }
     const scan: Scan = Object.assign(reading, { values: new Map() });
-    const read = (index: number): void => readRecord(scan, type, recordAt(index) ?? {});
+    const read = (index: number): void => readRelated(scan, type, recordAt(index));
     if (isArray) readItems(scan, read);
     else read(0);
     return scan;

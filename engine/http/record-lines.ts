@@ -69,7 +69,7 @@ function ndjsonReader(type: RecordType, limits: BodyLimits): ReadLines {
     type,
     limits,
     (value) => {
-      if (isObject(value)) return { records: [itemOf(value, '')], isArray: false };
+      if (isObject(value)) return { records: [itemOf(value, '')], isArray: false, faults: [] };
       const message = `Each line must be a JSON object, not ${kindOf(value)}`;
       throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
     },
@@ -81,10 +81,11 @@ function ndjsonReader(type: RecordType, limits: BodyLimits): ReadLines {
       const place = `/${gathered.records.length}`;
       let record: ParsedRecord = { body: {}, pointer: place, tag: undefined };
       attempt(gathered, line, place, () => {
-        const { records, raw, keys } = parse(content);
+        const { records, raw, keys, faults } = parse(content);
         for (const [body, members] of raw) gathered.raw.set(body, new Map(members));
         for (const { body, tag } of records) record = { body, tag, pointer: place };
         gathered.keys += keys;
+        if (faults.length > 0) throw faultyRequest('invalid-body', faults);
       });
       accept(gathered, record, line, limits);
     }

@@ -136,6 +136,11 @@ export class HttpCaller implements Caller {
     this.#share.grow(bytes);
   }
 
+  drawing(): () => void {
+    const before = this.#share?.bytes ?? 0;
+    return () => this.#share?.shrink(before);
+  }
+
   /** The request is answered: from now on the connection counts what its client has not read. */
   release(): void {
     this.#share?.release();

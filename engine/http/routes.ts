@@ -4,6 +4,7 @@ import { namedUniques, type RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
+import { DRY_RUN_TYPE } from './dry-run.ts';
 import { LIST_FORMATS } from './formats.ts';
 import { type BodyTypes, JSON_TYPE, PATCH_BODY, RECORDS_PATCH } from './negotiation.ts';
 import { get, remove, type Service, update, updateMany } from './operations.ts';
@@ -19,6 +20,8 @@ interface Offer {
   readonly label: Label;
   /** Media types of its answers. */
   readonly mediaTypes: readonly string[];
+  /** Of a write: those of its dry run. */
+  readonly tried?: readonly string[];
 }
 
 export interface Route {
@@ -146,7 +149,12 @@ function routeOf({ service, withheld: withheldOperations, bindings }: TypeBindin
         (method) =>
           [
             method,
-            { serve: serve(service, method, withheldOperations), mediaTypes, label: { type: type.name, operation } },
+            {
+              serve: serve(service, method, withheldOperations),
+              mediaTypes,
+              ...(READ_METHODS.includes(method) ? {} : { tried: [...mediaTypes, DRY_RUN_TYPE] }),
+              label: { type: type.name, operation },
+            },
           ] as const,
       ),
     ),

@@ -11,7 +11,7 @@ import type { AwaitReader } from './slow-readers.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import { acceptedCoding, type Coding, compress, compressor, STATE } from './negotiation.ts';
-import { codedTag } from './conditions.ts';
+import { codedTag } from './preconditions.ts';
 
 /** Characters. */
 const LONG = 64 * 1024;

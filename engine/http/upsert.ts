@@ -2,19 +2,31 @@
 import type { IncomingMessage } from 'node:http';
 import type { Operation } from '../descriptor/descriptor.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { enclosing, escapeStep, type JsonValue } from '../json.ts';
+import { enclosing, escapeStep, isObject, type JsonValue } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';
 import type { Steps } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { ON } from '../query/prepared-type.ts';
 import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
-import { isMinimal, tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { tagHeader, type Whole, writeAnswer } from './answer.ts';
+import { isMinimal } from './preferences.ts';
 import type { Body, ParsedRecord } from './body.ts';
-import { preconditionAt, preconditionOf, refuseAnyMatch, refuseConditions } from './conditions.ts';
+import { preconditionAt, preconditionOf, refuseAnyMatch, refuseConditions } from './preconditions.ts';
 import { onLines } from './lines.ts';
 import { type BodyTypes, NEW_RECORDS, RECORD_BODY } from './negotiation.ts';
-import { arrayOf, create, created, faultsIn, onceOf, only, reported, type Service, wrongTag } from './operations.ts';
+import {
+  arrayOf,
+  create,
+  created,
+  done,
+  faultsIn,
+  onceOf,
+  only,
+  reported,
+  type Service,
+  wrongTag,
+} from './operations.ts';
 import type { ParseBody } from './record-lines.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 
@@ -71,13 +83,13 @@ interface ReadUpsert {
 async function write(service: Service, exchange: Exchange, { body, once, query }: ReadUpsert): Promise<Whole> {
   const { type, store, validators, author, pace } = service;
   const { request, caller } = exchange;
-  const { records, raw, isArray } = body;
+  const { records, raw, isArray, faults } = body;
   const { view, dryRun, unique } = query;
   const validate = validators.upsert(view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const unfit = await pace.run(keyFaultsIn(validate(unknown, raw), unique, unknown));
+  const unfit = await pace.run(keyFaultsIn(type, validate(unknown, raw, { faults }), unique, unknown, faults));
   // With such values they cannot be looked for: whatever is wrong with one record is told as of a new one.
-  if (unfit.length > 0 && !isArray) {
+  if (unfit.length > 0 && !isArray && faults.length === 0) {
     const found = await faultsIn(service, () => asSteps(unfit), unknown, raw);
     await store.create({ type, items: unknown, raw, ...found, mergePatch: false, view, author, caller, dryRun });
   }
@@ -96,7 +108,7 @@ async function write(service: Service, exchange: Exchange, { body, once, query }
     dryRun,
   };
   const answered = (written: Upserted): Whole => (isArray ? manyAnswer : oneAnswer)(service, exchange, written);
-  return once === undefined || dryRun ? answered(await store.upsert(wanted)) : store.upsertOnce(wanted, once, answered);
+  return done(once, wanted, answered, store.upsert, store.once.upsert);
 }
 
 function soleItem({ type }: Service, request: IncomingMessage, { body, pointer }: ParsedRecord): UpsertItem {
@@ -123,18 +135,35 @@ function* asSteps<T>(result: T): Steps<T> {
   return result;
 }
 
-/** All faults, if what identifies a record is not there or not well-formed; otherwise none. */
+/**
+ * All faults, if what identifies a record is not there or not well-formed, or if any are `known`: such values are not
+ * looked for. Otherwise none.
+ */
 function* keyFaultsIn(
+  type: Service['type'],
   validated: Steps<readonly Fault[]>,
   { members }: UniqueMembers,
   items: readonly WriteItem[],
+  known: readonly Fault[],
 ): Steps<readonly Fault[]> {
   const found = yield* validated;
-  const missing = items.flatMap(({ body, pointer }) =>
-    members.flatMap(({ name }): readonly Fault[] => {
-      if ((body[name] ?? null) !== null) return [];
-      const message = `"${name}" is required: ${ON}= says that it identifies the record`;
-      return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'required', message }];
+  const strange = new Set(known.map((fault) => ('pointer' in fault ? fault.pointer : '')));
+  const records = items.filter(({ pointer }) => !strange.has(pointer));
+  const missing = records.flatMap(({ body, pointer }) =>
+    members.flatMap((member): readonly Fault[] => {
+      const { name } = member;
+      const value = body[name] ?? null;
+      const fault = (message: string): readonly Fault[] => [
+        { pointer: `${pointer}/${escapeStep(name)}`, code: 'required', message },
+      ];
+      if (value === null) return fault(`"${name}" is required: ${ON}= says that it identifies the record`);
+      if (!('link' in member) || !isObject(value)) return [];
+      const { name: identifier } = member.target.identifier;
+      // A new record each time would make a new one of this type each time.
+      if ((value[identifier] ?? null) !== null) return [];
+      return fault(
+        `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.recordName}`,
+      );
     }),
   );
   // Of a link only the identifier says which record it is, and what another place says of the record is for later.
@@ -154,9 +183,10 @@ function* keyFaultsIn(
     if (index % FAULTS_OF_STEP === FAULTS_OF_STEP - 1) yield;
     if (isKey(fault)) unfit.push(fault);
   }
-  if (missing.length + unfit.length === 0) return [];
+  if (missing.length + unfit.length + known.length === 0) return [];
   // Of several records, others may be there: what new ones lack says nothing.
-  return inDocumentOrder([...missing, ...(items.length === 1 ? found : unfit)], documentOf(items));
+  const told = known.length === 0 ? unfit : found.filter(({ code }) => code !== 'required');
+  return inDocumentOrder([...missing, ...(items.length === 1 ? found : told)], documentOf(items));
 }
 
 function oneAnswer(service: Service, exchange: Exchange, written: Upserted): Whole {

@@ -50,6 +50,8 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       const rights: AgentRights = {
         model,
         call: async (type, call) => {
+          // The SDK has taken its part of this turn.
+          await engine.pace.pause();
           const result = await serveCall(() => engine.openedBy(request), type, call, caller, options.urlLimit);
           caller.take(WRAP_COST * result.text.length);
           return result;
@@ -105,7 +107,7 @@ async function messageIn(
   const exchange = { request, caller, target: targetOf(request), identifier: '', mediaType: JSON_TYPE };
   const content = await readContent(exchange, RECORD_BODY);
   const text = Buffer.isBuffer(content) ? decode(content) : (JSON.stringify(content.parsed) ?? '');
-  // A record in it is written and parsed once more, and its identifier comes back in the answer, however long it is.
+  // Its identifier comes back in the answer, however long it is.
   caller.take(WRAP_COST * text.length);
   // Strings are checked where they are written.
   return parseText(text, limits, () => false, 'The message');

@@ -131,7 +131,7 @@ const TOOLS: readonly AgentTool[] = [
     run: async ({ type, record, idempotency_key: key, dry_run: isDryRun, ...view }, rights) => {
       const several = Array.isArray(record);
       const options = { ...view, ...(key === undefined ? {} : { idempotencyKey: textIn('idempotency_key', key) }) };
-      const more = { body: objectIn('record', record), isDryRun: isTrue('dry_run', isDryRun) };
+      const more = { body: objectIn('record', record), isJson: true, isDryRun: isTrue('dry_run', isDryRun) };
       const { text, headers } = await rights.call(
         typeNameIn(type),
         callOf(several ? 'createMany' : 'create', options, more),
@@ -152,6 +152,7 @@ const TOOLS: readonly AgentTool[] = [
       const more = {
         identifier: identifierOf(id),
         body: objectIn('changes', changes, true),
+        isJson: true,
         isDryRun: isTrue('dry_run', isDryRun),
       };
       const { text, headers } = await rights.call(typeNameIn(type), callOf('update', optionsOf({ view, tag }), more));
@@ -295,7 +296,7 @@ function termsOf(order: JsonValue): readonly string[] {
   });
 }
 
-type CallParts = Pick<InProcessCall, 'identifier' | 'body' | 'isDryRun'>;
+type CallParts = Pick<InProcessCall, 'identifier' | 'body' | 'isJson' | 'isDryRun'>;
 
 /** The options of agents are as unchecked as those of programs without types: the call refuses them by name. */
 const callOf = (

@@ -15,6 +15,10 @@ export interface BodyRecord {
 /** A body that is one record. */
 export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
 
+/** New records that are written as one array. */
+export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
+  bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
+
 /** The relations that a body names, in its order. A body may have very many other keys, and most have no relation. */
 export function relationsIn({ relations }: RecordType, body: JsonObject): readonly string[] {
   let first: string | undefined;

@@ -103,22 +103,27 @@ const NOT_NULL: PhraseForms = ['not be null', 'is not null'];
 
 /** `"max" must be at least "min" if "kind" is "range"`. */
 export function sentence({ must, when = {} }: CheckRule): string {
-  const cases = phrases(conditionsIn(when), 1);
-  return phrases(conditionsIn(must), 0) + (cases === '' ? '' : ` if ${cases}`);
+  const [demands, cases] = [conditionsIn(must), conditionsIn(when)];
+  const isWhole = cases.length === 0;
+  return phrases(demands, 0, isWhole) + (isWhole ? '' : ` if ${phrases(cases, 1, true)}`);
 }
 
-/** `form`: 0 for what must hold, 1 for what does. */
-const phrases = (conditions: readonly WrittenCondition[], form: 0 | 1): string =>
-  conditions.map((one) => ('group' in one ? groupPhrase(one, form) : comparisonPhrase(one, form))).join(' and ');
+/** `form`: 0 for what must hold, 1 for what does. `isWhole`: nothing stands beside them. */
+const phrases = (conditions: readonly WrittenCondition[], form: 0 | 1, isWhole = false): string =>
+  conditions
+    .map((one) =>
+      'group' in one ? groupPhrase(one, form, isWhole && conditions.length === 1) : comparisonPhrase(one, form),
+    )
+    .join(' and ');
 
-/** `("a" must be 1 or "b" must be 2)`. */
-function groupPhrase({ group, items }: WrittenGroup, form: 0 | 1): string {
+/** `"a" must be 1 or "b" must be 2`, in parentheses unless it is alone. */
+function groupPhrase({ group, items }: WrittenGroup, form: 0 | 1, isAlone: boolean): string {
   // What must not hold is told as what does.
   const parts = items.map((item) => phrases(item, group === 'none' ? 1 : form));
   const all = parts.map((part, index) => ((items[index]?.length ?? 0) > 1 && parts.length > 1 ? `(${part})` : part));
   const said = all.join(group === 'all' ? ' and ' : ' or ');
   if (group === 'none') return `not (${said})`;
-  return all.length > 1 ? `(${said})` : said;
+  return all.length > 1 && !isAlone ? `(${said})` : said;
 }
 
 const comparisonPhrase = (one: FieldComparison, form: 0 | 1): string =>

@@ -7,7 +7,7 @@ import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
-import { operators } from '../query/operators.ts';
+import { countOperators, operators } from '../query/operators.ts';
 import { integers, ref, type SchemaNames } from './names.ts';
 import { fieldValueSchema } from './schemas.ts';
 
@@ -87,7 +87,7 @@ export function filterSchemas(type: RecordType, names: SchemaNames): JsonObject 
     .map((field) => fieldFilter(field, type))
     .filter(({ isOwn }) => !isOwn);
   const schemas = [INTEGERS, ...shared].map(({ kind, schema }) => [names.filter(kind, schema), schema] as const);
-  return { ...Object.fromEntries(schemas), [names.filter(SETS, {})]: setSchema(names) };
+  return { ...Object.fromEntries(schemas), [names.filter(SETS, {})]: setSchema() };
 }
 
 const SETS = 'Set';
@@ -97,7 +97,7 @@ function setFilter({ name, target }: Relation, names: SchemaNames): JsonObject {
   return conditions(name, description, ref('schemas', names.filter(SETS, {})), `_cnd[${name}][$count][gte]=1`);
 }
 
-function setSchema(names: SchemaNames): JsonObject {
+function setSchema(): JsonObject {
   const property = (word: string, matched: string): readonly [string, JsonObject] => [
     word,
     itemsSchema(`The filters of each item match ${matched}.`),
@@ -106,7 +106,7 @@ function setSchema(names: SchemaNames): JsonObject {
     property('$some', 'at least one and the same record'),
     property('$none', 'no record'),
     property('$every', 'every record'),
-    ['$count', ref('schemas', names.filter(INTEGERS.kind, INTEGERS.schema))],
+    ['$count', operands(countOperators, integers(Number.MIN_SAFE_INTEGER))],
   ]);
   return { type: 'object', properties, additionalProperties: false };
 }

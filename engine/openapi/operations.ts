@@ -120,7 +120,7 @@ const KINDS: readonly OperationKind[] = [
     description:
       'Changes the records of an array, each named by its identifier, all or nothing. The rest is as in PATCH of one record.',
     parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: itemsBody,
     answers: (type, names) => ({
       200: itemsAnswer(type, names),
@@ -137,7 +137,7 @@ const KINDS: readonly OperationKind[] = [
     description:
       'Deletes all records that match all filters, and the records they own, or nothing. There must be a filter, and `Prefer: max-affected=N`.',
     parameters: (type, names) => [...filters(type, names), ...variantParameter(type, names)],
-    shared: [...GROUPS, 'dryRun', 'Prefer-Max-Affected'],
+    shared: [...GROUPS, 'dryRun', 'Prefer-Max-Affected', 'Idempotency-Key'],
     answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
   },
   {
@@ -162,7 +162,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Update ${oneInWords(type)} by id`,
     description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
     parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => changeBody(type, names, ['application/json']),
     answers: updateAnswers,
   },
@@ -174,7 +174,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Change ${oneInWords(type)} by id`,
     description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
     parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: (type, names) => changeBody(type, names, ['application/merge-patch+json', 'application/json']),
     answers: updateAnswers,
   },
@@ -186,7 +186,7 @@ const KINDS: readonly OperationKind[] = [
     summary: (type) => `Delete ${oneInWords(type)} by id`,
     description: 'Deletes the record and the records it owns, and returns the record as it was.',
     parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return'],
+    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     answers: (type, names) => ({
       200: writtenAnswer(type, names, 'The record as it was.', []),
       204: ref('responses', 'deleted'),

@@ -22,7 +22,14 @@ const ANY = [
   'overloaded',
 ] as const;
 const ONE = ['invalid-identifier', 'record-not-found'] as const;
-const WRITING = ['invalid-header', 'forbidden', 'precondition-failed', 'outcome-unknown', 'storage-full'] as const;
+const WRITING = [
+  'invalid-header',
+  'forbidden',
+  'precondition-failed',
+  'outcome-unknown',
+  'storage-full',
+  'idempotency-conflict',
+] as const;
 /** Of requests that may write an array. */
 const MANY = ['batch-too-large'] as const;
 const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
@@ -34,15 +41,16 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
   list: ANY,
   summary: [...ANY, 'too-many-groups'],
   get: [...ANY, ...ONE],
-  create: [...ANY, 'invalid-csv', ...BODY, ...WRITING, 'identifier-conflict', ...MANY, 'idempotency-conflict'],
+  create: [...ANY, 'invalid-csv', ...BODY, ...WRITING, 'identifier-conflict', ...MANY],
   update: [...ANY, ...ONE, ...BODY, ...WRITING],
   updateMany: [...ANY, 'record-not-found', ...BODY, ...WRITING, ...MANY],
-  upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', 'idempotency-conflict'],
+  upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict'],
   delete: [...ANY, ...ONE, ...WRITING],
   deleteFound: [
     ...ANY,
     'invalid-header',
     'forbidden',
+    'idempotency-conflict',
     'too-many-affected',
     'too-many-rows',
     'outcome-unknown',

@@ -131,7 +131,7 @@ function creating(examples: Examples): string {
     'Create a record',
     shell(examples, pathOf(type), jsonBody(creationExample(type))),
     json(recordExample(type)),
-    'The response is 201, with the whole record. `Location` is its path, `ETag` its tag. A field that is left out has its default. A POST with an `Idempotency-Key` header can be sent again if no response came: the record is created once.',
+    'The response is 201, with the whole record. `Location` is its path, `ETag` its tag. A field that is left out has its default. A write with an `Idempotency-Key` header can be sent again if no response came: it is done once.',
   );
 }
 

@@ -6,7 +6,7 @@ import { type Request, type RequestHandler, Router } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
 import type { Permitted } from '../access/access.ts';
-import { codedTag, entityTag } from '../http/conditions.ts';
+import { codedTag, entityTag } from '../http/preconditions.ts';
 import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type BoundedCache, createBoundedCache, memoized } from '../memo.ts';

@@ -2,23 +2,23 @@
  * The filters of a list: `_cnd[field]=value`, `_cnd[field][operator]=value`, the groups `_cnd[$any][0][field]=value`, and
  * conditions on sets, `_cnd[relation][$some][0][field]=value`.
  */
-import { GROUPS, MAX_GROUPS } from '../descriptor/conditions.ts';
+import { groupMeant, GROUPS, MAX_GROUPS } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
-import { didYouMean } from '../names.ts';
 import type { RecordType } from '../model/model.ts';
+import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
-import { didYouMeanHint, pathHint } from './hints.ts';
+import { conditionAt, didYouMeanHint, oneRecordHint, pathHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { Filter, Group, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
-import { type Operator, operators, operatorsByName } from './operators.ts';
+import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
 import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
 import { itemGroups, type ItemGroups, splitAtCommas, wireArray } from './wire-arrays.ts';
 
 const NO_FILTERS: readonly Filter[] = Object.freeze([]);
-/** Suggestions for a misspelled field besides fields. */
+/** What takes the place of a field in a condition that is not within a group or a set. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
 
@@ -29,7 +29,7 @@ const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
   ['$every', 'every'],
 ]);
 
-const NO_PARAMETER = { key: '', value: '' };
+const NO_PARAMETER: Parameter = { key: '', steps: [], value: '' };
 
 /** One request's filters while they are read. */
 interface Reading {
@@ -80,7 +80,7 @@ function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: R
   const inside = { parameters, at: at + 1 };
   if (name === undefined) return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
   if (name.startsWith('$')) return groupOf(name, inside, place, reading, complain);
-  const subject = resolveSubject(place, name, complain, at === 0 ? OTHER_CONDITIONS : []);
+  const subject = resolveSubject(place, name, complainOfName(name, complain), at === 0 ? OTHER_CONDITIONS : []);
   if (!subject) return undefined;
   const { through, set, value, followed } = subject;
   const found = set
@@ -88,6 +88,17 @@ function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: R
     : value && filterOf(value, inside, reading, complain);
   return found && found.length > 0 ? throughSets(through, found) : undefined;
 }
+
+/** Names that are not fields may be known elsewhere. */
+const complainOfName =
+  (name: string, complain: Complain): Complain =>
+  (code, message, suggest) => {
+    if (code !== 'unknown-field') return complain(code, message, suggest);
+    if (OTHER_CONDITIONS.includes(name))
+      return complain(code, `${message}; ${conditionAt([name])} stands outside of groups and sets`);
+    const group = groupMeant(name);
+    return complain(code, message, group === undefined ? suggest : () => didYouMeanHint(group));
+  };
 
 /** The conditions hold for some record of each set. */
 const throughSets = (through: readonly SetPath[], conditions: readonly Filter[]): readonly Filter[] =>
@@ -104,7 +115,7 @@ function groupOf(
   const known = [...GROUPS.keys()];
   if (!kind)
     return complain('unknown-group', `${quote(name)} is not a group; there are ${known.join(', ')}`, () =>
-      didYouMean(name, known),
+      didYouMeanHint(groupMeant(name)),
     );
   if (place.groups === MAX_GROUPS) return complain('too-deep', `Groups can be nested ${MAX_GROUPS} deep at most`);
   const found = itemGroups(inside.parameters, inside.at, complain);
@@ -146,6 +157,9 @@ function setConditions(
   }));
 }
 
+/** What is compared: what a path leads to, or the number of records of a set, which is never null. */
+type ComparedPath = Path & { readonly isCount?: true };
+
 /** An operator follows, or nothing, which means `eq`. */
 interface Compared {
   readonly operator: OperatorName;
@@ -158,7 +172,8 @@ function filterOf(path: Path, rest: Unread, reading: Reading, complain: Complain
 }
 
 function countOf(path: SetPath, rest: Unread, reading: Reading, complain: Complain): readonly Filter[] | undefined {
-  const number = { name: `${path.name}][${COUNT}`, relations: [], type: path.set.target, field: undefined };
+  const name = `_cnd[${path.name}][${COUNT}]`;
+  const number: ComparedPath = { name, relations: [], type: path.set.target, field: undefined, isCount: true };
   const all = Map.groupBy(rest.parameters, ({ steps = [] }) => steps[rest.at] ?? '');
   return [...all.values()].flatMap((parameters) => {
     const compared = comparedWith(number, { parameters, at: rest.at }, reading, complain);
@@ -167,14 +182,14 @@ function countOf(path: SetPath, rest: Unread, reading: Reading, complain: Compla
 }
 
 function comparedWith(
-  path: Path,
+  path: ComparedPath,
   { parameters, at }: Unread,
   reading: Reading,
   complain: Complain,
 ): Compared | undefined {
   reading.read += 1;
   if (reading.read > reading.maxFilters) return undefined;
-  const operator = resolveOperator(path, parameters[0]?.steps?.[at] ?? 'eq', parameters[0], complain);
+  const operator = resolveOperator(path, { parameters, at }, complain);
   if (!operator) return undefined;
   const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain);
   const excess = value !== undefined && operator.excess(value);
@@ -185,36 +200,43 @@ function comparedWith(
 }
 
 function resolveOperator(
-  { name, field, type: related }: Path,
-  text: string,
-  parameter = NO_PARAMETER,
+  { name, relations, field, type: related, isCount }: ComparedPath,
+  { parameters: [parameter = NO_PARAMETER], at }: Unread,
   complain: Complain,
 ): Operator | undefined {
-  const { operators: known, name: type } = field?.type ?? integer;
+  const text = parameter.steps?.[at] ?? 'eq';
+  const { operators: all, name: type } = field?.type ?? integer;
+  const known = isCount ? countOperators : all;
   if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by fields of type ${type}`);
   const operator = operatorsByName.get(text);
   if (operator && known.includes(operator.name)) return operator;
+  const last = relations.at(-1);
+  if (last && !field && (QUANTIFIERS.has(text) || text === COUNT))
+    return complain('unknown-operator', `"${text}" is for sets, and "${last.name}" leads to one record`, () =>
+      didYouMeanHint(oneRecordHint(related, parameter, at)),
+    );
   const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
   return complain('unknown-operator', message, () => {
-    const hint = field ? undefined : pathHint(related, text, parameter);
+    const hint = field || isCount ? undefined : pathHint(related, text, parameter);
     return hint === undefined ? didYouMean(text, known) : didYouMeanHint(hint);
   });
 }
 
-type ParameterReader = (rest: Unread, path: Path, complain: Complain) => JsonValue | undefined;
+type ParameterReader = (rest: Unread, path: ComparedPath, complain: Complain) => JsonValue | undefined;
 
 /** Reads the operand of each kind of operator. */
 const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
   value: (rest, path, complain) => {
     const text = single(rest, complain);
-    return text === undefined ? undefined : parse(path, text, complain);
+    return text === undefined ? undefined : parse(path, text, keyOf(rest), complain);
   },
-  values: ({ parameters, at }, path, complain) => {
+  values: (rest, path, complain) => {
+    const { parameters, at } = rest;
     const { hasNoCommas } = path.field?.type ?? integer;
     const items = wireArray(hasNoCommas ? splitAtCommas(parameters, at) : parameters, at, complain)?.items;
     // One more than there may be tells that there are too many; the others are not looked at.
     const texts = items?.slice(0, MAX_IN_VALUES + 1).map(({ parameter }) => parameter.value);
-    const values = texts?.flatMap((text) => parse(path, text, complain) ?? []);
+    const values = texts?.flatMap((text) => parse(path, text, keyOf(rest), complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },
   flag: (rest, path, complain) => {
@@ -235,12 +257,16 @@ function single({ parameters: [parameter, ...others], at }: Unread, complain: Co
 /** Hides sensitive values, since clients and proxies log problems. */
 const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'The given value' : quote(text));
 
-function parse(path: Path, text: string, complain: Complain): JsonValue | undefined {
-  const { name, field } = path;
+/** As the client writes it, without its operator. */
+const keyOf = ({ parameters, at }: Unread): string => conditionAt((parameters[0]?.steps ?? []).slice(0, at - 1));
+
+function parse(path: ComparedPath, text: string, key: string, complain: Complain): JsonValue | undefined {
+  const { name, field, isCount } = path;
   const { type, shape } = field ? { type: field.type, shape: field } : { type: integer, shape: NO_CONSTRAINTS };
   const value = type.parse(text);
   if (value !== undefined) return value;
-  const hint = text === '' ? `; to find records without a value, use _cnd[${name}][${operators.null.name}]=true` : '';
+  const canBeNull = text === '' && !isCount;
+  const hint = canBeNull ? `; to find records without a value, use ${key}[${operators.null.name}]=true` : '';
   return complain(
     'invalid-value',
     `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`,

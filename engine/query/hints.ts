@@ -121,6 +121,23 @@ export function pathHint(
   return place < 0 ? undefined : `${key.slice(0, place)}.${key.slice(place + 2)}=${shown({ fields }, name, value)}`;
 }
 
+/** A condition as the client writes it. */
+export const conditionAt = (steps: readonly string[]): string => `_cnd${steps.map((step) => `[${step}]`).join('')}`;
+
+/** `_cnd[author.name]=x` for `_cnd[author][$some][0][name]=x`. `at`: the place of the `$some`. */
+export function oneRecordHint(
+  type: RecordType,
+  { steps = [], value }: Pick<Parameter, 'steps' | 'value'>,
+  at: number,
+): string | undefined {
+  const word = steps[at];
+  const before = [...steps.slice(0, at - 1), ...(word === '$none' ? [word, '0'] : []), ...steps.slice(at - 1, at)];
+  const key = conditionAt(before);
+  if (word === '$count') return `${key}[null]=false`;
+  const path = steps.slice(at + 1).filter((step, index) => index > 0 || !/^\d*$/.test(step));
+  return pathHint(type, path[0] ?? '', { key: conditionAt([...before, ...path]), value });
+}
+
 const MAX_HINT = 100;
 
 /** The end of a message. */

@@ -1,5 +1,6 @@
 /** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
 import { LIKE_DESCRIPTION, MAX_IN_VALUES, MAX_PATTERN_LENGTH, type OperatorName } from '../field-types/field-type.ts';
+import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 
 /** `*` in one pattern of `like`. */
@@ -156,3 +157,6 @@ function patternExcess(text: string): string | undefined {
   if (text.length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
   return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
 }
+
+/** Of a number of records, which is never null. */
+export const countOperators: readonly OperatorName[] = integer.operators.filter((name) => name !== operators.null.name);

@@ -1,5 +1,4 @@
 /** Parses query strings. All faults of a request are reported at once. */
-import { parseTruth } from '../field-types/field-type.ts';
 import { type Model, namedUniques, type RecordType, type UniqueMembers } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
@@ -165,9 +164,9 @@ const WHOLE_DELETE =
 function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {
   if (text === undefined) return false;
   const complain = complainAbout(faults, DRY_RUN);
-  return (
-    parseTruth(text) ?? complain('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`) ?? false
-  );
+  if (text === 'true' || text === 'false') return text === 'true';
+  complain('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
+  return false;
 }
 
 function withoutFaults<T>(wanted: T, faults: readonly Fault[]): T {

@@ -2,7 +2,7 @@
 import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { Relation } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
+import { didYouMean, nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
 import type { GroupKey, Measure, Path, SummaryOrder, SummaryQuery, View } from './list-query.ts';
@@ -54,6 +54,21 @@ interface Item {
 
 const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
 
+/** A call without an end, which no name is. */
+const isCutOff = (name: string): boolean => name.includes('(') && !CALL.test(name);
+
+/** A word, and perhaps the beginning of what stands in its parentheses. */
+const BEGUN = /^(?<word>[^()]*)(?:\((?<inner>[^()]*)\)?)?$/;
+
+/** The nearest form, with the field that was named. */
+function callHint(text: string, words: readonly string[]): string {
+  const { word = '', inner = '' } = BEGUN.exec(text)?.groups ?? {};
+  const near = nearest(word.toLowerCase(), words);
+  if (near === undefined) return '';
+  const field = ['', '*'].includes(inner) ? undefined : inner;
+  return `; did you mean "${near === COUNT && field === undefined ? COUNT : `${near}(${field ?? 'field'})`}"?`;
+}
+
 function itemsOf(text: string, most: number, complain: Complain): readonly Item[] {
   // One more than there may be tells that there are too many; the others are not looked at.
   const names = text.split(',', most + 1);
@@ -61,7 +76,9 @@ function itemsOf(text: string, most: number, complain: Complain): readonly Item[
   const known = names.slice(0, most);
   const twice = known.find((name, index) => known.indexOf(name) < index);
   if (twice !== undefined) complain('repeated', `${quote(twice)} is given twice`);
-  return known.map((name) => {
+  return known.flatMap((name) => {
+    if (known.length > 1 && name.trim() === '')
+      return complain('malformed', 'A name is missing before or after a comma') ?? [];
     const { word, inner } = CALL.exec(name)?.groups ?? {};
     return { name, word, path: inner ?? name };
   });
@@ -75,8 +92,8 @@ function resolveKeys(text: string | undefined, names: PathNames, faults: Fault[]
 
 function resolveKey({ name, word, path: text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
   const period = PERIODS.find((known) => known === word);
-  if (word !== undefined && period === undefined)
-    return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => didYouMean(word, PERIODS));
+  if (isCutOff(name) || (word !== undefined && (period === undefined || text.trim() === '')))
+    return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => callHint(name, PERIODS));
   const path = shownPath(text, names, complain, word === undefined ? PERIODS.map((known) => `${known}()`) : []);
   if (path === undefined) return undefined;
   const { type } = path.field ?? { type: integer };
@@ -123,9 +140,9 @@ function resolveMeasures(text: string | undefined, names: PathNames, faults: Fau
 function resolveMeasure({ name, word, path: text }: Item, names: PathNames, complain: Complain): Measure | undefined {
   if (name === COUNT) return { name, aggregate: COUNT, path: undefined };
   const aggregate = word === COUNT ? COUNT : AGGREGATES.find((known) => known === word);
-  if (aggregate === undefined)
+  if (aggregate === undefined || ['', '*'].includes(text))
     return complain('unknown-measure', `${quote(name)} is not one of ${MEASURE_FORMS}`, () =>
-      didYouMean(word ?? name, [COUNT, ...AGGREGATES]),
+      callHint(name, [COUNT, ...AGGREGATES]),
     );
   const path = shownPath(text, names, complain);
   if (path === undefined) return undefined;

@@ -11,7 +11,7 @@ import { getHeapStatistics } from 'node:v8';
 import { createLog, type Log } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { parsePlace, shareOf } from '../storage/postgres/place.ts';
+import { parseAddress, shareOf } from '../storage/postgres/address.ts';
 import { WORKER_VARIABLE } from '../worker.ts';
 import { listen } from './listener.ts';
 import { forHost, type Serving } from './serve.ts';
@@ -33,7 +33,7 @@ export function countWorkers({ workers, databaseUrl }: Settings): number {
     throw new StartError(
       `WORKERS is ${workers === AUTO_WORKERS ? 'auto' : workers}, but one process serves an SQLite file. Leave WORKERS at 1, or use PostgreSQL`,
     );
-  const { pool } = parsePlace(databaseUrl);
+  const { pool } = parseAddress(databaseUrl);
   if (workers > pool)
     throw new StartError(
       `WORKERS is ${workers}, more than the ${pool} connections that they share; give DATABASE_URL a larger pool`,

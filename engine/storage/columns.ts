@@ -72,7 +72,7 @@ export const comparedColumn = (
   beside: string | undefined,
 ): string => (beside === undefined ? columnType(field, dialect).comparable(named(field.column)) : named(beside));
 
-/** What a stored value is bound as, where it is looked for in an index of the field. */
+/** What a stored value is bound as, where it is looked for in an index of the field: the same for all that are equal. */
 export function heldOperand(field: Field, dialect: DialectName, value: Exclude<SqlValue, null>): SqlValue {
   const { operand, decode } = columnType(field, dialect);
   const plain = operand(decode(value));

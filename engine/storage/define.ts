@@ -34,7 +34,7 @@ export interface Revision {
 
 /** SQL about the sequence that gives a column its identifiers. */
 export interface Sequence {
-  /** Takes the next identifier. Missing where a sequence is rolled back with its transaction. */
+  /** Takes the next identifiers. Bound: how many. Missing where a sequence is rolled back with its transaction. */
   readonly next?: (table: string, column: string) => string;
   /** Returns the greatest identifier ever used. */
   readonly read: (table: string, column: string) => string;
@@ -53,6 +53,15 @@ export interface LinkColumn {
   readonly table: string;
   readonly column: string;
 }
+
+/** The tables of a model, by name. */
+export const tablesOf = ({
+  types,
+  joinTables,
+}: {
+  readonly types: ReadonlyMap<string, Pick<RecordType, 'table'>>;
+  readonly joinTables: readonly Pick<JoinTable, 'name'>[];
+}): readonly string[] => [...[...types.values()].map(({ table }) => table), ...joinTables.map(({ name }) => name)];
 
 export const linksOf = ({ types, joinTables }: Model): readonly LinkColumn[] => [
   ...[...types.values()].flatMap(({ table, references }) => references.map(({ column }) => ({ table, column }))),

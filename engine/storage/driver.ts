@@ -7,7 +7,6 @@ import type { BulkColumn, LinkColumn, Revision, Sequence } from './define.ts';
 import type { DatabaseUsage, OnWait, Silence } from './usage.ts';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { LikeWords } from '../query/operators.ts';
-
 export type { Awaitable } from '../awaitable.ts';
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
@@ -46,6 +45,8 @@ export interface PageRequest extends BoundStatement {
   readonly most: number;
   /** Whether the texts are short whatever they hold: then neither is checked. */
   readonly isShort: boolean;
+  /** The bytes of a page that was long when it was last read: a driver that would measure it first need not do so. */
+  readonly expected?: number | undefined;
   /** Present if the driver should count along: the statement of the total, and the rows that were asked for. */
   readonly count?: (BoundStatement & { readonly range: PageRange }) | undefined;
 }
@@ -58,22 +59,23 @@ export interface PageRange {
 
 export interface PageRows {
   readonly texts: readonly string[];
-  /** What the driver counted in the same statement, if it does that and the texts do not tell. */
+  /** What the driver counted in the same statement, if it does that and the texts do not tell; bytes of a long page. */
   readonly counted?: number | undefined;
+  readonly bytes?: number | undefined;
 }
 
 /** One statement is not enough for this list: it must be read again, in a transaction. */
 export class NeedsSnapshot extends Error {}
-
-/** Thrown by work that is to be undone, once it has come to its end. */
+/** Its transaction is rolled back, though nothing failed: of a dry run, or of what must begin again outside it. */
 export class Rehearsed extends Error {}
-
 export interface Writer extends Reader {
   /** Returns how many rows changed, the identifier of an inserted row, and the rows that RETURNING answers. */
   run(
     statement: Statement,
     values: Values,
   ): Awaitable<{ readonly changes: number; readonly identifier: number; readonly rows?: readonly Row[] }>;
+  /** Runs it with one after the other of the values, and returns how many rows changed. Missing if that is not faster. */
+  readonly runEach?: ((statement: Statement, all: readonly Values[]) => Awaitable<number>) | undefined;
   /** The same without its result, for a statement that breaks no constraint. If it fails, the transaction fails. */
   send(statement: Statement, values: Values): void;
   /** Whether statements may be run before the answers to others are there: then any failure ends the transaction. */
@@ -143,9 +145,9 @@ export interface Driver extends Reader, Migrating {
    * `single`: each statement of the work may have a snapshot of its own.
    */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** The same for work that may read many rows: few run at a time, so that single records are still served. */
-  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** The greatest length, in bytes, of a page that `read` may read; a longer one needs `scan`. */
+  /** The same for work that may read many rows: few run at a time, even fewer if it `isLong`, a long page. */
+  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean, isLong?: boolean): Awaitable<T>;
+  /** The greatest length, in bytes, of a page that `read` may read; a longer one needs `scan`, and is long. */
   readonly pageAtOnce: number;
   /** Whether a list needs `scan`. */
   isHeavy(list: ListWork): boolean;
@@ -157,8 +159,9 @@ export interface Driver extends Reader, Migrating {
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
    * known before, or that it changes very many: such writes wait for each other, and not in the way of others.
+   * `isRehearsal`: the work throws Rehearsed at its end. Work may be run more than once.
    */
-  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
+  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string, isRehearsal?: boolean): Promise<T>;
   /**
    * Runs one statement that writes, in a transaction of its own, and returns its first row. Missing if a transaction costs
    * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last

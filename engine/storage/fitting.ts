@@ -184,7 +184,12 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       }),
     );
 
-  async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T> {
+  async function write<T>(
+    work: (writer: Writer) => Awaitable<T>,
+    caller?: Caller,
+    row?: string,
+    isRehearsal?: boolean,
+  ): Promise<T> {
     const overtaken = async (writer: Writer): Promise<T> => {
       // Where each snapshot tells, nothing changes before the write ends.
       if (inEachSnapshot) await check(writer);
@@ -198,7 +203,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       return result;
     };
     try {
-      return await driver.write(overtaken, caller, row);
+      return await driver.write(overtaken, caller, row, isRehearsal);
     } catch (error) {
       return explain(error);
     } finally {
@@ -256,12 +261,11 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     read: (work, caller, single) =>
       explained(() => driver.read((reader) => andThen(checkTurn(), () => work(usableReader(reader))), caller, single)),
     // A scan on SQLite runs in another process, with a snapshot of its own.
-    scan: (work, caller, single) =>
+    scan: (work, ...how) =>
       explained(() =>
         driver.scan(
           (reader) => andThen(inEachSnapshot ? check(reader) : undefined, () => work(usableReader(reader))),
-          caller,
-          single,
+          ...how,
         ),
       ),
     isHeavy: (list) => {

@@ -1,7 +1,7 @@
 /** How long an answer may be: told by its descriptor before it is read, or counted while it is read. */
 import type { Caller } from '../caller.ts';
 import { pageTooLong } from '../problem.ts';
-import type { ListQuery, View } from '../query/list-query.ts';
+import type { ListQuery, Path, SummaryQuery, View } from '../query/list-query.ts';
 
 /** A text is held twice: as it was read, and in the answer. */
 const COPIES = 2;
@@ -28,6 +28,24 @@ export function longestRecord({ fields, relations, openKeys }: View): number {
   );
   return [...own, ...related].reduce((sum, length) => sum + length, IDENTIFIER);
 }
+
+/** `{"by":…,"measures":…}` around the columns of a group. */
+const GROUP = 24;
+
+/** Whether all groups of a summary are short together, whatever the records hold. */
+export function isShortSummary({ keys, measures, limit = Infinity }: SummaryQuery): boolean {
+  const columns = [
+    ...keys.map(({ name, path, shown }) => name.length + (shown ? longestRecord(shown) : longestValue(path))),
+    // A sum has more digits than a value, but no more than a record has characters.
+    ...measures.map(({ name, path }) => name.length + IDENTIFIER + (path ? longestValue(path) : 0)),
+  ];
+  const longest = columns.reduce((sum, length) => sum + KEY + length, GROUP);
+  // Each key may also be null.
+  const groups = keys.reduce((all, { path: { field } }) => all * ((field?.type.fewValues ?? Infinity) + 1), 1);
+  return Math.min(groups, limit + 1) * longest <= SHORT_PAGE;
+}
+
+const longestValue = ({ field }: Path): number => field?.type.longest(field) ?? IDENTIFIER;
 
 /** The text of a record, once what it takes until it is sent is drawn. */
 export function drawn(text: string | undefined, caller: Caller): string | undefined {

@@ -23,6 +23,7 @@ export const readerThrough = (around: AroundMethod, { get, all, value, count, pa
 export const writerThrough = (around: AroundMethod, writer: Writer): Writer => ({
   ...readerThrough(around, writer),
   run: around(writer.run, itself),
+  runEach: writer.runEach && around(writer.runEach, itself),
   send: writer.send,
   isPipelined: writer.isPipelined,
 });

@@ -100,12 +100,11 @@ export async function openStorage(
       summary,
       count: reads.count,
       create: writes.create,
-      createOnce: writes.createOnce,
       update: writes.update,
       upsert: writes.upsert,
-      upsertOnce: writes.upsertOnce,
       delete: writes.delete,
       deleteFound: writes.deleteFound,
+      once: writes.once,
       ready: async () => {
         await driver.ping();
         await driver.requireFit();

@@ -1,5 +1,6 @@
 /** Inserts each seed record once per database. It is remembered, so that users may change and delete the record. */
-import { wholeBody } from '../model/bodies.ts';
+import type { JsonObject } from '../json.ts';
+import { newItems } from '../model/bodies.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
@@ -20,22 +21,36 @@ export async function seed(model: Model, driver: Driver, writes: Writes): Promis
 
 async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
   const done = new Set(await writer.column(DONE, [type.name]));
-  for (const body of type.seed) {
-    const identifier = Number(body[type.identifier.name]);
-    if (done.has(identifier)) continue;
-    try {
-      await writes.insert(
-        writer,
-        { type, items: [wholeBody(body)], raw: type.seedRaw, author: null },
-        { mergePatch: false, readOnlyToo: true },
-      );
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      const reasons = error.errors.length > 0 ? error.errors.map(({ message }) => message) : [error.message];
-      throw new StartError(`Seed record ${identifier} of ${type.name} cannot be inserted: ${reasons.join('; ')}`);
-    }
-    await writer.run(REMEMBER, [type.name, identifier]);
+  const identifierOf = (body: JsonObject): number => Number(body[type.identifier.name]);
+  // Together, so that they may refer to each other.
+  const bodies = type.seed.filter((body) => !done.has(identifierOf(body)));
+  if (bodies.length === 0) return;
+  try {
+    await writes.insert(
+      writer,
+      { type, items: newItems(bodies), raw: type.seedRaw, author: null },
+      { mergePatch: false, readOnlyToo: true },
+    );
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new StartError(reasonsOf(error, type, bodies.map(identifierOf)));
   }
+  for (const body of bodies) await writer.run(REMEMBER, [type.name, identifierOf(body)]);
+}
+
+/** A line for each record that is refused. */
+function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
+  const reasons = Map.groupBy(errors, (fault) => {
+    const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
+    return index === undefined ? undefined : identifiers[Number(index)];
+  });
+  if (reasons.size === 0) return `Seed records of ${name} cannot be inserted: ${message}`;
+  return [...reasons]
+    .map(([identifier, faults]) => {
+      const who = identifier === undefined ? `Seed records of ${name}` : `Seed record ${identifier} of ${name}`;
+      return `${who} cannot be inserted: ${faults.map((fault) => fault.message).join('; ')}`;
+    })
+    .join('\n');
 }
 
 /** Types come after those that they refer to, unless they refer to each other in circles. */

@@ -149,6 +149,28 @@ export interface KeptAnswer {
   readonly body: string | undefined;
 }
 
+/** `answer` makes the answer that is kept. Problem: `idempotency-conflict`. */
+export type DoneOnce<R, W> = (request: R, once: Once, answer: (written: W) => KeptAnswer) => Promise<KeptAnswer>;
+
+export interface RecordDeletion {
+  readonly type: RecordType;
+  readonly view: View;
+  readonly identifier: number;
+  readonly precondition?: Precondition | undefined;
+  readonly author: string | null;
+  readonly caller?: Caller;
+  readonly dryRun?: boolean;
+}
+
+export interface DeleteFoundRequest {
+  readonly query: ListQuery;
+  /** Records that may be deleted or unlinked. */
+  readonly most: number;
+  readonly author: string | null;
+  readonly caller?: Caller;
+  readonly dryRun?: boolean;
+}
+
 /** Models are numbered in the order in which they were applied to the database. */
 export interface ModelNumbers {
   /** The one that the database has. */
@@ -175,32 +197,22 @@ export interface Store {
   /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
   create(request: CreateRequest): Promise<WrittenRecords>;
-  /** The same, unless it was done before; `answer` makes the answer that is kept. Problem: `idempotency-conflict`. */
-  createOnce(request: CreateRequest, once: Once, answer: (written: WrittenRecords) => KeptAnswer): Promise<KeptAnswer>;
   /** Each item names its record. */
   update(request: WriteRequest): Promise<WrittenRecords>;
   /** Updates the records with these unique values, and creates those that there are not. */
   upsert(request: UpsertRequest): Promise<Upserted>;
-  upsertOnce(request: UpsertRequest, once: Once, answer: (written: Upserted) => KeptAnswer): Promise<KeptAnswer>;
   /** Returns the record as it was. */
-  delete(request: {
-    readonly type: RecordType;
-    readonly view: View;
-    readonly identifier: number;
-    readonly precondition?: Precondition | undefined;
-    readonly author: string | null;
-    readonly caller?: Caller;
-    readonly dryRun?: boolean;
-  }): Promise<Written>;
+  delete(request: RecordDeletion): Promise<Written>;
   /** Deletes what the filters of a query find, or nothing. Problem: `too-many-affected`. */
-  deleteFound(request: {
-    readonly query: ListQuery;
-    /** Records that may be deleted or unlinked. */
-    readonly most: number;
-    readonly author: string | null;
-    readonly caller?: Caller;
-    readonly dryRun?: boolean;
-  }): Promise<DeletedRecords>;
+  deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
+  /** The same, unless they were done before. */
+  readonly once: {
+    readonly create: DoneOnce<CreateRequest, WrittenRecords>;
+    readonly update: DoneOnce<WriteRequest, WrittenRecords>;
+    readonly upsert: DoneOnce<UpsertRequest, Upserted>;
+    readonly delete: DoneOnce<RecordDeletion, Written>;
+    readonly deleteFound: DoneOnce<DeleteFoundRequest, DeletedRecords>;
+  };
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
   /** How connections to each server are used; empty if there is no server. */

@@ -21,8 +21,8 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
     ...driver,
     ...timedReads(driver),
     read: (work, caller, single) => driver.read((reader) => work(kept(readers, reader, timedReads)), caller, single),
-    scan: (work, caller, single) => driver.scan((reader) => work(timedReads(reader)), caller, single),
-    write: (work, caller, row) => driver.write((writer) => work(kept(writers, writer, timedWrites)), caller, row),
+    scan: (work, ...how) => driver.scan((reader) => work(timedReads(reader)), ...how),
+    write: (work, ...how) => driver.write((writer) => work(kept(writers, writer, timedWrites)), ...how),
     writeAlone: driver.writeAlone && timedAlone(driver.writeAlone, around),
     snapshot: (caller, heavy) => andThen(driver.snapshot(caller, heavy), timedSnapshot),
   };

@@ -17,7 +17,7 @@ const reasons = {
   stopping: 'The service is stopping',
 } as const;
 
-/** Seconds, for those that take longer than others. */
+/** Seconds, where it is not what `storage-busy` says. */
 const RETRY_AFTER: { readonly changed: number } & { readonly [reason in keyof typeof reasons]?: number } = {
   changed: 5,
 };
@@ -47,7 +47,7 @@ export const diskFull = (cause: unknown, detail = 'The database has no space lef
 export const outcomeUnknown = (cause: unknown): Problem =>
   new Problem(
     'outcome-unknown',
-    'The database did not say whether the write was done. A PUT, a DELETE, or a POST with an Idempotency-Key can be sent again as it is; before anything else is sent again, look at what is there',
+    'The database did not say whether the write was done. A PUT, a DELETE, or any write with an Idempotency-Key can be sent again as it is; before anything else is sent again, look at what is there',
     { cause },
   );
 

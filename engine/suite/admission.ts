@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue, parsedJson, pointer } from '../json.ts';
 import { allowedMethods, type Call, collectionPath, CSV, METHODS, NDJSON, pathOf, takesBody } from './call.ts';
 import type { Condition, Deployment } from './case.ts';
-import { type RefusalCode, refuse, refuseAt } from './refusal.ts';
+import { type RefusalCode, refuse } from './refusal.ts';
 import { idIn, type World } from './world.ts';
 
 export const JSON_TYPE = 'application/json';
@@ -88,6 +88,7 @@ export function admit({ call, deployment }: CallSetting): void {
   if (preferred(header(call, 'accept') ?? '*/*', offersOf(call)) === undefined)
     refuse('not-acceptable', { headers: ['Accept'] });
   if (takesBody(call)) admitContent(call, deployment);
+  else if (method === 'DELETE' && call.body !== undefined) refuse('invalid-header', { headers: ['Content-Length'] });
 }
 
 export const READING: readonly string[] = [...METHODS.list, 'OPTIONS'];
@@ -167,6 +168,8 @@ interface ReadBody {
   readonly body: JsonObject | readonly JsonObject[];
   /** Of each item; undefined where it has none. */
   readonly tags: readonly (JsonValue | undefined)[];
+  /** The items that are not records: in the body, they have no keys. */
+  readonly strange: readonly number[];
 }
 
 /** The body as it is read. */
@@ -176,17 +179,14 @@ export function readBody({ call, deployment: { bodyDepth = Infinity, batchLimit 
     refuse(call.lines === CSV ? 'invalid-csv' : 'invalid-json');
   const isOne = call.id !== undefined || call.method === 'PUT';
   const [mayBeOne, mayBeMany] = [isOne || call.method === 'POST', !isOne];
-  if (mayBeOne && isObject(body)) return { body, tags: [] };
+  if (mayBeOne && isObject(body)) return { body, tags: [], strange: [] };
   if (!mayBeMany || !Array.isArray(body)) return refuse('invalid-body', { pointers: [''] });
   const items: readonly JsonValue[] = body;
   if (items.length > batchLimit) refuse('batch-too-large', { pointers: [''] });
-  refuseAt(
-    'invalid-body',
-    items.flatMap((item, index) => (isObject(item) ? [] : [`/${index}`])),
-  );
-  const records = items.filter(isObject);
+  const strange = items.flatMap((item, index) => (isObject(item) ? [] : [index]));
+  const records = items.map((item) => (isObject(item) ? item : {}));
   const untagged = records.map((item) => Object.fromEntries(Object.entries(item).filter(([key]) => key !== TAG)));
-  return { body: untagged, tags: records.map((item) => item[TAG]) };
+  return { body: untagged, tags: records.map((item) => item[TAG]), strange };
 }
 
 /** Several records have no entity tag together. */
@@ -195,21 +195,21 @@ export function refuseConditions(call: Call): void {
   if (headers.length > 0) refuse('invalid-header', { headers });
 }
 
-/** What concerns an array as such: headers about one record, items that do not say which, and tags out of place. */
-export function admitItems({ call }: CallSetting, { body, tags }: ReadBody): void {
-  if (!Array.isArray(body)) return;
+/** What concerns an array as such: headers about one record, items that are no records or do not say which, tags out of place. */
+export function itemFaults({ call }: CallSetting, { body, tags, strange }: ReadBody): readonly string[] {
+  if (!Array.isArray(body)) return [];
   const items: readonly JsonObject[] = body;
   const { type, method } = call;
   refuseConditions(call);
   const isMaking = method === 'POST' && call.on === undefined;
-  const faults = items.flatMap((item, index) => {
+  return items.flatMap((item, index) => {
+    if (strange.includes(index)) return [`/${index}`];
     const tag = tags[index];
     return [
       ...(method === 'POST' || idIn(item, type) !== undefined ? [] : [pointer([index, type.identifier.name])]),
       ...(tag === undefined || (!isMaking && isTag(tag)) ? [] : [tagPlace(index)]),
     ];
   });
-  refuseAt('invalid-body', faults);
 }
 
 const isTag = (value: JsonValue): boolean => typeof value === 'string' && /^"[^"]*"$/.test(value);

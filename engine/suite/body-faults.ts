@@ -3,9 +3,17 @@ import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../model/model.ts';
 import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName, writeJson } from './template.ts';
-import { allMentions, type RelationContent, membersOf, type RecordMention, type BodyPath } from './mentions.ts';
+import {
+  allMentions,
+  type BodyPath,
+  membersOf,
+  mentionsOf,
+  type RecordMention,
+  type RelationContent,
+  type WrittenRecord,
+} from './mentions.ts';
 import { isUnchanged, ownEntries, refusedAt } from './values.ts';
-import { isIdentifierKey } from './world.ts';
+import { isIdentifierKey, type World } from './world.ts';
 
 /** What a write asks for, beside its records. */
 export interface BodyWrite {
@@ -14,6 +22,8 @@ export interface BodyWrite {
   readonly body: JsonValue;
   /** Whether records are changed, or made. */
   readonly update: boolean;
+  /** Whether they are found by unique values. */
+  readonly upsert: boolean;
   readonly patch: boolean;
   /** The fields that the variant accepts. */
   readonly fields: readonly Field[];
@@ -45,12 +55,12 @@ function misfitsOf({ toMany, required, target, fields }: Relation, value: JsonVa
 }
 
 /** The identifier of a body for one record: what clients may choose, or the record's own. */
-function identifierFaults({ type, update }: BodyWrite, { id, body, path }: RecordMention): readonly string[] {
+function identifierFaults({ type, update, upsert }: BodyWrite, { id, body, path }: RecordMention): readonly string[] {
   const { name, inRecord } = type.identifier;
   const value = body[name];
   if (!inRecord || value === undefined) return [];
   const own = update ? (referenceName(value) ?? value) === id : !(Number(value) > MAX_GIVEN_IDENTIFIER);
-  return own || (value === null && !update) ? [] : [pointer([...path, name])];
+  return own || (value === null && (!update || upsert)) ? [] : [pointer([...path, name])];
 }
 
 /** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
@@ -157,22 +167,41 @@ const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: b
 const repeated = (roots: readonly RecordMention[]): readonly RecordMention[] =>
   roots.filter(({ who }, index) => roots.findIndex((one) => one.who === who) < index);
 
-export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite): readonly string[] {
+/** Each place once, but for every check that it breaks if nothing else is wrong there. `isStored`: whether what is stored is looked at, too. */
+export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite, isStored = true): readonly string[] {
   const again = repeated(roots);
   const mentions = roots.filter((root) => !again.includes(root)).flatMap(allMentions);
   const unfit = roots.flatMap(({ body, path }) => misfits(written.type, written.fields, body, path));
-  return inOrder(written.body, [
+  const faults = [
     ...unfit,
     ...roots.flatMap((root) => identifierFaults(written, root)),
     ...again.map(({ type, path }) => pointer([...path, type.identifier.name])),
     ...mentions.flatMap(duplicates),
     ...contradictions(mentions),
-    ...mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)),
+    ...(isStored ? mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)) : []),
     ...missingIn(mentions),
     // Of an item that repeats a record, only its own words are looked at, not what is stored.
     ...again.flatMap((root) => missingIn(allMentions(root).filter(({ own }) => !own))),
-    ...checkFaults(mentions, new Set(unfit), written.patch),
-  ]);
+  ];
+  const unmet = isStored ? checkFaults(mentions, new Set(unfit), written.patch) : [];
+  return inOrder(written.body, [...faults, ...unmet]).flatMap((place) =>
+    faults.includes(place) ? place : unmet.filter((one) => one === place),
+  );
+}
+
+/** Of a body with `known` faults, what its other records say is looked at, and nothing that is stored. */
+export function faultsBeside(
+  known: readonly string[],
+  world: World,
+  records: readonly WrittenRecord[],
+  written: BodyWrite,
+): readonly string[] {
+  const nowhere = { ...world, rows: new Map(), joins: new Map() };
+  const named = records.map((record, index) =>
+    written.update ? { ...record, id: record.id ?? `item ${index}` } : record,
+  );
+  const roots = mentionsOf(nowhere, written.type, named);
+  return inOrder(written.body, [...known, ...bodyFaults(roots, written, false)]);
 }
 
 /** Each place once; a key that is missing comes after everything in its object. */

@@ -136,7 +136,8 @@ const isUnguarded = ({ on, unguarded }: Call, there: JsonObject | undefined): bo
 export function checkPreconditions({ world, call }: CallSetting, there: JsonObject | undefined): void {
   const [match, noneMatch] = [header(call, 'if-match'), header(call, 'if-none-match')];
   const fail = (name: string): never => refuse('precondition-failed', { headers: [name] });
-  if (match === undefined && isUnguarded(call, there) && call.type.preconditions === 'required')
+  const onlyCreates = noneMatch === '*';
+  if (match === undefined && isUnguarded(call, there) && call.type.preconditions === 'required' && !onlyCreates)
     refuse('precondition-required', { headers: ['If-Match'] });
   if (match !== undefined && (there === undefined || !names(world, match, tagged(call, there), false)))
     fail('If-Match');

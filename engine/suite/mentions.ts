@@ -22,6 +22,8 @@ export interface RecordMention {
   readonly row: RecordRow | undefined;
   /** The body holds its identifier. */
   readonly named: boolean;
+  /** A root of the body makes it, and gives it this identifier. */
+  readonly given: boolean;
   /** The one child that its owner has, without its identifier. */
   readonly own: boolean;
   readonly body: JsonObject;
@@ -36,16 +38,32 @@ export interface RecordMention {
 
 const nameOf = (type: RecordType, id: Id): string => `${type.name} ${JSON.stringify(id)}`;
 
-/** A nested record: the one that it names, the child that is there, or a new one. */
-function whoIs(world: World, parent: RecordMention, relation: Relation, body: JsonObject, path: BodyPath) {
+/** What a body is read against: the records that are there, and those that its roots are to make. */
+interface BodyReading {
+  readonly world: World;
+  readonly given: ReadonlySet<string>;
+}
+
+/** A nested record: the one that it names, there or to be made, the child that is there, or a new one. */
+function whoIs(
+  { world, given: all }: BodyReading,
+  parent: RecordMention,
+  relation: Relation,
+  body: JsonObject,
+  path: BodyPath,
+) {
   const { target } = relation;
   const id = idIn(body, target);
-  if (id !== undefined) return { who: nameOf(target, id), id, row: rowOf(world, target, id), named: true, own: false };
+  if (id !== undefined) {
+    const who = nameOf(target, id);
+    const given = all.has(who);
+    return { who, id, row: given ? undefined : rowOf(world, target, id), named: true, own: false, given };
+  }
   if (relation.toMany || !relation.owned)
-    return { who: `new ${pointer(path)}`, id, row: undefined, named: false, own: false };
+    return { who: `new ${pointer(path)}`, id, row: undefined, named: false, own: false, given: false };
   const row = parent.row && related(world, relation, parent.row)[0];
   const who = row ? nameOf(target, row.id) : `the ${relation.name} of ${parent.who}`;
-  return { who, id: row?.id, row, named: false, own: true };
+  return { who, id: row?.id, row, named: false, own: true, given: false };
 }
 
 /** A key that leads back to the one record which the nested one belongs to. */
@@ -53,15 +71,15 @@ export const isWayBack = ({ via }: RecordMention, relation: Relation): boolean =
   !relation.toMany && via?.relation.inverse === relation;
 
 function nestedMention(
-  world: World,
+  reading: BodyReading,
   parent: RecordMention,
   relation: Relation,
   body: JsonObject,
   path: BodyPath,
 ): RecordMention {
-  const found = whoIs(world, parent, relation, body, path);
+  const found = whoIs(reading, parent, relation, body, path);
   const back = isWayBack(parent, relation) && found.who === parent.via?.parent.who ? parent.via.parent : undefined;
-  return complete(world, {
+  return complete(reading, {
     type: relation.target,
     ...found,
     ...(back ? { row: back.row, named: false } : {}),
@@ -69,28 +87,28 @@ function nestedMention(
     path,
     writable: parent.writable && relation.nested === 'write',
     via: { relation, parent },
-    lost: parent.lost || (found.named && found.row === undefined && back === undefined),
+    lost: parent.lost || (found.named && !found.given && found.row === undefined && back === undefined),
   });
 }
 
-function complete(world: World, mention: Omit<RecordMention, 'at' | 'contents'>): RecordMention {
+function complete(reading: BodyReading, mention: Omit<RecordMention, 'at' | 'contents'>): RecordMention {
   const contents: RelationContent[] = [];
   const whole: RecordMention = { ...mention, at: pointer(mention.path), contents };
   for (const [key, value] of Object.entries(mention.body)) {
     const relation = mention.type.relations.get(key);
     // A value that does not fit its relation says nothing.
     const fits = relation?.toMany ? Array.isArray(value) : value === null || isObject(value);
-    if (relation && fits) contents.push(contentOf(world, whole, relation, value));
+    if (relation && fits) contents.push(contentOf(reading, whole, relation, value));
   }
   return whole;
 }
 
-function contentOf(world: World, parent: RecordMention, relation: Relation, value: JsonValue): RelationContent {
+function contentOf(reading: BodyReading, parent: RecordMention, relation: Relation, value: JsonValue): RelationContent {
   const path = [...parent.path, relation.name];
   const mentions = [value]
     .flat()
     .flatMap((body: JsonValue, index) =>
-      isObject(body) ? nestedMention(world, parent, relation, body, relation.toMany ? [...path, index] : path) : [],
+      isObject(body) ? nestedMention(reading, parent, relation, body, relation.toMany ? [...path, index] : path) : [],
     );
   return { relation, mentions, at: pointer(path) };
 }
@@ -104,22 +122,34 @@ export interface WrittenRecord {
 }
 
 /** A record that is there, one that is nowhere, or one that is to be made. */
-export function mentionOf(world: World, type: RecordType, { id, body, path }: WrittenRecord): RecordMention {
+function mentionOf(reading: BodyReading, type: RecordType, { id, body, path }: WrittenRecord): RecordMention {
   const given = id ?? idIn(body, type);
-  const row = rowOf(world, type, id);
-  return complete(world, {
+  const row = rowOf(reading.world, type, id);
+  return complete(reading, {
     type,
     who: given === undefined ? `new ${pointer(path)}` : nameOf(type, given),
     id: given,
     row,
     named: false,
     own: false,
+    given: id === undefined && given !== undefined,
     body,
     path,
     writable: true,
     via: undefined,
     lost: id !== undefined && row === undefined,
   });
+}
+
+/** All roots of a body: they may name each other. */
+export function mentionsOf(
+  world: World,
+  type: RecordType,
+  records: readonly WrittenRecord[],
+): readonly RecordMention[] {
+  const given = records.flatMap(({ id, body }) => (id === undefined ? (idIn(body, type) ?? []) : []));
+  const reading = { world, given: new Set(given.map((one) => nameOf(type, one))) };
+  return records.map((record) => mentionOf(reading, type, record));
 }
 
 /** In the order of the document. */

@@ -1,15 +1,15 @@
 /** The oracle: a service in memory that says what the real one must answer to a request, whatever it is. */
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
-import { type JsonObject, type JsonValue, pointer } from '../json.ts';
-import type { RecordType } from '../model/model.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
+import type { Field, RecordType, Relation } from '../model/model.ts';
 import {
   admit,
-  admitItems,
   admitQuery,
   failWhere,
   header,
   idempotencyKey,
   isPreflight,
+  itemFaults,
   JSON_TYPE,
   mediaType,
   readBody,
@@ -17,7 +17,7 @@ import {
   type CallSetting,
 } from './admission.ts';
 import { writeJson } from './template.ts';
-import { type Call, CSV, itemPath, NDJSON, takesBody, uniquesOf } from './call.ts';
+import { type Call, CSV, itemPath, NDJSON, pathOf, takesBody, uniquesOf } from './call.ts';
 import type { Condition, Deployment, Expectation } from './case.ts';
 import { reported } from './effects.ts';
 import { listed, type ListRequest, representAll, type SummaryRequest, type ViewRequest } from './reads.ts';
@@ -42,12 +42,14 @@ import {
   holderOf,
   type Id,
   idIn,
+  isField,
   removeRows,
   replaceWorld,
   rowsTouched,
   type World,
+  type WriteOutcome,
 } from './world.ts';
-import type { BodyWrite } from './body-faults.ts';
+import { type BodyWrite, faultsBeside } from './body-faults.ts';
 import { write } from './writes.ts';
 
 export interface OracleAnswer {
@@ -171,7 +173,20 @@ const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions =
 function bodyWrite({ call, deployment }: CallSetting, body: JsonValue): Omit<BodyWrite, 'update'> {
   const { type, method, view = {} } = call;
   const { fields } = type.variants.get(view.variant ?? '') ?? type.defaultVariant;
-  return { type, body, fields, writeRows: deployment.writeRows ?? Infinity, patch: method === 'PATCH' };
+  const ways = { patch: method === 'PATCH', upsert: call.on !== undefined };
+  return { type, body, fields, writeRows: deployment.writeRows ?? Infinity, ...ways };
+}
+
+/** Under an Idempotency-Key once, however often it is sent. */
+function once({ world, call }: CallSetting, body: JsonValue, work: () => WriteOutcome): WriteOutcome {
+  const key = call.dryRun ? undefined : idempotencyKey(call);
+  if (key === undefined) return work();
+  const request = `${call.method} ${pathOf(call)} ${writeJson(body)}`;
+  const before = world.keys.get(key);
+  if (before && before.request !== request) refuse('idempotency-conflict');
+  const outcome = before ?? work();
+  world.keys.set(key, { ...outcome, request });
+  return outcome;
 }
 
 /** Makes records, or changes them: one, or those of an array. */
@@ -179,8 +194,8 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
   const { world, call } = setting;
   const { type, method } = call;
   const read = readBody(setting);
-  admitItems(setting, read);
-  const { body } = read;
+  const { body, strange } = read;
+  const known = itemFaults(setting, read);
   const isArray = Array.isArray(body);
   const update = id !== undefined || (method !== 'POST' && call.on === undefined);
   const items: readonly JsonObject[] = isArray ? body : [body as JsonObject];
@@ -190,19 +205,20 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
     path: isArray ? [index] : [],
   }));
   const written = { ...bodyWrite(setting, body), update };
-  const key = call.dryRun ? undefined : idempotencyKey(call);
-  const before = key === undefined ? undefined : world.keys.get(key);
-  if (before && before.body !== writeJson(body)) refuse('idempotency-conflict');
-  const there = records.map((one) => (one.id === undefined ? undefined : representation(world, call, one.id)));
-  const ready = (): void => (isArray ? checkTags(setting, read.tags, there) : checkPreconditions(setting, there[0]));
-  const made = before?.ids ?? write(world, records, written, ready);
-  const shown = before?.shown ?? made.map((one) => representation(world, call, one) ?? {});
-  if (key !== undefined) world.keys.set(key, { body: writeJson(body), ids: made, shown });
-  const [first = '', answered = {}] = [made[0], shown[0]];
-  if (isArray) return [answerWrite(setting, update ? 200 : 201, shown, { location: null, etag: null }), made];
+  const others = records.filter((_, index) => !strange.includes(index));
+  if (known.length > 0) refuseAt('invalid-body', faultsBeside(known, world, others, written));
+  const { ids, shown, isNew } = once(setting, body, () => {
+    const there = records.map((one) => (one.id === undefined ? undefined : representation(world, call, one.id)));
+    const ready = (): void => (isArray ? checkTags(setting, read.tags, there) : checkPreconditions(setting, there[0]));
+    const made = write(world, records, written, ready);
+    return { ids: made, shown: made.map((one) => representation(world, call, one) ?? {}), isNew: !update };
+  });
+  const [first = '', answered = {}] = [ids[0], shown[0]];
+  const status = isNew ? 201 : 200;
+  if (isArray) return [answerWrite(setting, status, shown, { location: null, etag: null }), ids];
   if (call.tag !== undefined) world.tags.set(call.tag, tagged(call, answered));
-  const location = update ? {} : { location: itemPath(type, first) };
-  return [answerWrite(setting, update ? 200 : 201, answered, { ...location, etag: etag(call) }), made];
+  const location = isNew ? { location: itemPath(type, first) } : {};
+  return [answerWrite(setting, status, answered, { ...location, etag: etag(call) }), ids];
 }
 
 /** The records with the unique values are updated, or made: one, or those of an array, one after the other. */
@@ -212,34 +228,45 @@ function putUnique(setting: CallSetting, on: readonly string[]): readonly [Expec
   const read = readBody(setting);
   const members = uniquesOf(type).find((all) => all.length === on.length && all.every(({ name }) => on.includes(name)));
   if (!members) return refuse('invalid-query', { parameters: ['on'] });
-  admitItems(setting, read);
+  const known = itemFaults(setting, read);
+  if (read.strange.length > 0) refuse('invalid-body');
+  refuseAt('invalid-body', known);
   const items: readonly JsonObject[] = [read.body].flat();
-  if (members.some(({ name }) => items.some((item) => (item[name] ?? null) === null))) refuse('invalid-body');
+  const isNamed = (member: Field | Relation, item: JsonObject): boolean => {
+    const value = item[member.name] ?? null;
+    if (isField(member) || !isObject(value)) return value !== null;
+    return (value[member.target.identifier.name] ?? null) !== null;
+  };
+  if (!members.every((member) => items.every((item) => isNamed(member, item)))) refuse('invalid-body');
   const before = copyWorld(world);
   const found = items.map((item) => holderOf(before, type, members, item));
   if (!Array.isArray(read.body)) return putRecords(setting, found[0]);
-  const isRepeated = (id: Id | undefined, index: number): boolean => id !== undefined && found.indexOf(id) < index;
-  const repeated = found.flatMap((id, index) =>
-    isRepeated(id, index) ? pointer([index, members[0]?.name ?? '']) : [],
-  );
-  refuseAt('invalid-body', repeated);
-  const there = found.map((id) => (id === undefined ? undefined : representation(world, call, id)));
-  checkTags(setting, read.tags, there);
-  const made = items.flatMap((item, index) => {
-    const written = { ...bodyWrite(setting, read.body), update: found[index] !== undefined };
-    return write(world, [{ id: found[index], body: item, path: [index] }], written, () => undefined);
+  const { ids, shown } = once(setting, read.body, () => {
+    const isRepeated = (id: Id | undefined, index: number): boolean => id !== undefined && found.indexOf(id) < index;
+    const repeated = found.flatMap((id, index) =>
+      isRepeated(id, index) ? pointer([index, members[0]?.name ?? '']) : [],
+    );
+    refuseAt('invalid-body', repeated);
+    const there = found.map((id) => (id === undefined ? undefined : representation(world, call, id)));
+    checkTags(setting, read.tags, there);
+    const made = items.flatMap((item, index) => {
+      const written = { ...bodyWrite(setting, read.body), update: found[index] !== undefined };
+      return write(world, [{ id: found[index], body: item, path: [index] }], written, () => undefined);
+    });
+    return { ids: made, shown: made.map((id) => representation(world, call, id) ?? {}), isNew: false };
   });
-  const shown = made.map((id) => representation(world, call, id) ?? {});
-  return [answerWrite(setting, 200, shown, { location: null, etag: null }), made];
+  return [answerWrite(setting, 200, shown, { location: null, etag: null }), ids];
 }
 
 function deleteRecord(setting: CallSetting, id: Id): Expectation {
   const { world, call, deployment } = setting;
-  const there = representation(world, call, id);
-  if (there === undefined) return refuse('record-not-found');
-  checkPreconditions(setting, there);
-  if (rowsTouched(world, call.type, [id]) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
-  return answerDeletion(setting, [id], there);
+  return answerDeletion(setting, () => {
+    const there = representation(world, call, id);
+    if (there === undefined) return refuse('record-not-found');
+    checkPreconditions(setting, there);
+    if (rowsTouched(world, call.type, [id]) > (deployment.writeRows ?? Infinity)) refuse('too-many-rows');
+    return { ids: [id], body: there };
+  });
 }
 
 /** All that the filters find, or nothing. */
@@ -249,20 +276,30 @@ function deleteFound(setting: CallSetting): Expectation {
   refuseConditions(call);
   const [, most] = /^max-affected=(\d+)(, return=minimal)?$/.exec(header(call, 'prefer') ?? '') ?? [];
   if (most === undefined) refuse('invalid-header', { headers: ['Prefer'] });
-  const ids = listed(world, type, { filters: list.filters ?? [] }).rows.map(({ id }) => id);
-  const { writeRows = Infinity } = deployment;
-  const affected = rowsTouched(world, type, ids);
-  if (affected > Math.min(Number(most), writeRows))
-    refuse(Number(most) > writeRows ? 'too-many-rows' : 'too-many-affected');
-  return answerDeletion(setting, ids, { deleted: ids.length, affected });
+  return answerDeletion(setting, () => {
+    const ids = listed(world, type, { filters: list.filters ?? [] }).rows.map(({ id }) => id);
+    const { writeRows = Infinity } = deployment;
+    const affected = rowsTouched(world, type, ids);
+    if (affected > Math.min(Number(most), writeRows))
+      refuse(Number(most) > writeRows ? 'too-many-rows' : 'too-many-affected');
+    return { ids, body: { deleted: ids.length, affected } };
+  });
 }
 
-function answerDeletion(setting: CallSetting, ids: readonly Id[], body: JsonValue): Expectation {
+/** `find` refuses the request, or says what goes, and what is answered. */
+function answerDeletion(
+  setting: CallSetting,
+  find: () => { readonly ids: readonly Id[]; readonly body: JsonObject },
+): Expectation {
   const { world, call } = setting;
-  const before = copyWorld(world);
-  removeRows(world, call.type, ids);
-  stampChanged(world, before, newTime(world));
-  return answerWrite(setting, 200, body, { etag: null });
+  const { shown } = once(setting, null, () => {
+    const { ids, body } = find();
+    const before = copyWorld(world);
+    removeRows(world, call.type, ids);
+    stampChanged(world, before, newTime(world));
+    return { ids, shown: [body], isNew: false };
+  });
+  return answerWrite(setting, 200, shown[0] ?? {}, { etag: null });
 }
 
 function carryOut(setting: CallSetting): readonly [Expectation, (readonly Id[])?] {

@@ -40,15 +40,24 @@ export interface World {
   readonly stamps: { count: number; passed: number };
   /** What each variable that stands for an entity tag was the tag of. */
   readonly tags: Map<string, string>;
-  /** By idempotency key: what was sent with it, and the records that it made. */
-  readonly keys: Map<
-    string,
-    { readonly body: string; readonly ids: readonly Id[]; readonly shown: readonly JsonObject[] }
-  >;
+  /** By idempotency key. */
+  readonly keys: Map<string, KeptWrite>;
   /** What identifiers are ordered by; where it is not known yet, by when they were given out. */
   readonly rank: (id: Id) => number;
   /** Nothing else is in the database. */
   readonly alone: boolean;
+}
+
+/** What was sent with an idempotency key, and what came of it. */
+interface KeptWrite extends WriteOutcome {
+  readonly request: string;
+}
+
+export interface WriteOutcome {
+  /** The records that were there before, or are now. */
+  readonly ids: readonly Id[];
+  readonly shown: readonly JsonObject[];
+  readonly isNew: boolean;
 }
 
 export const rankByCreation = (id: Id): number =>

@@ -1,5 +1,5 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
-import { pointer } from '../json.ts';
+import { type JsonValue, pointer } from '../json.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import type { ExpectedRecord } from './case.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
@@ -11,7 +11,7 @@ import {
   leftOut,
   membersOf,
   type RecordMention,
-  mentionOf,
+  mentionsOf,
   type WrittenRecord,
 } from './mentions.ts';
 import { refuse, refuseAt } from './refusal.ts';
@@ -36,6 +36,9 @@ import {
 type Ids = ReadonlyMap<string, Id>;
 
 const identifierAt = ({ type, path }: RecordMention): string => pointer([...path, type.identifier.name]);
+
+/** Where a body says which record it means: as a whole, if the path names it. */
+const namedAt = (mention: RecordMention): string => (mention.path.length === 0 ? '' : identifierAt(mention));
 
 /** New records with their defaults, in the order of the document. */
 function makeRows(world: World, mentions: readonly RecordMention[], time: number): Ids {
@@ -86,26 +89,32 @@ function connect(world: World, { relation, mentions }: RelationContent, id: Id, 
 const holderOf = (child: RecordRow | undefined, { link }: Relation): Id | undefined =>
   child && link.at !== 'join' ? child.links.get(link.reference) : undefined;
 
-/** An owned child stays with its owner, whichever side speaks of it; an owner that cannot be made, since it is there, is one too. */
+/**
+ * An owned child stays with its owner, whichever side speaks of it; an owner that cannot be made, since it is there, is one
+ * too. No record owns itself.
+ */
 function foreign(mention: RecordMention, { relation, mentions, at }: RelationContent): readonly string[] {
   if (isWayBack(mention, relation)) return [];
+  const isItself = ({ who, given }: RecordMention): boolean => given && who === mention.who;
   if (relation.link.at === 'target' && relation.owned)
     return mentions
-      .filter(({ row, lost }) => !lost && ![undefined, mention.id].includes(holderOf(row, relation)))
+      .filter((one) => isItself(one) || (!one.lost && ![undefined, mention.id].includes(holderOf(one.row, relation))))
       .map(identifierAt);
   if (relation.link.at !== 'source' || !relation.inverse?.owned) return [];
   const [owner, holder] = [mentions[0], holderOf(mention.row, relation)];
+  if (owner && isItself(owner)) return [identifierAt(owner)];
   if (holder === undefined || (owner && (owner.lost || owner.row?.id === holder))) return [];
   return [owner ? identifierAt(owner) : at];
 }
 
-/** Records that are there, and that a body puts below themselves: the places of the links that do. What it deletes links nothing. */
+/** Records that are there, or are given an identifier, and that a body puts below themselves: the places of the links that do. What it deletes links nothing. */
 function cycleFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
   const deleted = leavingIn(before, mentions).filter(({ relation }) => relation.owned);
   const isDeleted = (type: RecordType, { id }: RecordRow): boolean =>
     deleted.some(({ relation, row }) => relation.target === type && row.id === id);
   const linksOf = (mention: RecordMention, { relation, mentions: inner, at }: RelationContent) =>
     relation.link.at === 'source' ? [{ who: mention.who, at }] : inner.map((item) => ({ who: item.who, at: item.at }));
+  const isGiven = (who: string): boolean => mentions.some((one) => one.given && one.who === who);
   const depthOf = ({ path }: RecordMention): number => path.filter((step) => typeof step === 'string').length;
   // A link that several places give is refused at the first of them: those of a record come before those within it.
   const known = new Set<string>();
@@ -123,7 +132,7 @@ function cycleFaults(before: World, after: World, mentions: readonly RecordMenti
           const [old, now] = [rowOf(before, type, ids.get(who)), rowOf(after, type, ids.get(who))];
           const isMoved = old?.links.get(link.reference) !== now?.links.get(link.reference);
           const key = `${who} ${link.reference.column}`;
-          if (known.has(key) || !old || !now || !isMoved || !isBelowItself(now, parentOf)) return [];
+          if (known.has(key) || !(old || isGiven(who)) || !now || !isMoved || !isBelowItself(now, parentOf)) return [];
           known.add(key);
           return [at];
         });
@@ -166,7 +175,7 @@ function referenceFaults(
   return [
     ...absent.map(identifierAt),
     ...present.flatMap((mention) => mention.contents.flatMap((content) => foreign(mention, content))),
-    ...deleted.map(identifierAt),
+    ...deleted.map(namedAt),
     ...homeless.map(({ at }) => at),
     ...cycleFaults(before, after, mentions, ids),
   ];
@@ -199,7 +208,7 @@ const linkConflicts = (after: World, mentions: readonly RecordMention[], ids: Id
     .flatMap((mention) => {
       const { type, body, path } = mention;
       const row = rowOf(after, type, ids.get(mention.who));
-      if (row === undefined || (mention.row === undefined && !mention.own)) return [];
+      if (row === undefined || (mention.row === undefined && !mention.own && !mention.given)) return [];
       const differing = ownEntries(type, body).filter(
         ([key, given]) => !type.fields.get(key)?.readOnly && !isUnchanged(type, row, key, given, patch),
       );
@@ -226,20 +235,23 @@ function pointersIn(mention: RecordMention, all: readonly RecordMention[]): ((ke
   return isOnly ? (key) => pointer([key]) : undefined;
 }
 
-/** Values that other records have. Which of several records is written first is not known, nor then which is in the way. */
-function refuseDuplicates(world: World, root: RecordMention, all: readonly RecordMention[], ids: Ids): void {
+/** Values that other records have. Which of several records of the body may keep one is not known. */
+function refuseDuplicates(world: World, body: JsonValue, all: readonly RecordMention[], ids: Ids): void {
   const duplicates = new Map(
-    allMentions(root).flatMap((mention) => {
+    all.flatMap((mention) => {
       const told = duplicateOf(world, mention.type, ids.get(mention.who), pointersIn(mention, all));
       return told ? [[mention.who, told] as const] : [];
     }),
   );
   const [told] = duplicates.values();
   if (told === undefined) return;
+  const isLinkedAnew = ({ row, via }: RecordMention): boolean =>
+    via?.relation.link.at === 'target' && holderOf(row, via.relation) !== ids.get(via.parent.who);
   const isWritten = ({ type, identifier }: ExpectedRecord): boolean =>
-    all.some((one) => one.writable && one.type.name === type && ids.get(one.who) === identifier);
-  const records = told.records?.filter((one) => !isWritten(one)) ?? [];
-  refuse('unique-conflict', duplicates.size === 1 ? { ...told, records } : {});
+    all.some((one) => (one.writable || isLinkedAnew(one)) && one.type.name === type && ids.get(one.who) === identifier);
+  const records = [...duplicates.values()].flatMap((one) => one.records ?? []).filter((one) => !isWritten(one));
+  const pointers = duplicates.size === 1 && told.pointers ? { pointers: inOrder(body, told.pointers) } : {};
+  refuse('unique-conflict', { ...pointers, records });
 }
 
 /** `ready`: what is asked before records are. Returns the identifiers of the records. */
@@ -251,7 +263,7 @@ export function write(
 ): readonly Id[] {
   const { type, body, patch, update } = written;
   const before = copyWorld(world);
-  const roots = records.map((record) => mentionOf(before, type, record));
+  const roots = mentionsOf(before, type, records);
   const mentions = roots.flatMap(allMentions);
   refuseAt('invalid-body', bodyFaults(roots, written));
   const nowhere = roots.filter(({ lost }) => lost);
@@ -263,20 +275,21 @@ export function write(
   const time = newTime(world);
   const ids = makeRows(world, mentions, time);
   apply(world, before, mentions, ids, patch);
-  const isNamed = (mention: RecordMention): boolean =>
-    mention.named || (update && Array.isArray(body) && roots.includes(mention));
+  const isNamed = (mention: RecordMention): boolean => mention.named || (update && roots.includes(mention));
   refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions, ids, isNamed)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
   for (const { relation, row } of leavingIn(before, mentions))
     if (relation.owned) removeRows(world, relation.target, [row.id], before);
   const gone = mentions.filter((mention) => isNamed(mention) && !rowOf(world, mention.type, ids.get(mention.who)));
-  refuseAt('invalid-reference', inOrder(body, gone.map(identifierAt)));
-  // Records are made one after the other.
-  for (const root of roots) {
-    if (!update && rowOf(before, type, root.id))
-      refuse('identifier-conflict', { pointers: [identifierAt(root)], ...inTheWay(type, [root.id ?? '']) });
-    refuseDuplicates(world, root, mentions, ids);
-  }
+  refuseAt('invalid-reference', inOrder(body, gone.map(namedAt)));
+  const taken = update ? [] : roots.filter(({ id }) => rowOf(before, type, id));
+  const [first] = taken;
+  if (first)
+    refuse('identifier-conflict', {
+      pointers: taken.map(identifierAt),
+      ...(taken.length === 1 ? inTheWay(type, [first.id ?? '']) : {}),
+    });
+  refuseDuplicates(world, body, mentions, ids);
   stampChanged(world, before, time);
   return roots.map(({ who }) => ids.get(who) ?? '');
 }

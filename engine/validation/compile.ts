@@ -2,21 +2,17 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
-import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { memoized } from '../memo.ts';
-import { type BodyRecord, wholeBody } from '../model/bodies.ts';
+import type { BodyRecord } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { type Mentions, mentionsIn, otherIdentifier, RECORDS_OF_STEP } from './mentions.ts';
-import { finish, type Steps } from '../pace.ts';
+import type { Steps } from '../pace.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import { unmetBy } from '../query/checks.ts';
 import type { RawValues } from '../raw-json.ts';
-import type { DescriptorFile } from '../descriptor/load.ts';
-import { diagnose, type YamlPath } from '../descriptor/source.ts';
-import type { Diagnostic } from '../diagnostic.ts';
 
 /** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
@@ -29,12 +25,22 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   const validatorsOf = (type: RecordType): TypeValidators => {
     const create = memoized((variant: Variant) => ajv.compile(createSchema(type, variant)));
     const update = memoized((variant: Variant) => ajv.compile(updateSchema(type, variant)));
-    const byVariant = (validateOf: (record: BodyRecord, variant: Variant) => ValidateFunction) =>
-      memoized((variant: Variant) => validator(type, (record) => validateOf(record, variant), errorsWithin));
+    const byVariant = (
+      validateOf: (record: BodyRecord, variant: Variant) => ValidateFunction,
+      identifiers: IdentifierRule = NAMED,
+    ) =>
+      memoized((variant: Variant) => {
+        const ofRecord = (record: BodyRecord): ValidateFunction => validateOf(record, variant);
+        return validator(type, ofRecord, { errorsWithin, identifiers });
+      });
     return {
       create: byVariant((_, variant) => create(variant)),
       update: byVariant((_, variant) => update(variant)),
-      upsert: byVariant(({ identifier }, variant) => (identifier === undefined ? create : update)(variant)),
+      upsert: byVariant(
+        ({ identifier }, variant) => (identifier === undefined ? create : update)(variant),
+        // Whoever sends it does not know whether there is a record, much less which.
+        { mayBeNull: true },
+      ),
     };
   };
   const all = new Map(types.map((type) => [type, validatorsOf(type)]));
@@ -71,10 +77,13 @@ function addRecordKeyword(
   });
 }
 
+type IdentifierRule = Parameters<typeof otherIdentifier>[2];
+const NAMED: IdentifierRule = { mayBeNull: false };
+
 function validator(
   type: RecordType,
   validateOf: (record: BodyRecord) => ValidateFunction,
-  errorsWithin: ErrorsWithin,
+  { errorsWithin, identifiers }: { readonly errorsWithin: ErrorsWithin; readonly identifiers: IdentifierRule },
 ): Validator {
   return function* (records, raw, { mentions: collected, faults: known = [] } = {}) {
     const mentions = collected ?? (yield* mentionsIn(type, records));
@@ -86,13 +95,21 @@ function validator(
     for (const [index, record] of records.entries()) {
       if (index % RECORDS_OF_STEP === RECORDS_OF_STEP - 1) yield;
       const { body, pointer } = record;
+      const knownHere = knownIn(pointer);
+      // What is not a record is nothing else.
+      const whole = knownHere.filter((fault) => 'pointer' in fault && fault.pointer === pointer);
+      if (whole.length > 0) {
+        all.push(...whole);
+        continue;
+      }
       const validate = validateOf(record);
       // Ajv stores errors on the function: read them before it runs again.
       const errors = validate(body) ? undefined : validate.errors;
       const context = { within: errorsWithin, place: pointer, isTold: all.length < MAX_ERRORS };
       const own = errors ? yield* faultsOf(errors, context) : NO_FAULTS;
-      const parts = [knownIn(pointer), own, otherIdentifier(type, record), othersIn(pointer)];
+      const parts = [knownHere, own, otherIdentifier(type, record, identifiers), othersIn(pointer)];
       if (parts.every((part) => part.length === 0)) continue;
+      yield;
       all.push(...inDocumentOrder(parts.flat(), body, pointer));
     }
     return all;
@@ -102,7 +119,10 @@ function validator(
 const NO_FAULTS: readonly Fault[] = Object.freeze([]);
 
 /** The faults by the record of the body that they are in. */
-function byRecord(records: readonly BodyRecord[], faults: readonly Fault[]): (pointer: string) => readonly Fault[] {
+export function byRecord(
+  records: readonly BodyRecord[],
+  faults: readonly Fault[],
+): (pointer: string) => readonly Fault[] {
   if (faults.length === 0) return () => NO_FAULTS;
   if (records.length === 1) return () => faults;
   const within = Map.groupBy(faults, (fault) => /^\/\d+/.exec('pointer' in fault ? fault.pointer : '')?.[0] ?? '');
@@ -131,56 +151,4 @@ export interface TypeValidators {
   update(variant: Variant): Validator;
   /** Of records that have an identifier as updates, of the others as creates. */
   upsert(variant: Variant): Validator;
-}
-
-// A seed record must be valid as the body of a create request, and so must be the defaults.
-
-/** Codes of faults in a key rather than in its value. */
-const AT_KEY = new Set(['unknown-key']);
-
-export function checkSeeds(
-  files: readonly DescriptorFile[],
-  model: Model,
-  validatorsOf: (type: RecordType) => TypeValidators,
-): readonly Diagnostic[] {
-  return files.flatMap((file) => {
-    const type = model.types.get(file.descriptor.type);
-    if (!type || type.seed.length === 0) return [];
-    const validate = validatorsOf(type).create(type.defaultVariant);
-    return type.seed.flatMap((record, index) => {
-      const records = [wholeBody(record)];
-      const faults = finish(validate(records));
-      return (faults.length > 0 ? faults : unmetIn(type, records)).map((fault) => {
-        const path: YamlPath = ['seed', index, ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
-        return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
-      });
-    });
-  });
-}
-
-/** Checks that the new records do not meet. */
-const unmetIn = (type: RecordType, records: readonly BodyRecord[]): readonly Fault[] =>
-  finish(mentionsIn(type, records))
-    .all.filter(({ subject }) => !subject.mayBeStored)
-    .flatMap((mention) =>
-      unmetBy(mention.subject.type, mention.body).map(({ at, message }) => ({
-        pointer: `${mention.pointer}/${escapeStep(at.name)}`,
-        code: 'check',
-        message,
-      })),
-    );
-
-/** Checks that no record meets which is created without the fields that they name. */
-export function checkDefaults(files: readonly DescriptorFile[], { types }: Model): readonly Diagnostic[] {
-  return files.flatMap((file) => {
-    const type = types.get(file.descriptor.type);
-    const unmet = new Set(type ? unmetBy(type, {}) : []);
-    return [...(type?.checks ?? [])].flatMap((check, index) => {
-      const isDefault = check.fields.every((field) => (field.default ?? null) !== null);
-      const message = `the defaults break this check: ${check.message}; change one of them`;
-      return isDefault && unmet.has(check)
-        ? [diagnose(file, 'broken-default', ['checks', index], 'value', message)]
-        : [];
-    });
-  });
 }

@@ -98,8 +98,10 @@ function rootsOf(
 export function otherIdentifier(
   { identifier: { name, inRecord } }: RecordType,
   { body, identifier, pointer }: BodyRecord,
+  { mayBeNull }: { readonly mayBeNull: boolean },
 ): readonly Fault[] {
   if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || body[name] === identifier) return [];
+  if (mayBeNull && body[name] === null) return [];
   const message = `The identifier of this record is ${identifier} and cannot be changed`;
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'read-only', message }];
 }

@@ -175,18 +175,26 @@ describe.each(databaseKinds)('into %s', (kind) => {
 
   it('all faults are told, each with its line, and nothing is changed', async () => {
     const bad = thing(',"n":10,"d":"x"', '', 2);
-    writeLines([thing(',"u":"same"'), '', bad, thing(',"u":"same"', '', 3), thing('', '', 3), thing('', '', 1)], 5);
-    const { code, err } = await run();
-    expect([code, err.split('\n').slice(0, -1)]).toEqual([
-      1,
-      expect.arrayContaining([
-        'Line 4 /fields/n: "n" must be an integer from 0 to 9, or null',
-        expect.stringMatching(/^Line 4 \/fields\/d: "d" must be a decimal/),
-        'Line 5 /fields/u: Thing 1 has this value of "u" already',
-        'Line 7 /identifier: Thing 1 is in the file twice',
-      ]),
-    ]);
-    expect(err.split('\n')).toHaveLength(5);
+    writeLines(
+      [thing(',"u":"same"'), '', bad, thing(',"u":"same"', '', 3), thing('', '', 3), thing('', '', 1), bad],
+      6,
+    );
+    const told = [
+      [4, '/fields/n: "n" must be an integer from 0 to 9, or null'],
+      [4, expect.stringMatching(/^\/fields\/d: "d" must be a decimal/)],
+      [5, '/fields/u: Thing 1 has this value of "u" already'],
+      [7, '/identifier: Thing 1 is in the file twice'],
+      [8, expect.stringMatching(/^\/fields\/n: /)],
+      [8, expect.stringMatching(/^\/fields\/d: /)],
+    ];
+    const { code, err } = await run('--report', at(`ordered-${kind}`));
+    const lines = err.split('\n').slice(0, -1);
+    const parts = lines.map((line) => /^Line (\d+) (.*)$/.exec(line) ?? []);
+    expect([code, parts.map(([, number, fault]) => [Number(number), fault])]).toEqual([1, told]);
+    const reported = readFileSync(at(`ordered-${kind}`), 'utf8')
+      .trimEnd()
+      .split('\n');
+    expect(reported.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([4, 4, 5, 7, 8, 8]);
     expect(await things()).toEqual([]);
   });
 

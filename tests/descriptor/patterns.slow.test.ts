@@ -2,9 +2,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { compilePattern, isPredictable, patternFault } from '../../engine/patterns/compile.ts';
 import { parsePattern } from '../../engine/patterns/parse.ts';
+import { drawn } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
 
-const RUNS = Number(process.env['RUNS'] ?? 500);
+const RUNS = drawn(500);
 
 const SIGNS = [
   'a',

@@ -1,7 +1,8 @@
 /** From the bytes of a body to an object, or to what is wrong with them. */
-import { bodyParser } from '../../engine/http/body.ts';
+import { type Body, bodyParser } from '../../engine/http/body.ts';
+import type { Content } from '../../engine/http/content.ts';
 import { textFault } from '../../engine/http/json-fault.ts';
-import { Problem } from '../../engine/problem.ts';
+import { faultyRequest, Problem } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
 import fc from '../support/fast-check.ts';
 
@@ -10,7 +11,13 @@ const LIMITS = { bodyDepth: 64, bodyKeys: 1000, bodyItems: 1000, batchLimit: 3 }
 /** Nothing of it is kept as text; whatever keys a body has are for the validator. */
 const plain = loadModel('tests/fixtures/schemas/self-reference').types.values().next().value;
 if (plain === undefined) throw new Error('the schema has no type');
-const parse = bodyParser(plain, LIMITS, 'record');
+const parser = bodyParser(plain, LIMITS, 'record');
+
+function parse(content: Content): Body {
+  const body = parser(content);
+  if (body.faults.length > 0) throw faultyRequest('invalid-body', body.faults);
+  return body;
+}
 
 function read(bytes: Buffer): unknown {
   try {

@@ -41,6 +41,18 @@ test('a share is given back once', () => {
   expect(budget.used).toBe(30);
 });
 
+test('a share gives back what it has beyond a number of bytes', () => {
+  const budget = createBudget(100);
+  const share = budget.take(60);
+  share.shrink(20);
+  expect([budget.used, share.bytes]).toEqual([20, 20]);
+  share.shrink(40);
+  expect(budget.used).toBe(20);
+  share.release();
+  share.shrink(0);
+  expect(budget.used).toBe(0);
+});
+
 test('answers that have waited longest are cut off before anybody is refused', () => {
   const budget = createBudget(100);
   const cut: string[] = [];

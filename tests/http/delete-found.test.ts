@@ -50,6 +50,34 @@ describe('records with others around them', () => {
     expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
   });
 
+  test.each(['DELETE /api/categories/3', 'DELETE /api/categories?_cnd[id]=3'])(
+    '%s with a body is refused',
+    async (title) => {
+      const chunked = { ...upTo(1), 'transfer-encoding': 'chunked' };
+      for (const [headers, header] of [
+        [{ ...upTo(1), 'content-length': '11' }, 'Content-Length'],
+        [chunked, 'Transfer-Encoding'],
+      ] as const) {
+        const { status, text } = await send(title, { ids: [1] }, headers);
+        expect([status, JSON.parse(text).errors]).toEqual([
+          400,
+          [{ header, code: 'unexpected-body', message: expect.stringContaining('takes no body: leave it out') }],
+        ]);
+      }
+      expect(await idsOf('categories')).toEqual([1, 2, 3, 4]);
+    },
+  );
+
+  test.each<[title: string, headers: Headers]>([
+    ['DELETE /api/categories/3', { 'content-length': '0' }],
+    ['DELETE /api/categories/3', { 'transfer-encoding': 'chunked', 'content-type': 'application/json' }],
+    ['DELETE /api/categories?_cnd[id]=3', { ...upTo(1), 'content-length': '0' }],
+    ['DELETE /api/categories?_cnd[id]=3', { ...upTo(1), 'transfer-encoding': 'chunked' }],
+  ])('%s with %j and no bytes is done', async (title, headers) => {
+    expect((await exchange(server.url, title, { headers })).status).toBe(200);
+    expect(await idsOf('categories')).toEqual([1, 2, 4]);
+  });
+
   test.each<[query: string, most: number, deleted: number, affected: number, left: readonly number[]]>([
     ['_cnd[name]=plain', 2, 2, 2, [1, 2]],
     ['_cnd[name]=plain&_cnd[id][gt]=3', 1, 1, 1, [1, 2, 3]],
@@ -111,7 +139,9 @@ describe('records with others around them', () => {
     expect(await idsOf('categories')).toEqual([1, 2, 3, 4]);
     const none = await send('DELETE /api/categories?_cnd[name]=none&dryRun=true', undefined, upTo(10));
     expect(JSON.parse(none.text)).toMatchObject({ dryRun: true, effects: [] });
-    expect((await send('DELETE /api/categories?_cnd[name]=full&dryRun=true', undefined, upTo(9))).status).toBe(409);
+    const refused = await send('DELETE /api/categories?_cnd[name]=full&dryRun=true', undefined, upTo(9));
+    const inEarnest = await send('DELETE /api/categories?_cnd[name]=full', undefined, upTo(9));
+    expect([refused.status, JSON.parse(refused.text).detail]).toEqual([409, JSON.parse(inEarnest.text).detail]);
   });
 
   test('Prefer: return=minimal', async () => {

@@ -180,21 +180,34 @@ describe('of deletions and sets', () => {
     expect((await send('POST /api/posts', { title: 'k' }, headers)).text).toBe(first.text);
   });
 
-  test.each([
+  test.each<string[]>([
     ['POST /api/tags?dryRun=yes', '"dryRun" must be true or false, not "yes"'],
     ['POST /api/tags?dryRun=TRUE', '"dryRun" must be true or false, not "TRUE"'],
+    ...['0', '1', 'True', 'False'].map((word) => [
+      `POST /api/tags?dryRun=${word}`,
+      `"dryRun" must be true or false, not "${word}"`,
+    ]),
     ['POST /api/tags?dryRun=', '"dryRun" must be true or false, not ""'],
     ['DELETE /api/tags/1?dryRun=2', '"dryRun" must be true or false, not "2"'],
     ['PUT /api/tags/1?dryRun=true&dryRun=true', '"dryRun" is given twice'],
     ['PUT /api/tags/1?dryrun=true', 'Unknown parameter "dryrun"; did you mean "dryRun"?'],
     ['GET /api/tags/1?dryRun=true', '"dryRun" can only be used with requests that write'],
     ['GET /api/tags?dryRun=false', '"dryRun" can only be used with requests that write'],
-  ])('%s: %s', async (title, detail) => {
+  ])('%s: %s', async (title = '', detail = '') => {
     const answer = await send(title, /^(POST|PUT)/.test(title) ? {} : undefined);
     expect([answer.status, JSON.parse(answer.text).detail]).toEqual([400, detail]);
     expect(JSON.parse(answer.text).errors).toEqual([
       expect.objectContaining({ parameter: title.includes('dryrun') ? 'dryrun' : 'dryRun' }),
     ]);
+  });
+
+  test('its media type can be asked for, of a dry run only', async () => {
+    const accept = { accept: 'application/vnd.dry-run+json' };
+    for (const title of ['POST /api/tags', 'POST /api/tags?dryRun=false'])
+      expect((await send(title, { word: 'a' }, accept)).status).toBe(406);
+    expect(reportOf(await send('POST /api/tags?dryRun=true', { word: 'asked' }, accept)).answer.status).toBe(201);
+    expect((await send('POST /api/tags?dryRun=true', { word: 'asked' }, { accept: 'text/csv' })).status).toBe(406);
+    expect((await send('GET /api/tags?dryRun=true', undefined, accept)).status).toBe(406);
   });
 
   test('dryRun=false is the ordinary write', async () => {

@@ -5,11 +5,12 @@ import { databaseKind } from '../support/databases.ts';
 import { type HostileRequest, hostileRequest } from '../support/hostile-request.ts';
 import { loadModel } from '../support/model.ts';
 import { type Bench, openBench } from '../support/replaying.ts';
+import { drawn, isWhole } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
 
 /** `SEED=7 RUNS=100000 npx jest tests/http/hostile` draws other requests, and more of them. */
-const onServer = process.env['SAMPLE'] === undefined ? 1_500 : 300;
-const numRuns = Number(process.env['RUNS'] ?? (databaseKind === 'sqlite' ? 3_000 : onServer));
+const onServer = isWhole ? 1_500 : 300;
+const numRuns = databaseKind === 'sqlite' ? drawn(3_000) : onServer;
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 const model = loadModel('schema');

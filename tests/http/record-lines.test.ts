@@ -348,7 +348,7 @@ describe('a table', () => {
       `text\n${'a\n'.repeat(21)}`,
       413,
       [[undefined, '', 'batch-too-large']],
-      /more than 20 records; .*records import/,
+      /more than 20 records; .* in parts/,
     ],
   ])('is refused with %s, and nothing is written', async (_, body, status, faults, detail) => {
     const answer = await send('POST /api/rows', CSV, body);
@@ -368,9 +368,9 @@ describe('a table', () => {
     ]);
   });
 
-  test('that is too large is told where it can go', async () => {
+  test('that is too large is to be sent in parts', async () => {
     const answer = await send('POST /api/rows', CSV, `text\n${'x'.repeat(300_000)}\n`);
-    expect([answer.status, bodyOf(answer).detail]).toEqual([413, expect.stringContaining('records import')]);
+    expect([answer.status, bodyOf(answer).detail]).toEqual([413, expect.stringContaining('; send it in parts')]);
   });
 });
 
@@ -394,7 +394,7 @@ describe('lines', () => {
         [2, '/1', 'invalid-json'],
         [4, '/2', 'invalid-json'],
       ],
-      /^Line 2: The line is not valid JSON/,
+      /^Line 2: The line is not valid JSON: expected ":", found "}", at column 8 /,
     ],
     ['two records on a line', '{"text":"a"},{"text":"b"}\n', 400, [[1, '/0', 'invalid-json']], /^Line 1: /],
     [
@@ -406,11 +406,13 @@ describe('lines', () => {
     ],
     [
       'what is not an object',
-      '{"text":"a"}\n[]\n7\n',
+      '{"text":"a"}\n[]\n7\n{"text":"\\u0000","count":-1}\n',
       422,
       [
         [2, '/1', 'type'],
         [3, '/2', 'type'],
+        [4, '/3/text', 'nul-character'],
+        [4, '/3/count', 'minimum'],
       ],
       /^Line 2: Each line must be a JSON object, not an array/,
     ],
@@ -446,7 +448,7 @@ describe('lines', () => {
       [],
       /122 keys/,
     ],
-    ['too many records', '{}\n'.repeat(21), 413, [[undefined, '', 'batch-too-large']], /records import/],
+    ['too many records', '{}\n'.repeat(21), 413, [[undefined, '', 'batch-too-large']], /Send it in parts$/],
   ])('are refused with %s, and nothing is written', async (_, body, status, faults, detail) => {
     const answer = await send('POST /api/rows', NDJSON, body);
     expect([answer.status, faults.length === 0 ? [] : faultsOf(answer)]).toEqual([status, faults]);

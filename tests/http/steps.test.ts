@@ -162,6 +162,38 @@ describe('Idempotency-Key', () => {
     expect([status, JSON.parse(text).type]).toEqual([400, 'urn:problem:invalid-header']);
   });
 
+  // What each of them would do a second time, another request with the same key is refused for.
+  test.each<[string, (id: string) => string, (id: string) => unknown, Record<string, string>?]>([
+    ['PATCH of one', (id) => `PATCH /api/gadgets/${id}`, () => ({ name: 'changed' })],
+    ['PUT of one', (id) => `PUT /api/gadgets/${id}`, () => ({ name: 'changed' })],
+    ['PATCH of an array', () => 'PATCH /api/gadgets', (id) => [{ id: Number(id), name: 'changed' }]],
+    ['DELETE of one', (id) => `DELETE /api/gadgets/${id}`, () => undefined],
+    ['DELETE by filters', (id) => `DELETE /api/gadgets?_cnd[id]=${id}`, () => undefined, { prefer: 'max-affected=9' }],
+    ['DELETE of none', (id) => `DELETE /api/gadgets?_cnd[id]=${id}000`, () => undefined, { prefer: 'max-affected=9' }],
+  ])('%s is done once', async (what, title, body, more = {}) => {
+    const made = await create(`make ${what}`.replaceAll(' ', '-'), { name: 'new' });
+    const id = String(JSON.parse(made.text).id);
+    const key = `again-${what.replaceAll(' ', '-')}`;
+    const ask = (headers: Record<string, string>, query = ''): Promise<Exchanged> => {
+      const given = body(id);
+      return exchange(server.url, title(id) + query, {
+        headers: { ...(given === undefined ? {} : JSON_BODY), ...more, ...headers },
+        ...(given === undefined ? {} : { body: JSON.stringify(given) }),
+      });
+    };
+    const first = await ask({ 'idempotency-key': key });
+    expect(first.status).toBe(200);
+    await exchange(server.url, `PUT /api/gadgets/${id}`, { headers: JSON_BODY, body: '{"name":"by another"}' });
+    const stored = (await exchange(server.url, `GET /api/gadgets/${id}`)).text;
+    const second = await ask({ 'idempotency-key': `"${key}"` });
+    expect([second.status, second.text, second.headers.etag]).toEqual([200, first.text, first.headers.etag]);
+    expect((await exchange(server.url, `GET /api/gadgets/${id}`)).text).toBe(stored);
+    const other = await ask({ 'idempotency-key': key }, title(id).includes('?') ? '&_cnd[name]=x' : '?fields=name');
+    expect([other.status, JSON.parse(other.text).type]).toEqual([422, 'urn:problem:idempotency-conflict']);
+    expect((await ask({ 'idempotency-key': 'two words' })).status).toBe(400);
+    expect((await create(key, { name: 'x' })).status).toBe(422);
+  });
+
   test('keys live on over a restart, and are forgotten after IDEMPOTENCY_HOURS', async () => {
     const clock = jest.spyOn(Date.prototype, 'getTime');
     const first = await create('f', { name: 'x' });

@@ -74,14 +74,11 @@ describe('one service', () => {
     // By two members, one of them a link; a new owner has no things yet, and null is never found.
     const things = Array.from({ length: 70 }, (_, index) => ({ name: `n${index}`, owner: { id: 1 } }));
     expect((await send('POST /api/things', things.slice(0, 65))).status).toBe(201);
-    const both = [
-      ...things.map((thing) => ({ ...thing, price: '5.00' })),
-      { name: 'n1', owner: { rank: 7 }, price: '6.00' },
-    ];
+    const both = things.map((thing) => ({ ...thing, price: '5.00' }));
     const again = await send('POST /api/things?on=name,owner&fields=price,name', both);
     expect(again.status).toBe(200);
     const found: Headers[] = bodyOf(await send('GET /api/things?fields=price,name'));
-    expect(found).toHaveLength(72);
+    expect(found).toHaveLength(71);
     expect(found.filter(({ price }) => price === '5.00')).toHaveLength(70);
   });
 
@@ -93,8 +90,44 @@ describe('one service', () => {
     expect([same.status, bodyOf(same)]).toEqual([200, { id: 1, price: '2.00' }]);
     expect((await send('PUT /api/things?on=name,owner', { ...thing, price: '3.00' })).status).toBe(200);
     expect((await send('PUT /api/things?on=name,owner', { ...thing, name: 'u' })).status).toBe(201);
-    // A new owner has no things yet.
-    expect((await send('PUT /api/things?on=name,owner', { name: 't', owner: { rank: 9 } })).status).toBe(201);
+  });
+
+  test('an identifier of null means whichever the record has', async () => {
+    let rank = 30;
+    for (const title of ['PUT /api/owners?on=code&fields=code', 'POST /api/owners?on=code&fields=code'])
+      for (const code of ['A', `new ${title.slice(0, 3)}`]) {
+        const answer = await send(title, { code, id: null, rank: (rank += 1) });
+        expect([answer.status, bodyOf(answer).code]).toEqual([code === 'A' ? 200 : 201, code]);
+      }
+    const csv = await exchange(server.url, 'POST /api/owners?on=code&fields=rank', {
+      headers: { 'content-type': 'text/csv' },
+      body: 'code,rank,id\nA,21,\nnewest,22,\n',
+    });
+    expect([csv.status, bodyOf(csv)]).toEqual([
+      200,
+      [
+        { id: 1, rank: 21 },
+        { id: expect.any(Number), rank: 22 },
+      ],
+    ]);
+    expect(placesOf(await send('PUT /api/owners?on=code', { code: 'A', id: 2 }))).toEqual([['/id', 'read-only']]);
+    expect(placesOf(await send('PUT /api/owners/1', { id: null }))).toEqual([['/id', 'read-only']]);
+  });
+
+  test('a relation is named by its identifier: a new record each time would never be found again', async () => {
+    for (const owner of [{}, { rank: 9 }, { id: null, rank: 9 }]) {
+      const answer = await send('PUT /api/things?on=name,owner', { name: 't', owner });
+      expect([answer.status, placesOf(answer)[0]]).toEqual([422, ['/owner', 'required']]);
+      expect(bodyOf(answer).errors[0].message).toBe(
+        '"owner" must name its record by "id": on= says that it identifies the Thing',
+      );
+      const many = await send('POST /api/things?on=name,owner', [
+        { name: 't', owner: { id: 1 } },
+        { name: 't', owner },
+      ]);
+      expect([many.status, placesOf(many)]).toEqual([422, [['/1/owner', 'required']]]);
+    }
+    expect(bodyOf(await send('GET /api/owners?_cnd[rank]=9'))).toEqual([]);
   });
 
   test('the owner of a hasOne relation is unique', async () => {
@@ -111,6 +144,26 @@ describe('one service', () => {
   test.each<[title: string, body: unknown, status: number, places: readonly (readonly [string, string])[]]>([
     ['PUT /api/owners?on=code', { name: 'x', rank: 5 }, 422, [['/code', 'required']]],
     ['PUT /api/owners?on=code', { code: null, rank: 5 }, 422, [['/code', 'required']]],
+    [
+      'PUT /api/owners?on=code',
+      { code: '\0', rank: 0 },
+      422,
+      [
+        ['/code', 'nul-character'],
+        ['/rank', 'minimum'],
+      ],
+    ],
+    [
+      'POST /api/owners?on=code',
+      [{ code: 1 }, 7, { name: 'x' }, { code: 'N', rank: 0 }, { code: 'O' }],
+      422,
+      [
+        ['/0/code', 'type'],
+        ['/1', 'type'],
+        ['/2/code', 'required'],
+        ['/3/rank', 'minimum'],
+      ],
+    ],
     [
       'PUT /api/owners?on=code',
       { code: 7 },

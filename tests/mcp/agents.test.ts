@@ -206,6 +206,16 @@ describe('records', () => {
     expect((await use('list_records', { type: 'Author', where: { name: 'Once' } })).says['total']).toBe(1);
   });
 
+  test('a number that is too large is refused, as over HTTP', async () => {
+    const message = JSON.stringify(toolCall('create_record', { type: 'Book', record: { title: 'x', extra: 1 } }));
+    const { result } = messageOf(await tell(url, message.replace('"extra":1', '"extra":1e999'), writer));
+    expect(result?.isError).toBe(true);
+    expect(JSON.parse(result?.content?.[0]?.text ?? '')).toMatchObject({
+      problem: 'invalid-body',
+      errors: [{ pointer: '/extra', code: 'number-range' }],
+    });
+  });
+
   test('values go through as over HTTP', async () => {
     const title = 'ä😀"\\\u2028 ';
     const { says } = await use('create_record', { type: 'Book', record: { title, extra: { b: [1, null], a: 1.5 } } });

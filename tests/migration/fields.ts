@@ -445,8 +445,8 @@ checks:
       'ready add-check:Book.top,least,high',
     ],
     says: [
-      '2 records: the check is not met; they stay as they are until somebody changes a field that it names (1, 2)',
-      '1 record: the check is not met; they stay as they are until somebody changes a field that it names (5)',
+      '2 records: the check is not met, and applies once somebody changes a field that it names (1, 2)',
+      '1 record: the check is not met, and applies once somebody changes a field that it names (5)',
     ],
     reads: [[`${READ}?_cnd[high]=1.00`, [{ id: 1, least: 3, high: '1.00', kind: 'a', top: 2 }]]],
   },

@@ -14,6 +14,7 @@ import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import type { Descriptor } from '../../engine/descriptor/descriptor.ts';
 import { renameChoices, renamedSchema } from '../support/random-renames.ts';
 import { randomSchema } from '../support/random-schema.ts';
+import { drawn } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
 
 const drops = ({ steps, kept }: Plan): readonly string[] => [...steps, ...kept].filter(isDrop).map(stepId);
@@ -60,7 +61,7 @@ test.each([sqliteDialect, postgresDialect])('one after the other ($name)', (dial
         applied = plan.wanted;
       }
     }),
-    { numRuns: Number(process.env['RUNS'] ?? 40), endOnFailure: true },
+    { numRuns: drawn(40), endOnFailure: true },
   );
 });
 
@@ -93,7 +94,7 @@ test.each([sqliteDialect, postgresDialect])(
           expect(renamePlan(again, model, dialect).steps).toEqual([]);
         }
       }),
-      { numRuns: Number(process.env['RUNS'] ?? 15), endOnFailure: true },
+      { numRuns: drawn(15), endOnFailure: true },
     );
   },
 );
@@ -157,7 +158,7 @@ test.each([sqliteDialect, postgresDialect])('every version finds what was rename
         serveAll();
       }
     }),
-    { numRuns: Number(process.env['RUNS'] ?? 15), endOnFailure: true },
+    { numRuns: drawn(15), endOnFailure: true },
   );
 });
 

@@ -14,6 +14,7 @@ import type { Scenario } from './scenario.ts';
 import { typeScenarios } from './types.ts';
 import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
+import { isWhole } from '../support/sample.ts';
 import { createProject, type Project } from '../support/project.ts';
 
 interface PlanJson {
@@ -83,8 +84,7 @@ const lists = (project: Project, reads: Scenario['reads'] = []): Promise<readonl
 
 const scenarios = [...fieldScenarios, ...relationScenarios, ...typeScenarios];
 
-// Where the cases of suites are sampled, every second change stands for the rest.
-describe.each(process.env['SAMPLE'] === undefined ? scenarios : scenarios.filter((_, index) => index % 2 === 0))(
+describe.each(isWhole ? scenarios : scenarios.filter((_, index) => index % 2 === 0))(
   '$title',
   ({ before, records, after, steps, says = [], impossible, reads = [] }) => {
     test('is planned, allowed, applied, and done', async () => {

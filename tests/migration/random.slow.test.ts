@@ -11,6 +11,7 @@ import { type DatabaseKind, databaseKinds } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { randomSchema, readModel, writeSchema, yamlOf } from '../support/random-schema.ts';
 import { createRenamer } from '../support/renamed.ts';
+import { drawn } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
 
 type Schema = readonly Descriptor[];
@@ -142,7 +143,7 @@ async function thereAndBack(kind: DatabaseKind, first: Schema, second: Schema): 
 }
 
 /** Both databases take several times as long as one: some schemas stand for the rest. */
-const numRuns = Number(process.env['RUNS'] ?? (databaseKinds.length > 1 ? 8 : 40));
+const numRuns = drawn(databaseKinds.length > 1 ? 8 : 40);
 
 test('random schemas over random records, there and back', async () => {
   let applied = 0;

@@ -14,6 +14,7 @@ import { watchDatabase } from '../support/database.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { createProject, type Project, runCommand } from '../support/project.ts';
 import { randomSchema, yamlOf } from '../support/random-schema.ts';
+import { drawn } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
 
 const VERSIONS = 3;
@@ -195,7 +196,7 @@ const schemas = fc.tuple(unchecked, unchecked, unchecked);
 
 test.each(databaseKinds)('three versions in any order (%s)', async (kind) => {
   const starts = { served: 0, refused: 0 };
-  const numRuns = Number(process.env['RUNS'] ?? (kind === 'sqlite' ? 15 : 6));
+  const numRuns = drawn(kind === 'sqlite' ? 15 : 6);
   await fc.assert(
     fc.asyncProperty(schemas, fc.array(action, { minLength: 8, maxLength: 20, size: 'max' }), async (all, actions) => {
       const versions = [];

@@ -7,6 +7,7 @@ import type { RecordType } from '../../engine/model/model.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { changeExample, creationExample, recordExample } from '../../engine/openapi/examples.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';
+import { drawn } from '../support/sample.ts';
 import { randomBody } from '../support/random-body.ts';
 import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
 import fc from '../support/fast-check.ts';
@@ -19,7 +20,7 @@ function bodiesOf(type: RecordType): readonly JsonObject[] {
   const good = [creationExample(type), changeExample(type), recordExample(type), {}, { noSuchKey: 1 }];
   const random = fc.sample(
     fc.gen().map((gen) => randomBody(type, gen, ({ target }) => ({ [target.identifier.name]: 1 }))),
-    { numRuns: 30 },
+    { numRuns: drawn(30) },
   );
   const values = type.defaultVariant.fields.flatMap((field) =>
     [null, ...field.type.edges(field), ...field.type.bad(field)].map((value) => ({ [field.name]: value })),

@@ -47,6 +47,8 @@ const both = [
   'storage/own-child',
   'storage/page-bytes',
   'storage/deletions',
+  'storage/equal-values',
+  'storage/linked-items',
   'storage/raw-values',
   'storage/relations',
   'storage/sets',
@@ -62,7 +64,10 @@ const both = [
 const pooled = ['http/http', 'postgres/instances'];
 
 const files = (names: readonly string[]): readonly string[] => names.map((name) => `<rootDir>/tests/${name}.test.ts`);
-const { maxWorkers, testTimeout, testSequencer, workerIdleMemoryLimit, ...each } = { ...base, rootDir: '.' };
+const { maxWorkers, testTimeout, testSequencer, workerIdleMemoryLimit, workerGracefulExitTimeout, ...each } = {
+  ...base,
+  rootDir: '.',
+};
 
 const direct = {
   ...each,
@@ -82,6 +87,7 @@ export default {
   testTimeout,
   testSequencer,
   workerIdleMemoryLimit,
+  workerGracefulExitTimeout,
   rootDir: '../..',
   projects: process.env['TEST_POOLER_URL'] ? [direct, throughPooler] : [direct],
 };

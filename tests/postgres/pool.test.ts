@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { PATIENT } from '../../engine/caller.ts';
 import type { Statement } from '../../engine/storage/driver.ts';
 import { createHosts } from '../../engine/storage/postgres/hosts.ts';
-import { parsePlace } from '../../engine/storage/postgres/place.ts';
+import { parseAddress } from '../../engine/storage/postgres/address.ts';
 import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 import { onServer } from '../support/postgres.ts';
@@ -18,7 +18,7 @@ onServer('connections to a server that is left', () => {
     database = await createDatabase('postgres');
   });
   beforeEach(() => {
-    const place = parsePlace(database.url);
+    const place = parseAddress(database.url);
     const hosts = createHosts(place);
     leave = () => undefined;
     const onLeft: typeof hosts.onLeft = (listener) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
 import { createHosts } from '../../engine/storage/postgres/hosts.ts';
 import { BEGIN } from '../../engine/storage/postgres/locking.ts';
-import { parsePlace } from '../../engine/storage/postgres/place.ts';
+import { parseAddress } from '../../engine/storage/postgres/address.ts';
 import { createConnections } from '../../engine/storage/postgres/pool.ts';
 import { writeIn } from '../../engine/storage/postgres/transaction.ts';
 import { ask } from '../support/ask.ts';
@@ -25,7 +25,7 @@ onServer('a migration', () => {
   });
 
   it.each(['on', 'off'])('waits a tenth of a second for locks, with prepared=%s', async (prepared) => {
-    const place = parsePlace(withParameters(project.database.url, { prepared }));
+    const place = parseAddress(withParameters(project.database.url, { prepared }));
     const hosts = createHosts(place);
     const connections = createConnections(place, { statement: 30_000, idle: 10_000, lock: 5000 }, hosts);
     try {

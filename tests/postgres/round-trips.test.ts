@@ -1,4 +1,4 @@
-/** How often a write waits for PostgreSQL: what does not depend on an answer is sent without waiting for it. */
+/** How often a request waits for PostgreSQL: what does not depend on an answer is sent without waiting for it. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -8,8 +8,11 @@ import { exchange, type Exchanged } from '../support/exchange.ts';
 import { onServer, startInstance, withParameters } from '../support/postgres.ts';
 import { createProject, type Project } from '../support/project.ts';
 
-/** Milliseconds in which a client that waits for nothing sends the rest. */
-const QUIET = 40;
+/** Turns of the event loop, which the client is in too, in which one that waits for nothing sends the rest. */
+const QUIET_TURNS = 100;
+
+/** An identifier that the test gives. */
+let given = 1_000_000;
 
 interface Counting {
   readonly url: string;
@@ -27,16 +30,18 @@ async function countTrips(url: string): Promise<Counting> {
     const upstream = connect(Number(port), hostname);
     sockets.push(client, upstream);
     let sent: Buffer[] = [];
-    let timer: NodeJS.Timeout | undefined;
+    let turns = 0;
     const handOn = (): void => {
+      turns -= 1;
+      if (turns > 0) return void setImmediate(handOn);
       trips.set(client, (trips.get(client) ?? 0) + 1);
       upstream.write(Buffer.concat(sent));
       sent = [];
     };
     client.on('data', (bytes) => {
       sent.push(bytes);
-      clearTimeout(timer);
-      timer = setTimeout(handOn, QUIET);
+      if (turns === 0) setImmediate(handOn);
+      turns = QUIET_TURNS;
     });
     upstream.on('data', (bytes) => client.write(bytes));
     for (const socket of [client, upstream]) socket.on('error', () => undefined);
@@ -67,7 +72,7 @@ const FILES = {
   'line.yaml': 'type: Line\nfields: { text: { type: string }, code: { type: string, unique: true } }\n',
 };
 
-onServer('a write waits for the server', () => {
+onServer('a request waits for the server', () => {
   let project: Project;
   let database: TestDatabase;
   let wire: Counting;
@@ -99,6 +104,20 @@ onServer('a write waits for the server', () => {
     expect(await tripsOf('POST /api/orders', { title: 'a' })).toMatchObject({ status: 201, trips: 1 });
   });
 
+  it('once for a long page that has been read before: it is not measured again', async () => {
+    const title = 'x'.repeat(600_000);
+    const identifiers: number[] = [];
+    for (const _ of [1, 2, 3]) identifiers.push((await tripsOf('POST /api/orders?fields=', { title })).record.id);
+    const page = async () => {
+      wire.take();
+      const path = `GET /api/orders?fields=title&_cnd[id][gte]=${identifiers[0]}&_cnd[limit]=0&_cnd[limit]=2`;
+      const { status, text, headers } = await exchange(instance.url, path);
+      return { status, length: JSON.parse(text).length, total: headers['x-total-count'], trips: wire.take() };
+    };
+    expect(await page()).toMatchObject({ status: 200, length: 2, total: '3' });
+    expect(await page()).toEqual({ status: 200, length: 2, total: '3', trips: 1 });
+  });
+
   it('five times for one with an Idempotency-Key: the claim, the record, its text, the kept answer, the commit', async () => {
     const key = { 'idempotency-key': '"one"' };
     expect(await tripsOf('POST /api/orders', { title: 'b' }, key)).toMatchObject({ status: 201, trips: 5 });
@@ -117,5 +136,36 @@ onServer('a write waits for the server', () => {
       trips.push(changed.trips);
     }
     expect(trips).toEqual([6, 6]);
+  });
+
+  it.each([
+    ['new records', '', false],
+    ['new records with identifiers of their own', '', true],
+    ['a dry run of them', '&dryRun=true', false],
+    ['a dry run of those with identifiers', '&dryRun=true', true],
+  ])('as often for 40 as for two: %s', async (_, query, areGiven) => {
+    const trips: number[] = [];
+    for (const n of [2, 40]) {
+      const items = Array.from({ length: n }, () => ({ ...(areGiven ? { id: (given += 1) } : {}), title: 'd' }));
+      const made = await tripsOf(`POST /api/orders?include=${query}`, items);
+      expect(made.status).toBe(201);
+      trips.push(made.trips);
+    }
+    expect(trips[1]).toBe(trips[0]);
+  });
+
+  it('for a dry run as in earnest, if one item gives the identifier that another would get', async () => {
+    const { record } = await tripsOf('POST /api/orders', { title: 'e' });
+    const first = record.id + 1;
+    for (const query of ['&dryRun=true', '']) {
+      const items = [{ id: first + 3 }, { id: first + 1 }, {}, {}];
+      const { status, record: answer } = await tripsOf(`POST /api/orders?fields=${query}`, items);
+      expect(status).toBe(201);
+      const made = query === '' ? answer : answer.answer.body;
+      const [one, other, ...others] = made.map(({ id }: { id: number }) => id);
+      expect([one, other]).toEqual([first + 3, first + 1]);
+      expect(new Set(others).size).toBe(2);
+      for (const id of others) expect([first + 1, first + 3]).not.toContain(id);
+    }
   });
 });

@@ -2,7 +2,8 @@
 import { expect, it } from '@jest/globals';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { connectTo, createDatabase } from '../support/databases.ts';
-import { onServer } from '../support/postgres.ts';
+import { exchange } from '../support/exchange.ts';
+import { onServer, startInstance } from '../support/postgres.ts';
 
 const WRITERS = 12;
 const ROUNDS = 2000;
@@ -40,6 +41,29 @@ onServer('the sequence behind identifiers that are given', () => {
       expect(result?.rows).toEqual([{ held: true }]);
     } finally {
       await Promise.all(clients.map((client) => client.end()));
+      await database.remove();
+    }
+  });
+});
+
+onServer('an identifier of more than four bytes', () => {
+  it('can be given, linked and found', async () => {
+    const database = await createDatabase('postgres');
+    const schemaDirectory = 'tests/fixtures/schemas/trees';
+    const instance = await startInstance(database.url, { schemaDirectory });
+    try {
+      const send = (title: string, body?: unknown) =>
+        exchange(instance.url, title, {
+          headers: { 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      const id = 5_000_000_000;
+      const bodies = [{ id }, { parent: { id } }, { related: { id }, parent: null }];
+      for (const body of bodies) expect((await send('POST /api/categories', body)).status).toBe(201);
+      const { text } = await send(`GET /api/categories?_cnd[parent]=${id}&fields=`);
+      expect(JSON.parse(text)).toEqual([{ id: id + 1 }]);
+    } finally {
+      await instance.close();
       await database.remove();
     }
   });

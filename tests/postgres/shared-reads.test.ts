@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 import { PATIENT } from '../../engine/caller.ts';
 import type { PageRows, Reader, Statement } from '../../engine/storage/driver.ts';
 import { createHosts } from '../../engine/storage/postgres/hosts.ts';
-import { parsePlace } from '../../engine/storage/postgres/place.ts';
+import { parseAddress } from '../../engine/storage/postgres/address.ts';
 import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
 import { shareReads } from '../../engine/storage/postgres/shared-reads.ts';
 import { shared } from '../../engine/storage/postgres/transaction.ts';
@@ -43,7 +43,7 @@ const warm = (statement: Statement, value: number): Promise<unknown> => outcomes
 onServer('reads of one turn', () => {
   beforeAll(async () => {
     database = await createDatabase('postgres');
-    const place = parsePlace(database.url);
+    const place = parseAddress(database.url);
     connections = createConnections(place, { statement: DEADLINE, idle: DEADLINE, lock: 0 }, createHosts(place));
     read = shared(
       connections,
@@ -95,7 +95,11 @@ onServer('reads of one turn', () => {
       return value;
     };
     const waiting = async (): Promise<readonly unknown[]> =>
-      (await client.query(`select pid from pg_stat_activity where wait_event = 'advisory'`)).rows;
+      (
+        await client.query(
+          `select pid from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`,
+        )
+      ).rows;
     /** Two connections wait for the locks, asked in two turns. */
     async function held(value: Reader['value']): Promise<readonly Promise<unknown>[]> {
       await client.query('select pg_advisory_lock(2), pg_advisory_lock(3)');

@@ -6,12 +6,13 @@ import { PATIENT } from '../../engine/caller.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import type { Statement } from '../../engine/storage/driver.ts';
 import { createHosts } from '../../engine/storage/postgres/hosts.ts';
-import { parsePlace } from '../../engine/storage/postgres/place.ts';
+import { parseAddress } from '../../engine/storage/postgres/address.ts';
 import { type Connections, createConnections } from '../../engine/storage/postgres/pool.ts';
 import { shareWrites } from '../../engine/storage/postgres/shared-writes.ts';
 import { writeAlone } from '../../engine/storage/postgres/transaction.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
 import { administer, onServer, startInstance, withParameters } from '../support/postgres.ts';
 
 onServer('statements of one turn', () => {
@@ -30,7 +31,7 @@ onServer('statements of one turn', () => {
 
   beforeAll(async () => {
     database = await createDatabase('postgres');
-    const place = parsePlace(withParameters(database.url, { pool: '1' }));
+    const place = parseAddress(withParameters(database.url, { pool: '1' }));
     connections = createConnections(place, { statement: 2000, idle: 2000, lock: 0 }, createHosts(place));
     share = shareWrites(connections);
     client = await connectTo(database.url);
@@ -80,7 +81,7 @@ onServer('statements of one turn', () => {
       isEnded = Boolean(
         (
           await client.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`,
+            `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`,
           )
         ).rowCount,
       );
@@ -167,9 +168,7 @@ onServer('requests of one turn', () => {
       const answers = await piped(others.map((number) => [`PUT /api/tmp-vars/${number}`, { value: 'early' }]));
       expect(answers).toEqual(others.map(() => expect.stringContaining('"early"')));
       const isLocked = piped([3, 4, 5].map((number) => [`PUT /api/tmp-vars/${number}`, { value: 'again' }]));
-      for (let looks = 0, text = ''; looks < 500 && !text.includes('again'); looks += 1)
-        ({ text } = await send('GET /api/tmp-vars/5'));
-      expect((await send('GET /api/tmp-vars/5')).text).toContain('again');
+      await until(async () => (await send('GET /api/tmp-vars/5')).text.includes('again'));
       waiting = Promise.all([waiting, isLocked]).then(([first]) => first);
     });
     expect((await waiting)?.status).toBe(200);

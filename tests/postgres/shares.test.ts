@@ -1,5 +1,6 @@
 /** How much of a PostgreSQL server searches and whole lists take, so that it answers reads of one record meanwhile. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';
@@ -91,7 +92,7 @@ onServer('searches', () => {
     const client = await connectTo(database.url);
     const { rows } = await client.query<{ searches: number; workers: number }>(
       `select count(*) filter (where leader_pid is null)::int as searches, count(leader_pid)::int as workers
-        from pg_stat_activity where datname = current_database() and query like '%from large where%' and pid <> pg_backend_pid()`,
+        from pg_stat_activity where datname = current_database() and state = 'active' and query like '%from large where%' and pid <> pg_backend_pid()`,
     );
     await client.end();
     return rows[0] ?? { searches: 0, workers: 0 };
@@ -108,6 +109,22 @@ onServer('searches', () => {
     try {
       await until(async () => (await counted()).searches === 4);
       expect((await counted()).workers).toBeLessThanOrEqual(2);
+    } finally {
+      caller.leave();
+      await Promise.all(searches);
+    }
+  });
+
+  test('that read long pages run one at a time, and keep no others from beginning', async () => {
+    const search = { sql: 'select count(*)::text from large where pg_sleep(1 + 0 * i) is null' };
+    const caller = leaving();
+    const scan = (isLong: boolean) =>
+      settled(Promise.resolve(driver.scan((reader) => reader.value(search, []), caller, true, isLong)));
+    const searches = [...Array.from({ length: 4 }, () => scan(true)), scan(false)];
+    try {
+      await until(async () => (await counted()).searches >= 2);
+      await pause(100);
+      expect((await counted()).searches).toBe(2);
     } finally {
       caller.leave();
       await Promise.all(searches);

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../../engine/start-error.ts';
 import { numbered } from '../../engine/storage/postgres/connection.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
-import { parsePlace } from '../../engine/storage/postgres/place.ts';
+import { parseAddress } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 
@@ -36,8 +36,8 @@ describe('without a server', () => {
 
   const bad = ['pool=0', 'pool=many', 'prepared=maybe', 'prepared=toString', 'lock_timeout=-1'];
   it.each(bad)('?%s is refused by its name', (parameter) => {
-    expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(StartError);
-    expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(parameter);
+    expect(() => parseAddress(`postgres://localhost/x?${parameter}`)).toThrow(StartError);
+    expect(() => parseAddress(`postgres://localhost/x?${parameter}`)).toThrow(parameter);
   });
 
   it.each([
@@ -47,11 +47,11 @@ describe('without a server', () => {
     ['whatever=1', 'DATABASE_URL has whatever, which is not a known parameter'],
     ['statement_timeout=1', 'DATABASE_URL has statement_timeout; use the setting STATEMENT_TIMEOUT, in seconds'],
   ])('?%s is refused by its name, with the nearest that is known', (parameter, message) => {
-    expect(() => parsePlace(`postgres://localhost/x?${parameter}`)).toThrow(new StartError(message));
+    expect(() => parseAddress(`postgres://localhost/x?${parameter}`)).toThrow(new StartError(message));
   });
 
   it('parameters that the client knows are handed on', () => {
-    const { urls, pool } = parsePlace(
+    const { urls, pool } = parseAddress(
       'postgres://me:x@h/x?pool=3&sslmode=require&application_name=a&options=-c%20x%3D1',
     );
     expect([urls, pool]).toEqual([['postgres://me:x@h/x?sslmode=require&application_name=a&options=-c+x%3D1'], 3]);

@@ -334,6 +334,7 @@ describe('filters', () => {
     ['_cnd[shelves][$some][0][label]=1&_cnd[shelves][$some][label]=1', '_cnd[shelves][$some][0][label]: mixed-forms'],
     ['_cnd[shelves][$count]=x', '_cnd[shelves][$count]: invalid-value'],
     ['_cnd[shelves][$count][like]=1', '_cnd[shelves][$count][like]: unknown-operator'],
+    ['_cnd[shelves][$count][null]=true', '_cnd[shelves][$count][null]: unknown-operator'],
     ['_cnd[shelves][$count]=1&_cnd[shelves][$count]=2', '_cnd[shelves][$count]: repeated'],
     ['_cnd[author.books.shelves.books.author]=1', '_cnd[author.books.shelves.books.author]: too-deep'],
     [
@@ -444,6 +445,21 @@ describe('messages', () => {
     ['fields=editor.born', 'The relation "editor" does not show the field "born" of Author'],
     ['_cnd[pages]=', '"" is not a valid value of "pages"'],
     ['_cnd[pages]=', 'to find records without a value, use _cnd[pages][null]=true'],
+    ['_cnd[$any][0][pages]=', 'use _cnd[$any][0][pages][null]=true'],
+    ['_cnd[shelves][$count]=1.5', '"1.5" is not a valid value of "_cnd[shelves][$count]"; expected'],
+    ['_cnd[shelves][$count][like]=1', '"like" is not an operator of "_cnd[shelves][$count]" (type integer)'],
+    ['_cnd[any][0][title]=x', 'Book has no field "any"; did you mean "$any"?'],
+    ['_cnd[$any][0][or][0][title]=x', 'Book has no field "or"; did you mean "$any"?'],
+    ['_cnd[$and][0][title]=x', '"$and" is not a group; there are $any, $all, $none; did you mean "$all"?'],
+    ['_cnd[$any][0][limit]=0,5', 'Book has no field "limit"; _cnd[limit] stands outside of groups and sets'],
+    ['_cnd[shelves][$some][0][orderBy]=label', '_cnd[orderBy] stands outside of groups and sets'],
+    [
+      '_cnd[author][$some][0][name][like]=x',
+      '"$some" is for sets, and "author" leads to one record; did you mean "_cnd[author.name][like]=x"?',
+    ],
+    ['_cnd[$any][0][author][$none][][name]=x', 'did you mean "_cnd[$any][0][$none][0][author.name]=x"?'],
+    ['_cnd[author][$count][gte]=1', 'leads to one record; did you mean "_cnd[author][null]=false"?'],
+    ['_cnd[author][$every]=x', '"$every" is for sets, and "author" leads to one record'],
     ['_cnd[limit][1]=1000', 'The largest limit of this list is 100'],
   ])('?%s: %s', (search, message) => {
     const { errors } = problemOf(() => list(search));

@@ -144,17 +144,29 @@ it.each([
   expect(await opened(FIXTURE, ({ driver, queries }) => adviseOn(driver, queries.list(search), 1))).toBeUndefined();
 });
 
-describe('a service', () => {
-  it('looks once at each shape of list, and says how often it came', async () => {
+interface Watched extends Pick<Opened, 'queries'> {
+  readonly reads: Reads;
+  readonly told: readonly ListAdvice[];
+  /** The moment comes at which advice is told. */
+  tell(): void;
+}
+
+const watched = (work: (watch: Watched) => Promise<void>): Promise<void> =>
+  opened(FIXTURE, async ({ driver, queries }) => {
     const told: ListAdvice[] = [];
     let tell = (): void => undefined;
-    await opened(FIXTURE, async ({ driver, queries }) => {
-      const advisor = createAdvisor(
-        driver,
-        (advice) => void told.push(advice),
-        (work) => void (tell = work),
-      );
-      const reads: Reads = createReads(driver, advisor);
+    const advisor = createAdvisor(
+      driver,
+      (advice) => void told.push(advice),
+      (later) => void (tell = later),
+    );
+    await work({ reads: createReads(driver, advisor), queries, told, tell: () => tell() });
+    advisor.close();
+  });
+
+describe('a service', () => {
+  it('looks once at each shape of list, and says how often it came', async () => {
+    await watched(async ({ reads, queries, told, tell }) => {
       const list = (search: string) => reads.page(queries.list(search), 'exact');
       for (const search of ['_cnd[page]=page 7', '_cnd[page]=page 8', '_cnd[page]=page 9&fields=date'])
         await list(`${search}&${PAGE}`);
@@ -167,8 +179,19 @@ describe('a service', () => {
       expect(told).toMatchObject([
         { type: 'Visit', advice: 'page: { index: true }', list: '_cnd[page]=…', answered: 20, times: 3 },
       ]);
-      advisor.close();
     });
+  });
+});
+
+it('counts what a whole list without a total returned, before it tells', async () => {
+  await watched(async ({ reads, queries, told, tell }) => {
+    for (const search of ['_cnd[orderBy]=date', '_cnd[page]=none']) {
+      const { records } = await reads.stream(queries.list(search), 'none');
+      for await (const _ of records);
+    }
+    tell();
+    await until(() => told.length > 0);
+    expect(told).toMatchObject([{ advice: 'page: { index: true }', list: '_cnd[page]=…', answered: 0 }]);
   });
 });
 

@@ -112,13 +112,17 @@ describe('POST of an array', () => {
   test.each<[title: string, items: () => unknown, told: Told]>([
     [
       'items that are not objects',
-      () => [{ rank: 1 }, 7, null, []],
+      () => [{ rank: 0 }, 7, null, [[{ data: { a: 1 } }]], { nmae: 'x', data: '\0' }],
       {
         status: 422,
         faults: [
+          ['/0/rank', 'minimum'],
           ['/1', 'type'],
           ['/2', 'type'],
           ['/3', 'type'],
+          ['/4/nmae', 'unknown-key'],
+          ['/4/data', 'nul-character'],
+          ['/4/rank', 'required'],
         ],
       },
     ],
@@ -185,6 +189,29 @@ describe('POST of an array', () => {
       { status: 409, faults: [['/1/id', 'taken']] },
     ],
     [
+      'several unique values that are taken',
+      () => [{ rank: 1 }, { rank: 991 }, { rank: 2 }, { rank: 991 }],
+      {
+        status: 409,
+        faults: [
+          ['/0/rank', 'unique'],
+          ['/2/rank', 'unique'],
+          ['/3/rank', 'unique'],
+        ],
+      },
+    ],
+    [
+      'several identifiers that are taken',
+      () => [{ id: 1, rank: 1 }, { rank: 992 }, { id: 2, rank: 993 }],
+      {
+        status: 409,
+        faults: [
+          ['/0/id', 'taken'],
+          ['/2/id', 'taken'],
+        ],
+      },
+    ],
+    [
       'more records than BATCH_LIMIT',
       () => Array.from({ length: 51 }, () => ({})),
       { status: 413, faults: [['', 'batch-too-large']] },
@@ -211,6 +238,21 @@ describe('POST of an array', () => {
     expect([first.status, again.status, again.text]).toEqual([201, 201, first.text]);
     expect(other.status).toBe(422);
   });
+});
+
+test('of arrays that arrive together, those that fail halfway leave nothing, and the others all', async () => {
+  const [taken] = await owners(1);
+  const isBad = (index: number): boolean => index % 3 === 1;
+  const bodies = Array.from({ length: 60 }, (_, index) => [
+    { name: `together-${index}`, rank: rank() },
+    { name: `together-${index}`, rank: isBad(index) ? taken?.rank : rank() },
+  ]);
+  const answers = await Promise.all(bodies.map((body) => ask(nested.url, 'POST /api/owners?include=', body)));
+  expect(answers.map(({ status }) => status)).toEqual(bodies.map((_, index) => (isBad(index) ? 409 : 201)));
+  for (const [index, { body }] of answers.entries()) {
+    const found = await ask(nested.url, `GET /api/owners?include=&_cnd[name]=together-${index}`);
+    expect(found.body).toEqual(isBad(index) ? [] : body);
+  }
 });
 
 describe('PATCH of an array', () => {
@@ -254,6 +296,32 @@ describe('PATCH of an array', () => {
     expect(after).toMatchObject({ things: shifted });
   });
 
+  test('changes different columns of hundreds of records', async () => {
+    const bodies = Array.from({ length: 250 }, (_, index) => ({ name: `g${index}`, weight: index }));
+    const { body } = await ask(plain.url, 'POST /api/gadgets', bodies);
+    const made = body as readonly { id: number; name: string; weight: number }[];
+    const items = made.map(({ id, weight }, index) => {
+      if (index % 7 === 0) return { id, weight };
+      return index % 3 === 0 ? { id, name: `changed ${index}`, weight: weight + 1 } : { id, weight: weight + 1 };
+    });
+    const { status, body: changed } = await ask(plain.url, 'PATCH /api/gadgets', items);
+    expect(status).toBe(200);
+    expect(changed).toMatchObject(made.map((record, index) => ({ ...record, ...items[index] })));
+    expect((await ask(plain.url, `GET /api/gadgets/${made[200]?.id}`)).body).toMatchObject({ ...items[200] });
+  });
+
+  test('names the one of many that is in conflict, and changes none', async () => {
+    const [taken] = await owners(1);
+    const all = await owners(40);
+    const items = all.map(({ id }, index) => ({ id, name: 'changed', rank: index === 30 ? taken?.rank : rank() }));
+    expect(toldBy(await ask(nested.url, 'PATCH /api/owners', items))).toEqual({
+      status: 409,
+      faults: [['/30/rank', 'unique']],
+    });
+    const [first] = all;
+    expect((await ask(nested.url, `GET /api/owners/${first?.id}`)).body).toMatchObject({ ...first });
+  });
+
   test('merges open keys', async () => {
     const { body } = await ask(nested.url, 'POST /api/owners', [{ rank: rank(), data: { a: 1, b: 2 } }]);
     const [{ id } = { id: 0 }] = body as readonly { id: number }[];
@@ -263,6 +331,18 @@ describe('PATCH of an array', () => {
 
   test.each<[title: string, items: (id: number, other: number) => unknown, told: Told]>([
     ['a single object', (id) => ({ id, name: 'x' }), { status: 422, faults: [['', 'type']] }],
+    [
+      'items that are not objects',
+      (id) => [{ id, rank: 0 }, 7, { name: 'x' }],
+      {
+        status: 422,
+        faults: [
+          ['/0/rank', 'minimum'],
+          ['/1', 'type'],
+          ['/2/id', 'required'],
+        ],
+      },
+    ],
     [
       'items without identifiers',
       (id) => [{ id }, { name: 'x' }, { id: null }, { id: 'x' }],
@@ -339,6 +419,20 @@ describe('PATCH of an array', () => {
         { id, rank: 1 },
       ],
       { status: 409, faults: [['/1/rank', 'unique']] },
+    ],
+    [
+      'values of several other records',
+      (id, other) => [
+        { id: other, rank: 1 },
+        { id, rank: 2 },
+      ],
+      {
+        status: 409,
+        faults: [
+          ['/0/rank', 'unique'],
+          ['/1/rank', 'unique'],
+        ],
+      },
     ],
     [
       'one value for two',

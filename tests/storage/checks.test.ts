@@ -29,8 +29,8 @@ const ENDS = ['/ends', 'check', 'A project cannot end before it starts'] as cons
 const BUDGET = ['/budget', 'check', '"budget" must be at least "spent" if "closed" is true'] as const;
 const CLOSED = ['/closed_at', 'check', '"closed_at" must not be null if "closed" is true'] as const;
 const HOURS = ['/hours', 'check', '"hours" must be one of 0, 8, 40 if "code" matches "EU-*"'] as const;
-const EITHER = ['/born', 'check', '("born" must be at least 0 or not ("died" is more than 100))'] as const;
-const HIGH = ['/high', 'check', '"high" must be less than 1000000 if ("low" is 0 or "low" is more than 5)'] as const;
+const EITHER = ['/born', 'check', '"born" must be at least 0 or not ("died" is more than 100)'] as const;
+const HIGH = ['/high', 'check', '"high" must be less than 1000000 if "low" is 0 or "low" is more than 5'] as const;
 const CONTACT = 'Give an email address or a phone number';
 
 type FaultRow = readonly [pointer: string, code: string, message: string];

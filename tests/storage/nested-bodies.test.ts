@@ -345,12 +345,12 @@ describe('everything that is wrong with a body', () => {
 });
 
 describe('records that change hands', () => {
-  it('of two that want what a new one takes, the one with the lower identifier is named', async () => {
+  it('of several that want one value, all are named but the one that is there', async () => {
     const [first, second] = [await make('things', { name: 'p' }), await make('things', { name: 'q' })];
     const owner = { rank: (rank += 1), things: [{ name: 'z' }, { id: first, name: 'z' }] };
     expect(refusal(await send(`PUT /api/things/${second}`, { name: 'z', owner }))).toMatchObject({
       status: 409,
-      pointers: ['/owner/things/1', '/owner/things/1/name'],
+      pointers: ['/name', '/owner', '/owner/things/0', '/owner/things/0/name'],
     });
   });
 

@@ -145,4 +145,16 @@ describe('a child without its identifier', () => {
       pointers: ['/lid/color', '/spare/color'],
     });
   });
+
+  it.each([
+    ['that the path names', 'PUT', (body: object) => body, ['']],
+    ['that an array names', 'PATCH', (body: object) => [body], ['/0/id']],
+  ] as const)('%s is not deleted by the body', async (_, method, bodyOf, pointers) => {
+    const { id, seal } = await make('tags?include=seal', { seal: { color: 'gold' } });
+    const { id: lid } = seal as { id: number };
+    const path = method === 'PUT' ? `/api/lids/${lid}` : '/api/lids';
+    const body = bodyOf({ id: lid, color: 'silver', tags: [{ id, seal: null }] });
+    expect(told(await send(`${method} ${path}`, body))).toEqual({ status: 422, pointers });
+    expect(await send(`GET /api/lids/${lid}`)).toMatchObject({ status: 200, body: { color: 'gold', tags: [] } });
+  });
 });

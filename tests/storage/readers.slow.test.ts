@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
@@ -67,6 +67,13 @@ afterEach(async () => {
 });
 
 describe('a search', () => {
+  it('leaves scarce processors to the service', async () => {
+    driver = open(600_000);
+    await driver.scan((reader) => reader.value(ONE, []), PATIENT);
+    const [reader = 0] = children();
+    expect(getPriority(reader)).toBe(Math.max(10, getPriority()));
+  });
+
   it('that takes longer than the deadline is ended: 503', async () => {
     driver = open(200);
     await expect(hours(PATIENT)).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });

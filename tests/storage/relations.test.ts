@@ -9,10 +9,11 @@ import { watchDatabase, type Watch } from '../support/database.ts';
 import { isPooled } from '../support/databases.ts';
 import { randomBody } from '../support/random-body.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { drawn } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
 
 /** Records of each type; `RUNS=100 npx jest tests/storage/relations` draws other ones, and more of them. */
-const RUNS = Number(process.env['RUNS'] ?? 10);
+const RUNS = drawn(10);
 
 const FIXTURES = 'tests/fixtures/schemas';
 
@@ -275,6 +276,32 @@ it('two new records with one unique value are told apart by their places in the 
           pointer: '/boxes/1/serial',
           message: '"/boxes/0/serial" in the same body has this value of "serial" already',
         },
+      ],
+    },
+  ]);
+});
+
+it('a record that a set goes on listing is in the way of one that comes to it', async () => {
+  const server = await startTestServer({ schemaDirectory: `${FIXTURES}/unique-together` });
+  const made = (path: string, body: object): Promise<{ id: number }> =>
+    ask(server.url, `POST /api/${path}`, body).then((answer) => answer.body as { id: number });
+  const coming = await made('boxes', { slot: 1 });
+  const shelf = await made('shelves', { boxes: [{ slot: 1 }] });
+  const [staying] = (shelf as { id: number; boxes?: readonly { id: number }[] }).boxes ?? [];
+  const boxes = [{ id: staying?.id }, { id: coming.id }];
+  const { status, body } = await ask(server.url, `PUT /api/shelves/${shelf.id}`, { boxes });
+  await server.close();
+  const fault = {
+    code: 'unique',
+    message: `Box ${staying?.id} has this value of "shelf" and "slot" already`,
+    records: [{ type: 'Box', identifier: staying?.id }],
+  };
+  expect([status, body]).toMatchObject([
+    409,
+    {
+      errors: [
+        { ...fault, pointer: '/boxes/1' },
+        { ...fault, pointer: '/boxes/1/slot' },
       ],
     },
   ]);

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkSchema } from '../../engine/check.ts';
+import { type Caller, PATIENT } from '../../engine/caller.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings.ts';
-import type { Driver, Reader } from '../../engine/storage/driver.ts';
+import { type Driver, type Reader, Rehearsed } from '../../engine/storage/driver.ts';
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { UNPACED } from '../../engine/pace.ts';
@@ -269,6 +270,7 @@ async function failAfter(statement: unknown): Promise<never> {
 }
 
 const INSERT = { sql: 'insert into shelves (name) values (?)' };
+const INSERT_NOTHING = { sql: 'insert into shelves (name) select name from shelves where false' };
 const COUNT = { sql: 'select count(*) from shelves' };
 
 describe.each(databaseKinds)('writes to %s', (kind) => {
@@ -393,6 +395,100 @@ describe('group commit, which SQLite alone needs', () => {
     expect(settled.flatMap(({ status }, index) => (status === 'rejected' ? index : []))).toEqual([failing]);
     const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
     expect(kept.flat()).toEqual(names.filter((_, index) => index !== failing).toSorted());
+  });
+
+  const begun = (names: readonly string[], fails: ReadonlySet<string>): Promise<readonly string[]> => {
+    const runs: string[] = [];
+    const all = names.map((name) =>
+      commits.write(async (group) => {
+        runs.push(name);
+        await group.run(INSERT, [name]);
+        if (fails.has(name)) throw new Error(name);
+      }),
+    );
+    return Promise.allSettled(all).then(() => runs);
+  };
+
+  it('begins a group again, with savepoints, if one of its writes fails halfway', async () => {
+    expect(await begun(['a', 'b', 'c'], new Set(['b']))).toEqual(['a', 'b', 'a', 'b', 'c']);
+    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
+    expect(kept.flat()).toEqual(['a', 'c']);
+  });
+
+  it('does not begin a group again for the first of its writes, or for one that has changed nothing', async () => {
+    expect(await begun(['a', 'b', 'c'], new Set(['a']))).toEqual(['a', 'b', 'c']);
+    const runs: string[] = [];
+    const all = ['d', 'e', 'f'].map((name) =>
+      commits.write(async (group) => {
+        runs.push(name);
+        if (name === 'e') throw new Error(name);
+        await group.run(INSERT, [name]);
+      }),
+    );
+    const settled = await Promise.allSettled(all);
+    expect([runs, settled.map(({ status }) => status)]).toEqual([
+      ['d', 'e', 'f'],
+      ['fulfilled', 'rejected', 'fulfilled'],
+    ]);
+    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
+    expect(kept.flat()).toEqual(['b', 'c', 'd', 'f']);
+  });
+
+  it('answers a write that changes nothing before one that fails halfway', async () => {
+    const same = commits.write((group) => group.run(INSERT_NOTHING, []));
+    const [first, second] = await Promise.allSettled([same, begun(['a'], new Set(['a']))]);
+    expect([first.status, second.status]).toEqual(['fulfilled', 'fulfilled']);
+    expect(await own.all({ sql: 'select name from shelves' }, [])).toEqual([]);
+  });
+
+  it('begins ever fewer groups again while writes keep failing halfway', async () => {
+    const again: number[] = [];
+    for (let index = 0; index < 16; index += 1) {
+      const runs = await begun([`good ${index}`, `bad ${index}`], new Set([`bad ${index}`]));
+      if (runs.length > 2) again.push(index);
+    }
+    // The group that is begun again is the first of one, two, four and eight with savepoints.
+    expect(again).toEqual([0, 1, 3, 7, 15]);
+  });
+
+  it('gives back what a write has drawn before it is begun again', async () => {
+    const budget = { used: 0, most: 0 };
+    const caller: Caller = {
+      ...PATIENT,
+      take: (bytes) => {
+        budget.used += bytes;
+        budget.most = Math.max(budget.most, budget.used);
+      },
+      drawing: () => {
+        const before = budget.used;
+        return () => void (budget.used = before);
+      },
+    };
+    const first = commits.write((group) => {
+      caller.take(100);
+      return group.run(INSERT, ['drawing']);
+    }, caller);
+    await Promise.allSettled([first, begun(['fails'], new Set(['fails']))]);
+    expect(budget).toEqual({ used: 100, most: 100 });
+  });
+
+  it('keeps a rehearsal apart from the writes before it', async () => {
+    const runs: string[] = [];
+    const write = (name: string, isRehearsal = false): Promise<void> =>
+      commits.write(
+        async (group) => {
+          runs.push(name);
+          await group.run(INSERT, [name]);
+          if (isRehearsal) throw new Rehearsed();
+        },
+        undefined,
+        undefined,
+        isRehearsal,
+      );
+    await Promise.allSettled([write('a'), write('b', true), write('c')]);
+    expect(runs).toEqual(['a', 'b', 'c']);
+    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
+    expect(kept.flat()).toEqual(['a', 'c']);
   });
 
   it('nothing is answered before another connection can see it', async () => {
@@ -545,10 +641,15 @@ describe.each(databaseKinds)('seeds in %s', (kind) => {
   it('names the seed record that cannot be inserted', async () => {
     const clash = schema({
       tag: TAGS,
-      clash: 'type: Clash\nfields: { w: { type: string, unique: true } }\nseed: [{ id: 1, w: a }, { id: 2, w: a }]\n',
+      clash: [
+        'type: Clash',
+        'fields: { w: { type: string, unique: true } }',
+        'relations: { within: { kind: hasMany, type: Clash, inverse: whole, nested: write }, whole: { kind: belongsTo, type: Clash, inverse: within } }',
+        'seed: [{ id: 1, w: a }, { id: 2, within: [{ w: a }] }]',
+      ].join('\n'),
     });
     await expect(openStorage(clash, url())).rejects.toThrow(
-      /Seed record 2 of Clash .*Clash 1 has this value of "w" already/,
+      /Seed record 2 of Clash .*"\/0\/w" in the same body has this value of "w" already/,
     );
   });
 });

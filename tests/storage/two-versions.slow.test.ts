@@ -7,6 +7,7 @@ import { databaseKind } from '../support/databases.ts';
 import { createProject, type Files, type Project } from '../support/project.ts';
 import { until } from '../support/leaving.ts';
 import { randomOf } from '../support/random.ts';
+import { drawn } from '../support/sample.ts';
 
 const BOOK = `type: Book
 fields:
@@ -265,10 +266,7 @@ class Clients {
   }
 }
 
-const SEEDS = Array.from(
-  { length: Number(process.env['RUNS'] ?? (databaseKind === 'sqlite' ? 3 : 1)) },
-  (_, index) => index + 1,
-);
+const SEEDS = Array.from({ length: drawn(databaseKind === 'sqlite' ? 3 : 1) }, (_, index) => index + 1);
 
 test.each(SEEDS)(
   'under load, changes at random: 503 or done, and what was acknowledged is there (seed %i)',

@@ -6,12 +6,13 @@ import type { Tokens } from '../../engine/suite/replay.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
 import { loadModel } from '../support/model.ts';
 import { type Bench, openBench, replayAll } from '../support/replaying.ts';
+import { isWhole, sampled } from '../support/sample.ts';
 import { mountSmall } from '../support/small-disk.ts';
 
 const model = loadModel('schema');
 /** The first shows what is said once of a service, another what is said of relations; `npm run test:suites` asks all types. */
 const types = [...model.types.values()].filter(
-  ({ name }) => process.env['SAMPLE'] === '1' || ['ContentImage', 'ShippingMarkup'].includes(name),
+  ({ name }) => isWhole || ['ContentImage', 'ShippingMarkup'].includes(name),
 );
 
 const tokens: Required<Tokens> = { token: createToken(), readToken: createToken() };
@@ -54,7 +55,10 @@ function casesFor(settings: Partial<Settings>, known: Deployment = {}): readonly
 }
 
 describe.each(SETUPS)('a service with $name', ({ settings, known, tokens: held = {}, groups }) => {
-  const all = casesFor(settings, known).filter(({ group }) => groups.includes(group));
+  const all = sampled(
+    casesFor(settings, known).filter(({ group }) => groups.includes(group)),
+    3,
+  );
   let bench: Bench;
   beforeAll(async () => void (bench = await openBench('schema', model, { settings, tokens: held })));
   afterAll(() => bench?.close());
@@ -79,7 +83,10 @@ test('a service with little patience: bytes whose body never ends', async () => 
 
 const usual = casesFor({});
 const needing = (condition: string): readonly Case[] =>
-  usual.filter(({ steps }) => steps.some(({ given }) => given === condition));
+  sampled(
+    usual.filter(({ steps }) => steps.some(({ given }) => given === condition)),
+    3,
+  );
 
 describe.each(['database held', 'memory used up', 'service stopping'] as const)('%s', (condition) => {
   const cases = needing(condition);

@@ -2,5 +2,5 @@
 import { manyTypes, wideSchema } from '../support/schemas.ts';
 import { describeSuites } from '../support/suites.ts';
 
-describeSuites('200 fields', wideSchema(), 5);
-describeSuites('300 types', manyTypes(), 5);
+describeSuites('200 fields', wideSchema(), 20);
+describeSuites('300 types', manyTypes(), 20);

@@ -2,13 +2,14 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import { replayAll } from '../support/replaying.ts';
+import { drawn } from '../support/sample.ts';
 import { plainCases } from '../support/suites.ts';
 import { openTwins } from '../support/twins.ts';
 import { partialSchema, readModel, writeSchema } from '../support/random-schema.ts';
 import fc from '../support/fast-check.ts';
 
 /** `SEED=7 RUNS=300 npx jest tests/suite/random` draws other schemas, and more of them. */
-const numRuns = Number(process.env['RUNS'] ?? 12);
+const numRuns = drawn(12);
 /** Cases of one schema that are replayed, spread over all of them. */
 const MOST_CASES = Number(process.env['CASES'] ?? 60);
 /** Only for a run that would never end. */

@@ -116,9 +116,40 @@ function writeMany(session: Session, type: RecordType, operation: Operation, dra
   });
   const paths = [...new Set(drawn.flatMap((one) => one.paths))];
   const view = paths.length === 0 ? {} : { include: paths };
-  const body = drawn.map((one) => one.body);
+  const body =
+    isMade && draw(3) === 2
+      ? linkingEachOther(
+          type,
+          drawn.map((one) => one.body),
+          FIRST_GIVEN + GIVEN_APART * session.log.length,
+          draw,
+        )
+      : drawn.map((one) => one.body);
   return checkWrite(session, operation, { type, method: isMade ? 'POST' : 'PATCH', body, view });
 }
+
+/** Each item has an identifier of its own, and some link another one, or themselves. */
+function linkingEachOther(
+  type: RecordType,
+  bodies: readonly JsonObject[],
+  first: number,
+  draw: Draw,
+): readonly JsonObject[] {
+  if (!type.identifier.inRecord) return bodies;
+  const links = [...type.relations.values()].filter(
+    ({ target, owned, inverse }) => target === type && !owned && !inverse?.owned,
+  );
+  return bodies.map((body, index) => {
+    const relation = links[draw(Math.max(1, links.length))];
+    const link = linkTo(type, first + draw(bodies.length));
+    const value = relation?.toMany ? [link] : link;
+    return { ...body, [type.identifier.name]: first + index, ...(relation ? { [relation.name]: value } : {}) };
+  });
+}
+
+/** Identifiers rise with each request: one that was refused may have moved the sequence of one database, which then gives the next ones. */
+const FIRST_GIVEN = 50_000_000;
+const GIVEN_APART = 1000;
 
 /** A PUT of the collection by unique values: mostly those of a record that is there. */
 function upsert(session: Session, type: RecordType, operation: Operation, draw: Draw): Promise<void> {

@@ -73,7 +73,7 @@ async function prepareWorkerDatabase(): Promise<string> {
   const name = `worker_${process.env['JEST_WORKER_ID'] ?? '1'}`;
   const url = new URL(POSTGRES_URL);
   url.pathname = `/${name}`;
-  await administer(`create database ${name}`).catch((error: unknown) => {
+  await createSorted(name).catch((error: unknown) => {
     if ((error as { readonly code?: string }).code !== DUPLICATE_DATABASE) throw error;
   });
   await administer(`alter database ${name} reset all`);
@@ -81,11 +81,23 @@ async function prepareWorkerDatabase(): Promise<string> {
 }
 
 const DUPLICATE_DATABASE = '42P04';
+/** A server that was built without ICU, or that is older than it. */
+const NOT_SUPPORTED = new Set(['0A000', '42601']);
+
+/** A database that orders texts as a dictionary does: what the engine forgets to order by code points shows. */
+async function createSorted(name: string): Promise<void> {
+  try {
+    await administer(`create database ${name} template template0 locale_provider icu icu_locale 'en-US'`);
+  } catch (error) {
+    if (!NOT_SUPPORTED.has((error as { readonly code?: string }).code ?? '')) throw error;
+    await administer(`create database ${name}`);
+  }
+}
 
 /** A pooler takes no search_path: connections to it are not connections to the server. */
 async function ownDatabase(): Promise<TestDatabase> {
   const name = `records_${randomUUID().replaceAll('-', '')}`;
-  await administer(`create database ${name}`);
+  await createSorted(name);
   const url = new URL(POSTGRES_URL);
   url.pathname = `/${name}`;
   for (const [parameter, value] of Object.entries(PATIENT)) url.searchParams.set(parameter, value);

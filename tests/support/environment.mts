@@ -3,7 +3,7 @@
  * all packages. Jest's own environment gives each file a context and loads everything into it again: a fifth of the
  * time of all tests. What a file and its helpers in tests/ keep in variables is still its own.
  */
-import { createRequire, flushCompileCache } from 'node:module';
+import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import vm, { type CompileFunctionOptions, type Context } from 'node:vm';
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
@@ -72,8 +72,6 @@ export default class SharedEnvironment implements JestEnvironment {
   async teardown(): Promise<void> {
     const { names, console: printing, environment, variables } = this.#before;
     this.fakeTimersModern.dispose();
-    // Jest kills a worker that takes half a second to exit: what Node.js has compiled is not kept until then.
-    flushCompileCache();
     for (const name of Reflect.ownKeys(globalThis)) if (!names.has(name)) Reflect.deleteProperty(globalThis, name);
     globalThis.console = printing;
     for (const name of Object.keys(environment)) if (!(name in variables)) delete environment[name];

@@ -4,6 +4,7 @@ import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Case, conditionsOf } from '../../engine/suite/case.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
 import { loadModel } from './model.ts';
+import { sampled } from './sample.ts';
 import { openTwins, type Twins } from './twins.ts';
 
 /** What needs more than requests stands in tests/suite/deployments. */
@@ -14,28 +15,28 @@ export const plainCases = (model: Model, type: RecordType): readonly Case[] =>
 const chosen = (types: readonly RecordType[]): readonly RecordType[] =>
   types.length < 50 ? types : [types[0], types[types.length >> 1], types.at(-1)].flatMap((type) => type ?? []);
 
-const { SAMPLE } = process.env;
-
-/** `SAMPLE=3`: every third case, from the first on; `usual` is without it. */
-export function sampled(cases: readonly Case[], usual = 1): readonly Case[] {
-  const stride = SAMPLE === undefined ? usual : Number(SAMPLE);
-  return cases.filter((_, index) => index % stride === 0);
+/** Of each group, every `usual`-th case, in the order of all. */
+export function ofEachGroup(cases: readonly Case[], usual: number): readonly Case[] {
+  const groups = [...Map.groupBy(cases, ({ group }) => group).values()];
+  const kept = new Set(groups.flatMap((all) => sampled(all, usual)));
+  return cases.filter((one) => kept.has(one));
 }
 
-const byGroup = (cases: readonly Case[], usual: number) =>
-  [...Map.groupBy(cases, ({ group }) => group)].map(([group, all]) => [group, sampled(all, usual)] as const);
-
-export function describeSuites(name: string, directory: string, usual = 1): void {
+/** `usual`: one of how many cases of a group `npm test` replays. */
+export function describeSuites(name: string, directory: string, usual: number): void {
   describe(`fixture ${name}`, () => {
     const model = loadModel(directory);
+    const types = chosen([...model.types.values()]);
+    const cases = ofEachGroup(
+      types.flatMap((type) => plainCases(model, type)),
+      usual,
+    );
     let twins: Twins;
     beforeAll(async () => void (twins = await openTwins(directory, model)));
     afterAll(() => twins?.close());
 
-    for (const type of chosen([...model.types.values()])) {
-      const groups = byGroup(plainCases(model, type), usual);
-      if (groups.length > 0) it.each(groups)(`${type.name} %s`, (_group, cases) => twins.replayAll(cases));
-    }
+    const groups = [...Map.groupBy(cases, ({ type, group }) => `${type} ${group}`)];
+    it.each(groups)('%s', (_title, ofGroup) => twins.replayAll(ofGroup));
 
     it('leaves no row that refers to nothing', async () => {
       expect(await twins.danglingRows()).toEqual([]);

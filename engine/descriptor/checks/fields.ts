@@ -4,6 +4,7 @@ import { type FieldType, ITEMS, listed, type Shape } from '../../field-types/fie
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { isNowByDefault, isNullable, shapeOf } from '../defaults.ts';
+import { NOW } from '../descriptor.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
 import { hint } from '../texts.ts';
@@ -104,7 +105,7 @@ function checkSamples(
   const jsonSchema = fieldType.schema(shape);
   const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     if (schema.accepts(jsonSchema, value)) return [];
-    const message = `${quoted(path.at(-1))} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${hint(jsonSchema['type'], value)}`;
+    const message = `${quoted(path.at(-1))} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${code === 'bad-default' && fieldType.now ? `, or ${NOW}` : ''}${hint(jsonSchema['type'], value)}`;
     return [finding(code, [...path, ...key], 'value', message)];
   };
   return [

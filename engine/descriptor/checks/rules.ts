@@ -2,7 +2,6 @@
 import type { FieldType } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { didYouMean } from '../../names.ts';
 import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUPS } from '../conditions.ts';
 import { shapeOf } from '../defaults.ts';
 import type { CheckDescriptor } from '../descriptor.ts';
@@ -38,11 +37,6 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison, part: Ya
   if (deepest !== undefined) {
     const message = `Groups can be nested ${MAX_GROUPS} deep at most: take this one apart`;
     return [finding('too-deep', place.slice(0, deepest + 1), 'key', message)];
-  }
-  if (name.startsWith('$')) {
-    const words = [...GROUPS.keys()];
-    const message = `${quoted(name)} is not a group; there are ${anyOf(words)}${didYouMean(name, words)}`;
-    return [finding('unknown-field', place, 'key', message)];
   }
   const known = [
     ...fieldFaults(type, name, place, 'key'),

@@ -15,6 +15,7 @@ import {
 import { type Draft, revised } from '../../model/resolve.ts';
 import { columnOf } from '../columns.ts';
 import { StartError } from '../../start-error.ts';
+import { tablesOf } from '../define.ts';
 import type { Dialect } from '../driver.ts';
 import {
   type AppliedField,
@@ -125,10 +126,7 @@ const copied = (type: RecordType): Draft<RecordType> => ({
 
 const nameKeys = (names: Iterable<string>): ReadonlySet<string> => new Set([...names].map(nameKey));
 
-function isTableFree({ types, joinTables }: Keeping, table: string): boolean {
-  const taken = [...[...types.values()].map((type) => type.table), ...joinTables.map(({ name }) => name)];
-  return !nameKeys(taken).has(nameKey(table));
-}
+const isTableFree = (keeping: Keeping, table: string): boolean => !nameKeys(tablesOf(keeping)).has(nameKey(table));
 
 /** The name itself, unless something new has it. */
 function freeName(name: string, taken: Iterable<string>): string {

@@ -7,6 +7,7 @@ import { match } from '../../model/renames.ts';
 import { revised } from '../../model/resolve.ts';
 import { generatedName } from '../../names.ts';
 import type { AppliedIndex, AppliedJoin, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
+import { tablesOf } from '../define.ts';
 import { columnsIn, nameKey, otherSide } from './applied.ts';
 import { relationAt } from './match.ts';
 import { namesLeft } from './moves.ts';
@@ -35,7 +36,7 @@ export function placedModel(model: Model, applied: AppliedModel, own?: AppliedMo
     names: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
     tables: new Names(
       [...types.map(({ table }) => table), ...applied.joins.map(({ table }) => table), ...namesLeft(applied).keys()],
-      [...[...model.types.values()].map(({ table }) => table), ...model.joinTables.map(({ name }) => name)],
+      tablesOf(model),
     ),
     indexes: new Names([...types, ...applied.joins].flatMap(({ definition }) => Object.keys(definition.indexes))),
     revisions: new Map(),

@@ -80,11 +80,27 @@ export const formatRenames = (steps: readonly MigrationStep[], withSql: boolean)
   ].join('\n');
 
 /** What the database keeps besides; for people. */
-export const formatKept = (kept: readonly Assessed[], notes = false): string =>
+const formatKept = (kept: readonly Assessed[], notes = false): string =>
   [
     'The database keeps what these descriptors do not name, until you allow its drop:',
     formatSteps(kept, { notes }),
   ].join('\n');
+
+/** What is done, and what the database keeps besides. `told`: what is said of the former. */
+export function formatPlan(
+  steps: readonly Assessed[],
+  told: (made: readonly Assessed[]) => readonly string[],
+  shown: StepDetails = {},
+): readonly string[] {
+  const made = steps.filter(({ state }) => state !== 'kept');
+  const kept = steps.filter(({ state }) => state === 'kept');
+  return [
+    ...(made.length === 0
+      ? ['Nothing to do: the tables have what the descriptors want.']
+      : [formatSteps(made, shown), ...told(made)]),
+    ...(kept.length === 0 ? [] : ['', formatKept(kept, shown.notes)]),
+  ];
+}
 
 const advice: readonly (readonly [State, string])[] = [
   ['blocked', 'x  Records stand in the way: change them first, or revert the change.'],

@@ -158,7 +158,7 @@ export const stepKinds = {
   'add-check': {
     risk: 'safe',
     describe: ({ type, detail }) => `Add a check to ${type}: ${detail}`,
-    affects: ['stay', () => 'the check is not met; they stay as they are until somebody changes a field that it names'],
+    affects: ['stay', () => 'the check is not met, and applies once somebody changes a field that it names'],
   },
   'drop-check': { risk: 'safe', describe: ({ type, detail }) => `Drop the check ${detail} of ${type}` },
   'remake-indexes': { risk: 'safe', describe: ({ type }) => `Rebuild the indexes of ${type}` },

@@ -199,11 +199,11 @@ export const postgresDialect: Dialect = {
   returning: true,
   insertGiven: (sql, table, column) => {
     const sequence = sequenceOf(table, column);
-    const made = `made.${quote(column)}`;
-    return `with made as (${sql}) select ${made}, ${moveBehind(sequence, made)} from made`;
+    const greatest = `select max(${quote(column)}) as id from made`;
+    return `with made as (${sql}) select id, ${moveBehind(sequence, 'id')} from (${greatest}) as last`;
   },
   sequence: {
-    next: (table, column) => `select nextval(${sequenceOf(table, column)})`,
+    next: (table, column) => `select nextval(${sequenceOf(table, column)}) from generate_series(1, ?::bigint)`,
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
     move: (table, column) => {
       const sequence = sequenceOf(table, column);

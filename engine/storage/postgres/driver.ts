@@ -16,7 +16,7 @@ import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { postgresReasonOf, translate } from './errors.ts';
 import { createHosts, createReplicaHost, type Hosts } from './hosts.ts';
-import { parsePlace, type PostgresPlace } from './place.ts';
+import { parseAddress, type PostgresAddress } from './address.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { shareReads } from './shared-reads.ts';
@@ -42,13 +42,16 @@ const MAX_SLOW = 3_600_000;
 const MAX_WAIT = 5000;
 /** Bytes of a page that the server puts together in a few milliseconds. */
 const PAGE_AT_ONCE = 1024 * 1024;
+/** Longer pages that are read at a time: more would keep single reads waiting for a processor of the server. */
+const LONG_PAGES = 1;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
-  const place = parsePlace(url);
-  const { driver, connections } = driverOf(place, createHosts(place), options);
+  const address = parseAddress(url);
+  const { driver, connections } = driverOf(address, createHosts(address), options);
   try {
-    await probe(connections, place);
-    if (options.maxStreams !== undefined && place.prepared) await requireRoom(connections, place, driver.maxStreams);
+    await probe(connections, address);
+    if (options.maxStreams !== undefined && address.prepared)
+      await requireRoom(connections, address, driver.maxStreams);
     return driver;
   } catch (error) {
     await driver.close();
@@ -63,36 +66,37 @@ interface Opened {
 
 /** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
-  const place = parsePlace(url, 'READ_URL');
-  return place.urls.map((one) => {
-    const host = createReplicaHost(one, place.attributes);
-    return { driver: driverOf(place, host, options).driver, covers: host.covers, look: host.look };
+  const address = parseAddress(url, 'READ_URL');
+  return address.urls.map((one) => {
+    const host = createReplicaHost(one, address.attributes);
+    return { driver: driverOf(address, host, options).driver, covers: host.covers, look: host.look };
   });
 }
 
 /** Connections are opened when they are needed. */
-function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): Opened {
+function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions): Opened {
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
-  const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: place.lockTimeout };
-  const connections = createConnections({ ...place, positions: options.positions }, limits, hosts);
+  const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: address.lockTimeout };
+  const connections = createConnections({ ...address, positions: options.positions }, limits, hosts);
   const { maxStreams: given = Infinity } = options;
-  const maxStreams = given === Infinity ? place.pool : given;
+  const maxStreams = given === Infinity ? address.pool : given;
   const streams = createConnections(
-    { ...place, pool: maxStreams },
+    { ...address, pool: maxStreams },
     { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
     hosts,
   );
   const shares = createShares({
     requests: connections,
     streams,
-    patience: { scan: MAX_WAIT, write: Math.max(MAX_WAIT, place.lockTimeout) },
+    patience: { scan: MAX_WAIT, write: Math.max(MAX_WAIT, address.lockTimeout) },
     onWait: options.onWait,
   });
   const searches = createPlaces({
-    places: Math.max(1, Math.floor(place.pool / 2)),
+    places: Math.max(1, Math.floor(address.pool / 2)),
     patience: MAX_WAIT,
     cautious: true,
   });
+  const longPages = createPlaces({ places: LONG_PAGES, patience: MAX_WAIT });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
   const begin = 'begin isolation level read committed';
@@ -102,7 +106,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     await Promise.all([connections.close(), streams.close()]);
   };
   // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
-  const { prepared } = place;
+  const { prepared } = address;
   const snapshots = createSnapshots(shares.stream);
   const share = shareReads(shares.read);
   const together = shareWrites(shares.write());
@@ -111,13 +115,19 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     ...(prepared ? shared(shares.read, share) : alone(shares.read)),
     read: async (work, caller, single) =>
       single && prepared ? work(shared(shares.read, share, caller)) : readIn(shares.read, work, caller),
-    scan: async (work, caller, single) => {
-      const leave = await searches.take(caller);
+    scan: async (work, caller, single, isLong = false) => {
+      // Those that wait for each other take no place of searches.
+      const end = isLong ? await longPages.take(caller) : undefined;
       try {
-        if (single && prepared) return await work(alone(shares.scan, caller));
-        return await readIn(shares.scan, work, caller);
+        const leave = await searches.take(caller);
+        try {
+          if (single && prepared) return await work(alone(shares.scan, caller));
+          return await readIn(shares.scan, work, caller);
+        } finally {
+          leave();
+        }
       } finally {
-        leave();
+        end?.();
       }
     },
     pageAtOnce: PAGE_AT_ONCE,
@@ -126,7 +136,7 @@ function driverOf(place: PostgresPlace, hosts: Hosts, options: DriverOptions): O
     isSmall: () => false,
     write: (work, caller, row) => writeIn(shares.write(row), begin, work, caller),
     // Where a connection keeps no settings, only a transaction has limits.
-    writeAlone: place.prepared
+    writeAlone: address.prepared
       ? (asked, values, caller, row) => {
           const single = (): Promise<Row | undefined> => writeAlone(shares.write(row), asked, values, caller);
           return asked.together ? together(asked.together, values, single, caller) : single();
@@ -157,7 +167,7 @@ const ROOM: Statement = {
 };
 
 /** Connections are opened when they are needed: without this, the first busy hour would find out. */
-async function requireRoom(connections: Connections, { pool, shown }: PostgresPlace, streams: number): Promise<void> {
+async function requireRoom(connections: Connections, { pool, shown }: PostgresAddress, streams: number): Promise<void> {
   const room = Number(await alone(connections).value(ROOM, []));
   if (pool + streams <= room) return;
   throw new StartError(
@@ -165,7 +175,7 @@ async function requireRoom(connections: Connections, { pool, shown }: PostgresPl
   );
 }
 
-async function probe(connections: Connections, { shown }: PostgresPlace): Promise<void> {
+async function probe(connections: Connections, { shown }: PostgresAddress): Promise<void> {
   const [encoding, schema] = await usable(connections, shown);
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);

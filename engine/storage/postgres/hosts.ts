@@ -3,7 +3,7 @@ import { setInterval } from 'node:timers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Silence } from '../usage.ts';
-import type { PostgresPlace, SessionAttributes } from './place.ts';
+import type { PostgresAddress, SessionAttributes } from './address.ts';
 
 export interface Hosts {
   /** The server that new connections lead to. */
@@ -28,7 +28,7 @@ const suits: Readonly<Record<SessionAttributes, (seen: Seen) => boolean>> = {
   'prefer-standby': ({ isStandby }) => isStandby,
 };
 
-export function createHosts({ urls, attributes }: PostgresPlace): Hosts {
+export function createHosts({ urls, attributes }: PostgresAddress): Hosts {
   const [only = ''] = urls;
   if (urls.length === 1 && attributes === 'any') return ONE(only);
   const listeners: ((url: string, isLost: boolean) => void)[] = [];

@@ -5,7 +5,7 @@ import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
 import type { PoolUsage } from '../usage.ts';
 import type { Hosts } from './hosts.ts';
-import type { PostgresPlace } from './place.ts';
+import type { PostgresAddress } from './address.ts';
 import { type KnownStatement, types } from './prepared.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
@@ -41,7 +41,7 @@ interface TimeLimits {
 
 const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
-interface ConnectionOptions extends Pick<PostgresPlace, 'pool' | 'prepared'> {
+interface ConnectionOptions extends Pick<PostgresAddress, 'pool' | 'prepared'> {
   /** Whether callers are told the position of what they wrote. */
   readonly positions?: boolean | undefined;
 }

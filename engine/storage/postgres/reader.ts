@@ -1,7 +1,8 @@
 /** What the statements of a reader say: a page is one row, with its total. */
 import type { SqlValue } from '../../field-types/field-type.ts';
+import type { Caller } from '../../caller.ts';
 import { pageTooLong } from '../../problem.ts';
-import { NeedsSnapshot, type PageRequest, type Reader, type Statement, type Values } from '../driver.ts';
+import { NeedsSnapshot, type PageRequest, type PageRows, type Reader, type Statement, type Values } from '../driver.ts';
 import { SHORT_PAGE, weighed } from '../lengths.ts';
 import { numberedBehind } from './connection.ts';
 import type { Answered } from './prepared.ts';
@@ -12,23 +13,32 @@ const BETWEEN = '\u0003';
 
 type WholePages = WeakMap<Statement, Map<Statement | undefined, Statement>>;
 
-/** By the statement of the page and that of its count. The same statement can read pages that are short, and others. */
+/** By the statement of the page and that of its count. The same statement can read pages of any length. */
 const shortPages: WholePages = new WeakMap();
 const guardedPages: WholePages = new WeakMap();
+const longPages: WholePages = new WeakMap();
+
+/** The statement made from that of the page and that of its count, which is compiled once. */
+function madeOnce(pages: WholePages, request: PageRequest, make: (request: PageRequest) => Statement): Statement {
+  const { statement, count } = request;
+  const known = pages.get(statement)?.get(count?.statement);
+  if (known) return known;
+  const made = make(request);
+  const statements = pages.get(statement) ?? new Map<Statement | undefined, Statement>();
+  pages.set(statement, statements.set(count?.statement, made));
+  return made;
+}
 
 /** One row: the page as one text, and the total if it is to be counted and the page does not tell. */
-function wholePage(request: PageRequest): Statement {
-  const { statement, count, isShort } = request;
-  const pages = isShort ? shortPages : guardedPages;
-  const statements = pages.get(statement) ?? new Map<Statement | undefined, Statement>();
-  pages.set(statement, statements);
-  const known = statements.get(count?.statement);
-  if (known) return known;
+const wholePage = (request: PageRequest): Statement =>
+  madeOnce(request.isShort ? shortPages : guardedPages, request, makeWholePage);
+
+function makeWholePage(request: PageRequest): Statement {
+  const { count, isShort, values } = request;
   const fresh: Statement = { sql: isShort ? shortPage(request) : guardedPage(request) };
-  statements.set(count?.statement, fresh);
   if (count) {
     const page = wholePage({ ...request, count: undefined });
-    parts.set(fresh, { page, count: count.statement, values: request.values.length + (isShort ? 0 : 1) });
+    parts.set(fresh, { page, count: count.statement, values: values.length + (isShort ? 0 : 1) });
   }
   return fresh;
 }
@@ -83,34 +93,68 @@ function guardedPage(request: PageRequest): string {
   ].join(' ');
 }
 
+/**
+ * A row for each record, so that the texts are put together once, and are nowhere all at once: the text, or a mark where
+ * the page has more bytes than it may have, and the total. Takes the same values as a page that is measured.
+ */
+function longPage({ statement, values: { length }, count }: PageRequest): string {
+  const most = length + 1;
+  const total = count ? `(${numberedBehind(most, count.statement.sql)})` : 'null';
+  const told = count?.range.offset === undefined ? '1' : `$${length - 1}`;
+  return [
+    `select case when total - longest > $${most} then '${TOO_LONG}' else text end, case when place = ${told} then ${total} end from`,
+    '(select text, row_number() over sofar as place, sum(octet_length(text)) over sofar as total,',
+    `max(octet_length(text)) over sofar as longest from (${statement.sql}) as page(text)`,
+    'window sofar as (rows unbounded preceding)) as running',
+  ].join(' ');
+}
+
 const tooLongIn = (first: SqlValue | undefined): readonly number[] =>
   typeof first === 'string' && first.startsWith(TOO_LONG) ? first.slice(1).split(' ').map(Number) : [];
+
+const totalIn = (total: SqlValue | undefined): number | undefined => (typeof total === 'number' ? total : undefined);
+
+const limitOf = (most: number): number => Math.min(most, Number.MAX_SAFE_INTEGER);
 
 export type RunQuery = (statement: Statement, values: Values) => Promise<Answered>;
 
 const textsIn = (text: SqlValue): readonly string[] => (typeof text === 'string' ? text.split(BETWEEN) : []);
 
-/** `single`: each statement is a transaction of its own. */
-export function readerOf(ask: RunQuery, single = false): Reader {
+export function readerOf(ask: RunQuery): Reader {
+  /** Undefined if there are no records. `expected`: drawn before they are read, for the copy in the answer as well. */
+  async function readLong(request: PageRequest, expected: number, caller: Caller): Promise<PageRows | undefined> {
+    const { values, most, count } = request;
+    caller.take(expected);
+    const statement = madeOnce(longPages, request, (asked) => ({ sql: longPage(asked) }));
+    const { rows } = await ask(statement, [...values, limitOf(most), ...(count?.values ?? [])]);
+    if (rows.length === 0) return undefined;
+    const found = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
+    if (found.at(-1) === TOO_LONG) throw pageTooLong(most);
+    const texts = weighed(found, caller, most);
+    const counted = rows.map(([, total]) => totalIn(total)).find((total) => total !== undefined);
+    return { texts, counted, bytes: texts.reduce((sum, { length }) => sum + length, 0) };
+  }
+
   return {
     get: async (statement, values) => (await ask(statement, values)).rows[0],
     all: async (statement, values) => (await ask(statement, values)).rows,
     value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
     page: async (request, caller) => {
-      const { statement, values, most, isShort, count } = request;
-      const limits = isShort ? [] : [Math.min(most, Number.MAX_SAFE_INTEGER)];
+      const { values, most, isShort, count, expected } = request;
+      const known = expected === undefined ? undefined : await readLong(request, expected, caller);
+      if (known) return known;
+      const limits = isShort ? [] : [limitOf(most)];
       const { rows } = await ask(wholePage(request), [...values, ...limits, ...(count?.values ?? [])]);
       const [text = null, total] = rows[0] ?? [];
-      const counted = typeof total === 'number' ? total : undefined;
+      const counted = totalIn(total);
       if (isShort) return { texts: textsIn(text), counted };
       const [bytes = 0, beyond = 0] = tooLongIn(text);
       if (beyond > most) throw pageTooLong(most);
       if (bytes === 0) return { texts: weighed(textsIn(text), caller, most), counted };
-      if (single) throw new NeedsSnapshot();
-      // Drawn before it is read, for the copy in the answer as well.
-      caller.take(bytes);
-      const long = await ask(statement, values);
-      return { texts: weighed(long.rows.map(String), caller, most), counted };
+      const read = await readLong(request, bytes, caller);
+      if (read) return read;
+      // Its records were deleted meanwhile.
+      throw new NeedsSnapshot();
     },
     count: async (statement, values) => Number((await ask(statement, values)).rows[0]?.[0]),
     column: async (statement, values) => (await ask(statement, values)).rows.map(([value = null]) => value),

@@ -137,14 +137,11 @@ export async function writeIn<T>(
 
 /** Each statement on its own. */
 export const alone = (connections: Connections, caller = PATIENT): Reader =>
-  readerOf((statement, values) => askAlone(connections, caller, statement, values), true);
+  readerOf((statement, values) => askAlone(connections, caller, statement, values));
 
 /** The same; those that come together share a connection, as far as that is faster. */
 export const shared = (connections: Connections, share: ShareRead, caller = PATIENT): Reader =>
-  readerOf(
-    (statement, values) => share(statement, values, () => askAlone(connections, caller, statement, values)),
-    true,
-  );
+  readerOf((statement, values) => share(statement, values, () => askAlone(connections, caller, statement, values)));
 
 const askAlone = (connections: Connections, caller: Caller, statement: Statement, values: Values): Promise<Answered> =>
   repeating((connection) => connection.query(statement, values).catch(fail), connections, caller);

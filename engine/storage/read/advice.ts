@@ -97,7 +97,7 @@ async function recordsLookedAt(reader: Reader, query: ListQuery, dialect: Dialec
   const rows = await reader.all({ sql: sql(list.page.sql) }, [...list.values(query), limit, query.offset]);
   const effort = read(rows, query.view.type.table);
   if (typeof effort === 'number') return effort;
-  const matching = await reader.count(list.count, list.filterValues(query));
+  const matching = await recordsMatching(reader, query, dialect);
   if (effort === 'matching') return matching;
   const all = await reader.count({ sql: `select count(*) from ${dialect.quote(query.view.type.table)}` }, []);
   const share =
@@ -105,18 +105,24 @@ async function recordsLookedAt(reader: Reader, query: ListQuery, dialect: Dialec
   return Math.round(all * share);
 }
 
+async function recordsMatching(reader: Reader, query: ListQuery, dialect: Dialect): Promise<number> {
+  const list = compileList(query, dialect);
+  return reader.count(list.count, list.filterValues(query));
+}
+
 /** What is known of lists of one shape. */
 interface ListShape {
   readonly query: ListQuery;
   readonly members: readonly Member[];
-  answered: number;
+  /** undefined: all that match, and nobody has counted them. */
+  answered: number | undefined;
   milliseconds: number;
   times: number;
 }
 
 export interface Advisor {
   /** Takes note of how long a list took, and what it answered. */
-  watch<T>(query: ListQuery, read: () => Awaitable<T>, answered: (result: T) => number): Awaitable<T>;
+  watch<T>(query: ListQuery, read: () => Awaitable<T>, answered: (result: T) => number | undefined): Awaitable<T>;
   close(): void;
 }
 
@@ -138,13 +144,14 @@ export function createAdvisor(
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  function note(query: ListQuery, answered: number, milliseconds: number): void {
+  function note(query: ListQuery, answered: number | undefined, milliseconds: number): void {
     const key = `${query.view.type.name} ${shownList(query)}`;
     const known = shapes.get(key);
     if (known) {
       known.times += 1;
       known.milliseconds += milliseconds;
-      known.answered = Math.max(known.answered, answered);
+      if (known.answered !== undefined)
+        known.answered = answered === undefined ? undefined : Math.max(known.answered, answered);
       return;
     }
     const members = shapes.size < MAX_SHAPES ? missingIndex(query) : undefined;
@@ -207,9 +214,11 @@ export async function adviseOn(driver: Driver, query: ListQuery, times: number):
 }
 
 async function adviceOf(reader: Reader, shape: ListShape, dialect: Dialect): Promise<ListAdvice | undefined> {
-  const { query, members, answered, milliseconds, times } = shape;
+  const { query, members, milliseconds, times } = shape;
   const looked = await recordsLookedAt(reader, query, dialect);
-  if (looked < MANY_RECORDS || looked <= MUCH * Math.max(1, answered)) return undefined;
+  if (looked < MANY_RECORDS) return undefined;
+  const answered = shape.answered ?? (await recordsMatching(reader, query, dialect));
+  if (looked <= MUCH * Math.max(1, answered)) return undefined;
   return {
     type: query.view.type.name,
     advice: wordsOf(members),

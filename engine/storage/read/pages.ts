@@ -17,6 +17,7 @@ import {
 } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
 import { type CompiledList, identifierOf } from './lists.ts';
+import type { PageAttempt } from './attempts.ts';
 import type { ShapeWork } from './list-work.ts';
 import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
 import type { RecordType } from '../../model/model.ts';
@@ -61,20 +62,16 @@ function estimateTotal(reader: Reader, bound: BoundList): Awaitable<number> {
   });
 }
 
-interface PageWanted {
+interface PageWanted extends PageAttempt {
   readonly count: CountMode;
   readonly caller: Caller;
-  /** Bytes that it may have. */
-  readonly most: number;
-  /** Whether each statement may have a snapshot of its own. */
-  readonly single: boolean;
 }
 
 export function readPage(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  { count, caller, most, single }: PageWanted,
+  { count, caller, most, single, expected, onLong }: PageWanted,
 ): Awaitable<Page> {
   const { limit = 0, offset, cursor } = query;
   const { list, values, filterValues, isShort } = bound;
@@ -88,12 +85,14 @@ export function readPage(
         values: [...values, limit + 1, offset],
         most,
         isShort,
+        expected,
         count: count === 'exact' ? { statement: list.count, values: filterValues, range } : undefined,
       },
       caller,
     ),
   );
-  return andThen(page, ({ texts, counted }) => {
+  return andThen(page, ({ texts, counted, bytes }) => {
+    if (bytes !== undefined) onLong(bytes);
     // What is wrong with it is looked up in the same snapshot.
     if (single && markedAmong(texts) !== undefined) throw new NeedsSnapshot();
     const total = count === 'none' ? undefined : (toldBy(range, texts.length) ?? counted ?? count);

@@ -4,11 +4,12 @@ import { type Caller, PATIENT } from '../../caller.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import { type Dialect, type Driver, NeedsSnapshot, type PageRequest, type Reader, type Statement } from '../driver.ts';
+import type { Dialect, Driver, PageRequest, Reader, Statement } from '../driver.ts';
 import { drawn, isShortPage, longestRecord, SHORT_PAGE, weighing } from '../lengths.ts';
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import type { Page, Store, Stream } from '../store.ts';
+import { createReadPages, type PageAttempt } from './attempts.ts';
 import { compileList, shapeOf } from './lists.ts';
 import {
   createDeepLimit,
@@ -78,10 +79,7 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
     return { list, values, filterValues, isShort: isShortPage(query), isSingle: isSingle(query, list) };
   });
 
-  /** Lists whose page was too long to be read at once. */
-  const long = new WeakSet<BoundList>();
-  /** Lists for which one statement was not enough. */
-  const inSnapshot = new WeakSet<BoundList>();
+  const readPages = createReadPages(driver);
   const deepOf = memoized((view: View) => workOf.deep(view));
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
@@ -161,7 +159,7 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
         limit: some.length,
       }),
     shown: createFindViewRows(dialect),
-    ...createSummaries(driver, workOf),
+    ...createSummaries(driver, workOf, readPages),
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
       if (limit) {
@@ -176,28 +174,12 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
     },
     page: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      const attempt = (): Awaitable<Page> => {
-        const single = bound.isSingle && !inSnapshot.has(bound);
-        const read = (reader: Reader, most: number): Awaitable<Page> =>
-          readPage(reader, query, bound, { count, caller, most, single });
-        const scan = (): Awaitable<Page> => driver.scan((reader) => read(reader, caller.most), caller, single);
-        if (long.has(bound) || driver.isHeavy(workOf.list(query, bound, count))) return scan();
-        const most = Math.min(caller.most, driver.pageAtOnce);
-        return orElse(
-          () => driver.read((reader) => read(reader, most), caller, single),
-          (error) => {
-            if (!isPageTooLong(error) || most === caller.most) throw error;
-            long.add(bound);
-            return scan();
-          },
-        );
+      const attempted = {
+        work: () => workOf.list(query, bound, count),
+        isSingle: bound.isSingle,
+        read: (reader: Reader, attempt: PageAttempt) => readPage(reader, query, bound, { count, caller, ...attempt }),
       };
-      const answer = (): Awaitable<Page> =>
-        orElse(attempt, (error) => {
-          if (!(error instanceof NeedsSnapshot)) throw error;
-          inSnapshot.add(bound);
-          return attempt();
-        });
+      const answer = (): Awaitable<Page> => readPages(bound, attempted, caller);
       if (advisor === undefined || bound.list.isIndexed) return answer();
       return advisor.watch(query, answer, ({ records }) => records.length);
     },
@@ -207,8 +189,7 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
       const answer = (): Promise<Stream> =>
         readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
       if (advisor === undefined || bound.list.isIndexed) return answer();
-      // Without a total, it is taken for a list of all records.
-      return advisor.watch(query, answer, ({ total = Infinity }) => total);
+      return advisor.watch(query, answer, ({ total }) => total);
     },
   };
 }

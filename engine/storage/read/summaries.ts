@@ -6,12 +6,14 @@ import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
 import { SumOverflow } from '../../field-types/totals.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import { faultyRequest, isPageTooLong } from '../../problem.ts';
+import { faultyRequest } from '../../problem.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import { columnType } from '../columns.ts';
-import { type Dialect, type Driver, NeedsSnapshot, type Reader, type Statement } from '../driver.ts';
+import type { Dialect, Driver, ListWork, Reader, Statement } from '../driver.ts';
+import { isShortSummary } from '../lengths.ts';
 import type { Store, Summary } from '../store.ts';
+import type { ReadPages } from './attempts.ts';
 import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
 import type { WorkOf } from './list-work.ts';
 import { toldBy } from './pages.ts';
@@ -63,8 +65,7 @@ function keyColumn(
     return {
       computed: [`${periodOf(stored)} as ${group}`],
       json: dialect.nullable(`'"' || ${group} || '"'`),
-      // An offset leads into the year +010000, whose sign sorts before all digits.
-      ordered: `replace(${group}, '+', ':')`,
+      ordered: group,
     };
   const spelling = path.field?.caseless ? (column: string) => `min(${column})` : type.spelling;
   if (spelling)
@@ -169,44 +170,39 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
   };
 }
 
+/** A summary that is asked for again is not worked out again. */
 interface Bound extends CompiledSummary {
   readonly values: readonly SqlValue[];
+  readonly work: ListWork;
+  readonly isShort: boolean;
 }
 
-export function createSummaries(driver: Driver, workOf: WorkOf): Pick<Store, 'summary'> {
-  const { dialect } = driver;
+export function createSummaries({ dialect }: Driver, workOf: WorkOf, readPages: ReadPages): Pick<Store, 'summary'> {
   const binding = (slowly: boolean): ((query: SummaryQuery) => Bound) => {
     const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, { dialect, slowly }));
-    return memoized((query) => ({ ...statements(shapeOf(query), query), values: valuesOf(query.filters, dialect) }));
+    return memoized((query) => {
+      const bound = { ...statements(shapeOf(query), query), values: valuesOf(query.filters, dialect) };
+      return { ...bound, work: workOf.summary(query, bound, slowly), isShort: isShortSummary(query) };
+    });
   };
   const [quickly, slowly] = [binding(false), binding(true)];
   /** Summaries with a sum that the quick way does not tell. */
   const overflowing = new WeakSet<SummaryQuery>();
-  /** Summaries for which one statement was not enough, and those whose page was too long to be read at once. */
-  const inSnapshot = new WeakSet<SummaryQuery>();
-  const long = new WeakSet<SummaryQuery>();
 
   function read(query: SummaryQuery, count: CountMode, caller: Caller): Awaitable<Summary> {
-    const isSlow = overflowing.has(query);
-    const bound = (isSlow ? slowly : quickly)(query);
-    const single = !inSnapshot.has(query);
-    const work = workOf.summary(query, bound, isSlow);
+    const bound = (overflowing.has(query) ? slowly : quickly)(query);
+    const { work } = bound;
     const readGroups = query.limit === undefined ? readAllGroups : readPageOfGroups;
-    const readWithin = (reader: Reader, most: number): Awaitable<Summary> =>
-      readGroups(reader, query, bound, { count, caller, most });
-    const refused = (reader: Reader): Awaitable<void> =>
-      query.limit === undefined && query.keys.length > 0 ? refuseMany(reader, bound, work.newest) : undefined;
-    const scan = (): Awaitable<Summary> =>
-      driver.scan((reader) => andThen(refused(reader), () => readWithin(reader, caller.most)), caller, single);
-    if (long.has(query) || driver.isHeavy(work)) return scan();
-    const most = Math.min(caller.most, driver.pageAtOnce);
-    return orElse(
-      () => driver.read((reader) => readWithin(reader, most), caller, single),
-      (error) => {
-        if (!isPageTooLong(error) || most === caller.most) throw error;
-        long.add(query);
-        return scan();
+    const hasMany = query.limit === undefined && query.keys.length > 0;
+    return readPages(
+      query,
+      {
+        work: () => work,
+        isSingle: true,
+        read: (reader, { most }) => readGroups(reader, query, bound, { count, caller, most }),
+        refuse: hasMany ? (reader) => refuseMany(reader, bound, work.newest) : undefined,
       },
+      caller,
     );
   }
 
@@ -214,9 +210,8 @@ export function createSummaries(driver: Driver, workOf: WorkOf): Pick<Store, 'su
     orElse(
       () => read(query, count, caller),
       (error) => {
-        if (error instanceof NeedsSnapshot) inSnapshot.add(query);
-        else if (error instanceof SumOverflow) overflowing.add(query);
-        else throw error;
+        if (!(error instanceof SumOverflow)) throw error;
+        overflowing.add(query);
         return attempt(query, count, caller);
       },
     );
@@ -252,10 +247,10 @@ function refuseMany(reader: Reader, { sample, values }: Bound, newest: Statement
 function readAllGroups(
   reader: Reader,
   { offset }: SummaryQuery,
-  { whole, values }: Bound,
+  { whole, values, isShort }: Bound,
   { count, caller, most }: Wanted,
 ): Awaitable<Summary> {
-  return andThen(reader.page({ statement: whole, values, most, isShort: false }, caller), ({ texts }) => {
+  return andThen(reader.page({ statement: whole, values, most, isShort }, caller), ({ texts }) => {
     if (texts.length > MAX_GROUPS) throw tooManyGroups();
     return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
   });
@@ -264,7 +259,7 @@ function readAllGroups(
 function readPageOfGroups(
   reader: Reader,
   query: SummaryQuery,
-  { page, count: total, values }: Bound,
+  { page, count: total, values, isShort }: Bound,
   { count, caller, most }: Wanted,
 ): Awaitable<Summary> {
   const { limit = 0, offset } = query;
@@ -272,7 +267,7 @@ function readPageOfGroups(
   const counted = count === 'none' ? undefined : { statement: total, values, range };
   // One group more than asked for tells whether there is a next page.
   const read = reader.page(
-    { statement: page, values: [...values, limit + 1, offset], most, isShort: false, count: counted },
+    { statement: page, values: [...values, limit + 1, offset], most, isShort, count: counted },
     caller,
   );
   return andThen(read, ({ texts, counted: found }) => {

@@ -87,6 +87,7 @@ export const sqliteDialect: Dialect = {
   integer: 'integer',
   identifier: (builder, column) => void builder.increments(column),
   namesConstraints: false,
+  // Null is the least value in SQLite.
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),

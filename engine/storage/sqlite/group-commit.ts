@@ -1,10 +1,12 @@
 /**
- * Writes that arrive together share one transaction and one fsync, each with a savepoint of its own; all are answered
- * after the commit. Long work leaves the event loop to other requests after each slice of time: they read what was
- * committed before.
+ * Writes that arrive together share one transaction and one fsync; all are answered after the commit. Under a savepoint,
+ * SQLite copies each page before it changes it, so they have none: if a write fails halfway, all are begun again, each
+ * with a savepoint of its own. Long work leaves the event loop to other requests after each slice of time: they read what
+ * was committed before.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../caller.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { type AroundMethod, writerThrough } from '../methods.ts';
@@ -15,6 +17,8 @@ type Work<T> = (writer: Writer) => Awaitable<T>;
 
 interface QueuedWrite {
   readonly caller: Caller | undefined;
+  /** Whether all that it does is undone at its end. */
+  readonly isRehearsal: boolean;
   readonly run: () => Awaitable<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -30,6 +34,8 @@ const SLICE = 10;
 /** Milliseconds that another process may hold the write lock before a write is given up. */
 const BUSY_TIMEOUT = 5_000;
 const BUSY_STEP = 10;
+/** The most groups with savepoints before one is tried without: one of so many is begun twice if writes always fail. */
+const MOST_WARY = 1024;
 
 const BEGIN: Statement = { sql: 'begin immediate' };
 const COMMIT: Statement = { sql: 'commit' };
@@ -37,9 +43,14 @@ const ROLLBACK: Statement = { sql: 'rollback' };
 const SAVEPOINT: Statement = { sql: 'savepoint job' };
 const RELEASE: Statement = { sql: 'release job' };
 const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
+const CHANGES: Statement = { sql: 'select total_changes()' };
+
+/** A write without a savepoint has failed after others, and has changed something. */
+class FailedHalfway extends Error {}
 
 interface GroupCommit {
-  write<T>(work: Work<T>, caller?: Caller): Promise<T>;
+  /** As the driver's: writes of all rows wait for each other. */
+  write<T>(work: Work<T>, caller?: Caller, row?: string, isRehearsal?: boolean): Promise<T>;
   /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
   drained(): Promise<void>;
 }
@@ -59,12 +70,19 @@ export function createGroupCommit(
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
+  /** What SQLite had counted as changed when the transaction began. */
+  let unchanged: SqlValue | undefined;
+  /** Groups that are to have savepoints, and how many will have them after the next write that fails halfway. */
+  const wary = { groups: 0, next: 1 };
 
-  function write<T>(work: Work<T>, caller?: Caller): Promise<T> {
+  function write<T>(work: Work<T>, caller?: Caller, _row?: string, isRehearsal = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
+      let giveBack: (() => void) | undefined;
       const run = async (): Promise<void> => {
         if (caller?.isGone === true) throw new CallerGone();
+        giveBack?.();
+        giveBack = caller?.drawing?.();
         const { writer, end } = takingTurns(connection, now);
         try {
           result = await work(writer);
@@ -72,7 +90,7 @@ export function createGroupCommit(
           end();
         }
       };
-      queue.push({ caller, run, resolve: () => resolve(result), reject });
+      queue.push({ caller, isRehearsal, run, resolve: () => resolve(result), reject });
       draining ??= drain();
     });
   }
@@ -104,12 +122,13 @@ export function createGroupCommit(
       refresh();
       await runGroup(group);
       // What was undone, such as dry runs, would go to the disk like any change.
-      if (group.some(({ failed }) => !failed)) connection.command(COMMIT);
-      else if (connection.database.inTransaction) connection.command(ROLLBACK);
+      const isKept = group.some(({ failed }) => !failed);
+      if (connection.database.inTransaction) connection.command(isKept ? COMMIT : ROLLBACK);
       refresh();
     } catch (error) {
       if (connection.database.inTransaction) connection.command(ROLLBACK);
-      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
+      if (error instanceof FailedHalfway) beginAgain(group);
+      else for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
       return;
     }
     onCommit();
@@ -119,24 +138,45 @@ export function createGroupCommit(
     }
   }
 
+  function beginAgain(group: readonly QueuedWrite[]): void {
+    for (const job of group) [job.failed, job.error] = [false, undefined];
+    queue.unshift(...group);
+    wary.groups = wary.next;
+    wary.next = Math.min(2 * wary.next, MOST_WARY);
+  }
+
   async function runGroup(group: QueuedWrite[]): Promise<void> {
     const end = now() + MAX_TIME;
+    const isWary = wary.groups > 0;
     while (queue.length > 0 && group.length < MAX_JOBS && now() < end) {
       if (!connection.database.inTransaction) await begin();
       const job = queue.shift();
       if (!job) break;
       group.push(job);
-      await (group.length === 1 ? first(job) : isolated(job));
+      const before = changes();
+      // With nothing changed before it, the transaction is its savepoint.
+      if (before !== unchanged && (isWary || job.isRehearsal)) await isolated(job);
+      else await bare(job, before);
     }
+    if (isWary) wary.groups -= 1;
+    else if (group.length > 1) wary.next = Math.max(wary.next / 2, 1);
   }
 
-  /** With nothing before it, the transaction is its savepoint: SQLite then copies no page before it changes it. */
-  async function first(job: QueuedWrite): Promise<void> {
+  const changes = (): SqlValue | undefined => connection.value(CHANGES, []) as SqlValue | undefined;
+
+  /** Most writes that fail have changed nothing: they need not be undone. */
+  async function bare(job: QueuedWrite, before: SqlValue | undefined): Promise<void> {
     try {
       await job.run();
     } catch (error) {
       [job.failed, job.error] = [true, error];
-      if (connection.database.inTransaction) connection.command(ROLLBACK);
+      const isFirst = before === unchanged;
+      if (!connection.database.inTransaction) {
+        if (!isFirst) throw error;
+      } else if (changes() !== before) {
+        if (!isFirst) throw new FailedHalfway();
+        connection.command(ROLLBACK);
+      }
     }
   }
 
@@ -159,7 +199,9 @@ export function createGroupCommit(
   async function begin(): Promise<void> {
     for (const end = now() + BUSY_TIMEOUT; ;) {
       try {
-        return connection.command(BEGIN);
+        connection.command(BEGIN);
+        unchanged = changes();
+        return;
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
         if (!isBusy || closing || now() > end || !isWanted()) throw error;

@@ -3,6 +3,7 @@
  * from JavaScript; a process can be killed at any time.
  */
 import Database from 'better-sqlite3';
+import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createBoundedCache } from '../../memo.ts';
@@ -38,6 +39,13 @@ const BUSY_TIMEOUT = 1000;
 const MAX_STATEMENTS = 200;
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ReaderOptions;
+
+try {
+  // Where processors are scarce, the service goes before its searches: it answers all the others.
+  setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
+} catch {
+  // A sandbox may forbid it.
+}
 
 type RunVerb = (session: ReaderSession, statement: Statement, values: Values) => unknown;
 

@@ -2,6 +2,7 @@
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Field, JoinTable, Model, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf } from '../columns.ts';
+import { tablesOf } from '../define.ts';
 import type { Dialect, Driver, Reader, Row, Values } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { referredFirst } from '../seed.ts';
@@ -17,9 +18,8 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
   try {
     const types = referredFirst([...model.types.values()]);
     const others = [...(await sequences(snapshot, types, dialect)), ...(await seeds(snapshot))];
-    const tables = [...types.map(({ table }) => table), ...model.joinTables.map(({ name }) => name)];
     let rows = 0;
-    for (const table of tables)
+    for (const table of tablesOf(model))
       rows += Number(await snapshot.value({ sql: `select count(*) from ${dialect.quote(table)}` }, []));
     yield { format: FORMAT, lines: rows + others.length };
     for (const type of types) yield* records(snapshot, type, dialect);

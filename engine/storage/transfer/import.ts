@@ -2,6 +2,7 @@
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
+import { tablesOf } from '../define.ts';
 import type { Awaitable, Dialect, Driver, Reader, Row, Writer } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { rowsInCircles } from '../migrate/assess.ts';
@@ -81,9 +82,8 @@ function refusedBy(error: Problem, line: number, faults: Faults): LinesRefused {
 async function importAll(job: ImportRun): Promise<number> {
   const { model, dialect, writer, loader, intake } = job;
   await refuseFilled(model, writer, dialect);
-  const tables = [...[...model.types.values()].map(({ table }) => table), ...model.joinTables.map(({ name }) => name)];
   // Records may refer to later ones, and to each other in circles.
-  const deferred = dialect.deferred(tables);
+  const deferred = dialect.deferred(tablesOf(model));
   for (const sql of deferred.begin) await writer.run({ sql }, []);
   const seeds = await takeSeeds(writer);
   const count = await readAll(job);

@@ -10,47 +10,121 @@ import {
   type UniqueMembers,
 } from '../../model/model.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
+import { documentOf } from '../../model/bodies.ts';
+import { inDocumentOrder } from '../../document-order.ts';
 import { columnOf, heldOperand } from '../columns.ts';
-import { type Node, type WriteSession, storedValue } from './session.ts';
-import { NAMED } from './tables.ts';
+import type { Writer } from '../driver.ts';
+import { isReplaced, plain, willHold } from './members.ts';
+import type { Node, WriteSession } from './session.ts';
+import { HELD_TOGETHER, NAMED, type WriteTable } from './tables.ts';
 
-export async function uniqueConflict(session: WriteSession, node: Node): Promise<Problem> {
-  const { type, identifier } = node;
-  if (!node.stored && identifier !== undefined && (await session.writer.get(node.table.load, [identifier]))) {
-    const message = `${type.recordName} ${identifier} already exists; choose another identifier, or leave it out`;
-    const pointer = `${node.pointer}/${escapeStep(type.identifier.name)}`;
-    return faultyRequest('identifier-conflict', [{ pointer, code: 'taken', message, ...inTheWay(type, [identifier]) }]);
-  }
+/** All records of the body that are in the way of others, or have others in theirs, as they would be in the end. */
+export async function uniqueConflict(session: WriteSession, { type }: Node): Promise<Problem> {
+  const taken = await takenIdentifiers(session);
+  if (taken.length > 0) return faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
-  for (const index of uniqueIndexes(type)) {
-    const values = index.members.map((member) => operand(session, node, member));
-    if (values.includes(null)) continue;
-    const holder = await session.writer.value(node.table.holder(index), [...values, identifier ?? 0]);
-    if (holder !== undefined) faults.push(...heldBy(session, node, index, holder));
-  }
+  for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type))
+    for (const index of uniqueIndexes(one)) faults.push(...(await heldAmong(session, index, nodes)));
   return faults.length > 0
-    ? faultyRequest('unique-conflict', faults)
+    ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
 }
 
-function heldBy(
-  { made: all }: WriteSession,
-  node: Node,
-  { members }: UniqueMembers,
-  holder: SqlValue,
-): readonly Fault[] {
+/** Those that are there before those that are made, as they are written. */
+function written({ made, existing, deleted }: WriteSession): readonly Node[] {
+  const present = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter((node) => !deleted.has(node)));
+  return [...present.toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)), ...made];
+}
+
+/** Of records that are still to be made. */
+async function takenIdentifiers({ made, inserted, writer }: WriteSession): Promise<readonly Fault[]> {
+  const faults: Fault[] = [];
+  for (const node of made) {
+    const { type, identifier, pointer, table } = node;
+    if (identifier === undefined || inserted.has(node) || !(await writer.get(table.load, [identifier]))) continue;
+    const message = `${type.recordName} ${identifier} already exists; choose another identifier, or leave it out`;
+    const place = `${pointer}/${escapeStep(type.identifier.name)}`;
+    faults.push({ pointer: place, code: 'taken', message, ...inTheWay(type, [identifier]) });
+    if (faults.length === MAX_ERRORS) break;
+  }
+  return faults;
+}
+
+/** Which of these cannot have what they are to hold in the members of an index. */
+async function heldAmong(
+  session: WriteSession,
+  index: UniqueMembers,
+  nodes: readonly Node[],
+): Promise<readonly Fault[]> {
+  await session.pace.pause();
+  const owners = new Map<string, Node>();
+  const faults: Fault[] = [];
+  const asked: (readonly [node: Node, values: LookedFor])[] = [];
+  const [changed, kept] = [true, false].map((is) => nodes.filter((node) => changes(node, index) === is));
+  for (const node of [...(kept ?? []), ...(changed ?? [])]) {
+    const values = index.members.map((member) => operand(session, node, member));
+    if (values.includes(null)) continue;
+    const key = JSON.stringify(values);
+    const owner = owners.get(key);
+    if (owner) faults.push(...heldBy(node, index, owner));
+    else asked.push([node, values]);
+    owners.set(key, owner ?? node);
+  }
+  const [first] = asked;
+  if (!first) return faults;
+  const keys = asked.map(([, values]) => values);
+  const found = await findHolders(session.writer, first[0].table, index, keys);
+  const known = session.existing.get(first[0].type);
+  const made = new Set(nodes.flatMap(({ stored, identifier }) => (stored ? [] : identifier)));
+  for (const [place, [node]] of asked.entries()) {
+    const holder = found[place];
+    // Those that the body writes have been compared as they will be.
+    if (holder === undefined || holder === node.identifier || known?.has(holder) || made.has(holder)) continue;
+    faults.push(...heldBy(node, index, holder));
+  }
+  return faults;
+}
+
+/** Whether a record gets another value in one of the members, or is made. */
+const changes = (node: Node, { members }: Pick<UniqueMembers, 'members'>): boolean =>
+  !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
+
+/** The values of the members of an index. */
+export type LookedFor = readonly SqlValue[];
+
+/** The identifiers of the records that have these values; undefined where there is none. */
+export async function findHolders(
+  writer: Writer,
+  { holder, holders }: Pick<WriteTable, 'holder' | 'holders'>,
+  index: UniqueMembers,
+  keys: readonly LookedFor[],
+): Promise<readonly (number | undefined)[]> {
+  const [only, ...others] = keys;
+  if (only === undefined) return [];
+  const found: (SqlValue | undefined)[] = [];
+  if (others.length === 0 && !only.includes(null)) found.push(await writer.value(holder(index), [...only, 0]));
+  const none = only.map(() => null);
+  for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
+    const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
+    found.push(...((await writer.get(holders(index), some.flat())) ?? []));
+  }
+  return keys.map((_, place) => ((found[place] ?? null) === null ? undefined : Number(found[place])));
+}
+
+/** `holder`: another record of the body, or the identifier of one that it says nothing of. */
+function heldBy(node: Node, { members }: UniqueMembers, holder: Node | number): readonly Fault[] {
   const seen = members.filter(isSeen);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';
-  // The identifier of a record that this write creates means nothing to the client.
-  const made = all.find(({ type, identifier }) => type === node.type && identifier === holder);
+  const made = typeof holder === 'object' && changes(holder, { members }) ? holder : undefined;
+  const identifier = Number(typeof holder === 'object' ? holder.identifier : holder);
   return seen.map((member) => {
-    const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.recordName} ${holder}`;
+    const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.recordName} ${identifier}`;
     return {
       pointer: pointerTo(node, member),
       code: 'unique',
       message: `${who} has this value of ${names} already${rest}`,
-      ...inTheWay(node.type, made ? [] : [Number(holder)]),
+      ...inTheWay(node.type, made ? [] : [identifier]),
     };
   });
 }
@@ -72,13 +146,8 @@ const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): strin
 
 /** What the row will hold in an index's member, as it is compared. */
 function operand({ dialect }: WriteSession, node: Node, member: Field | Relation): SqlValue {
-  const column = columnOf(member);
-  const assigned = node.assigned.get(column)?.value;
-  const unsaid = node.table.columns.find(({ name }) => name === column)?.default;
-  const kept = (node.stored ? storedValue(node, column) : unsaid) ?? null;
-  const value = assigned === undefined ? kept : assigned;
-  if (typeof value === 'object') return value?.identifier ?? null;
-  if ('link' in member) return value;
+  const value = plain(willHold(node, columnOf(member))) ?? null;
+  if (value === null || 'link' in member) return value;
   return heldOperand(member, dialect, value);
 }
 

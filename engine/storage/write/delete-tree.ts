@@ -7,6 +7,7 @@ import type { JoinTable, Model, RecordType, Reference } from '../../model/model.
 import { columnsOf } from '../columns.ts';
 import { ConstraintError, type Driver, type Reader, type Statement } from '../driver.ts';
 import { createStamp, filledFields, stampValues, systemClock } from './stamps.ts';
+import { createTables, type Tables } from './tables.ts';
 
 /** Rows of one transaction. */
 const CHUNK = 1000;
@@ -35,7 +36,7 @@ type Referrer = RecordType['referrers'][number];
 interface TreeWalk {
   readonly driver: Driver;
   readonly root: { readonly type: RecordType; readonly identifier: number };
-  readonly joins: ReadonlyMap<RecordType, readonly (readonly [table: JoinTable, column: string])[]>;
+  readonly joinsOf: Tables['joinsOf'];
   readonly stack: Frame[];
   /** Records on the stack: a path that leads back to them ends. */
   readonly path: Map<RecordType, Set<number>>;
@@ -51,8 +52,8 @@ export async function deleteTree(
   onRows: (rows: number) => void,
 ): Promise<boolean> {
   const root = { type, identifier };
-  const joins = new Map([...model.types.values()].map((one) => [one, joinsOf(one, model.joinTables)] as const));
-  const walk = (): TreeWalk => ({ driver, root, joins, stack: [], path: new Map(), onRows });
+  const { joinsOf } = createTables(driver.dialect, () => model);
+  const walk = (): TreeWalk => ({ driver, root, joinsOf, stack: [], path: new Map(), onRows });
   if ((await driver.value(identified(type, driver), [identifier])) === undefined) return false;
   await checkAll(walk());
   await deleteAll(walk());
@@ -62,14 +63,6 @@ export async function deleteTree(
 const identified = ({ table, identifier: { column } }: RecordType, { dialect: { quote } }: Driver): Statement => ({
   sql: `select 1 from ${quote(table)} where ${quote(column)} = ?`,
 });
-
-const joinsOf = (
-  type: RecordType,
-  tables: readonly JoinTable[],
-): readonly (readonly [table: JoinTable, column: string])[] =>
-  tables.flatMap((table) =>
-    [table.left, table.right].flatMap((side) => (side.type === type ? [[table, side.column] as const] : [])),
-  );
 
 function push(walk: TreeWalk, type: RecordType, identifiers: readonly number[], above: Frame['above']): void {
   const known = walk.path.get(type) ?? new Set<number>();
@@ -255,7 +248,7 @@ async function unlinkSome(walk: TreeWalk, frame: Frame, referrer: Referrer): Pro
 
 async function deleteFrame(walk: TreeWalk, { type, identifiers, above }: Frame): Promise<void> {
   const { quote, oneOf } = walk.driver.dialect;
-  for (const [table, column] of walk.joins.get(type) ?? []) await removeLinks(walk, table, column, identifiers);
+  for (const [table, column] of walk.joinsOf(type)) await removeLinks(walk, table, column, identifiers);
   const still = above === undefined ? '' : ` and ${oneOf(quote(above.column))}`;
   const sql = `delete from ${quote(type.table)} where ${oneOf(quote(type.identifier.column))}${still}`;
   const values = [identifiers, ...(above === undefined ? [] : [above.identifiers])].map((some) => JSON.stringify(some));

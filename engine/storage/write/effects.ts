@@ -1,7 +1,7 @@
 /** What a write does to which records, gathered for a dry run. */
 import type { JoinTable, RecordType, Reference, Relation } from '../../model/model.ts';
 import type { WriteEffect, EffectKind } from '../store.ts';
-import type { ColumnValue } from './execute.ts';
+import type { ColumnValue } from './update.ts';
 import type { JoinPair, Node, WriteSession } from './session.ts';
 
 /** The most identifiers that one effect names. */
@@ -130,3 +130,19 @@ function notePair(effects: Effects, kind: 'linked' | 'unlinked', { table, left, 
     effects.note({ kind, ...otherSide(table, column), identifiers: [identifier] });
   }
 }
+
+/** By table: the identifiers that a walk through the records below others has met. */
+export type MetRecords = Map<string, Set<number>>;
+
+/** Those that the walk has not met before, and meets now: circles end here. */
+export function newlyMet(met: MetRecords, { table }: RecordType, found: readonly unknown[]): readonly number[] {
+  const known = met.get(table) ?? new Set<number>();
+  met.set(table, known);
+  const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
+  for (const identifier of fresh) known.add(identifier);
+  return fresh;
+}
+
+/** Of a dry run: what the answer says besides. */
+export const toldOf = (effects: Effects | undefined): { readonly effects?: readonly WriteEffect[] } =>
+  effects ? { effects: effects.all() } : {};

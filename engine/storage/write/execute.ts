@@ -2,33 +2,27 @@
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { enclosing, escapeStep } from '../../json.ts';
-import { type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import type { JoinTable, RecordType } from '../../model/model.ts';
 import { ConstraintError } from '../driver.ts';
 import { noteUnlinked, noteWritten } from './effects.ts';
 import {
-  explained,
-  gone,
   goneAt,
   type Holder,
   holdersAmong,
   insert,
   type Inserting,
   insertMany,
-  isNode,
   linksNew,
-  openColumn,
   park,
   runsOf,
-  valueOf,
 } from './insert.ts';
 import { countRows, deleteRecords, type Released, runReleased, settleReleased } from './release.ts';
-import { type Asked, findDisagreements, holdToChecks, isSaid } from './members.ts';
+import { type Asked, findDisagreements, holdToChecks, isNode, isSaid } from './members.ts';
+import { findLateLinks } from './late-links.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 import { fillNew, stampChanged } from './stamps.ts';
-import { withFolded } from './tables.ts';
 import { checkTrees } from './trees.ts';
-
-export type ColumnValue = readonly [column: string, value: SqlValue | Node];
+import { changesOf, type ColumnValue, gatherUpdates, isChanged, update } from './update.ts';
 
 /** Refuses what is wrong with the body itself, before it is asked what it refers to, or what it is to replace. */
 export async function checkBody(session: WriteSession, asked: Asked): Promise<void> {
@@ -49,7 +43,8 @@ export async function execute(session: WriteSession): Promise<void> {
   const released = settleReleased(session);
   for (const check of session.checks) check();
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
-  if ([...session.existing.keys()].some(isTree)) await checkTrees(session, released);
+  if ([...session.existing.keys(), ...session.given.keys()].some(isTree)) await checkTrees(session, released);
+  const late = findLateLinks(session);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   // By type and identifier: they were loaded in an order that depends on the database, and it decides which one a conflict names.
@@ -75,9 +70,10 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const one of removed) await runReleased(session, one);
   if (deletes) await checkNamed(session);
   await session.pace.pause();
+  for (const { node, column, link } of late) node.assigned.set(column, { ...link, value: null });
   const writing: Writing = {
     session,
-    holders: holdersAmong(changed, session.made),
+    holders: holdersAmong(session, changed),
     begun: new Set(),
     done: new Set(),
     parked,
@@ -88,11 +84,7 @@ export async function execute(session: WriteSession): Promise<void> {
     const free = changed.filter((node) => waitsForNothing(writing, node));
     await inGroups(session, free, (node) => write(writing, node));
   }
-  for (const node of changed) {
-    if (writing.begun.has(node) || linksNew(node)) continue;
-    const written = write(writing, node);
-    if (written instanceof Promise) await written;
-  }
+  await updateInOrder(writing, changed);
   for (const nodes of runsOf(writing)) {
     const [first] = nodes;
     await session.pace.pause();
@@ -100,6 +92,10 @@ export async function execute(session: WriteSession): Promise<void> {
     else if (first) await write(writing, first);
   }
   for (const node of changed) if (!writing.begun.has(node)) await write(writing, node);
+  for (const { node, column, link } of late) {
+    node.assigned.set(column, link);
+    await update(session, node, [[column, link.value]]);
+  }
   const paired = [...session.paired.values()];
   if (session.writer.isPipelined) await inGroups(session, paired, (wanted) => insertPair(session, wanted));
   else for (const wanted of paired) await insertPair(session, wanted);
@@ -120,6 +116,25 @@ async function inGroups<T>(
     await session.pace.pause();
     await Promise.all(items.slice(from, from + TOGETHER).map(work));
   }
+}
+
+/** All but those that link new records. */
+async function updateInOrder(writing: Writing, changed: readonly Node[]): Promise<void> {
+  const { session, begun, done, parked } = writing;
+  const updates = gatherUpdates(session, (node) => done.add(node));
+  for (const node of changed) {
+    if (begun.has(node) || linksNew(node)) continue;
+    let written: Awaitable<void>;
+    if (session.writer.runEach && !parked.has(node) && waitsForNothing(writing, node)) {
+      begun.add(node);
+      written = updates.add(node);
+    } else {
+      await updates.end();
+      written = write(writing, node);
+    }
+    if (written instanceof Promise) await written;
+  }
+  await updates.end();
 }
 
 const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);
@@ -234,44 +249,6 @@ const isNullableLink = ({ type }: Node, name: string): boolean =>
   type.references.some(({ column, required }) => column === name && !required);
 
 const nameOf = ({ type, identifier }: Node): string => `${type.recordName} ${identifier ?? ''}`.trim();
-
-function isChanged(node: Node): boolean {
-  for (const [column, { value }] of node.assigned) if (valueOf(value) !== storedValue(node, column)) return true;
-  return changedText(node) !== undefined;
-}
-
-/** The text of the open keys, if it becomes another one. */
-function changedText(node: Node): string | undefined {
-  const openKeys = openColumn(node);
-  return openKeys === storedValue(node, OPEN_COLUMN) ? undefined : openKeys;
-}
-
-/** `again`: columns that were changed meanwhile. */
-function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
-  const changes: ColumnValue[] = [];
-  for (const [column, { value }] of node.assigned)
-    if (valueOf(value) !== storedValue(node, column) || again.includes(column)) changes.push([column, value]);
-  const openKeys = changedText(node);
-  if (openKeys !== undefined) changes.push([OPEN_COLUMN, openKeys]);
-  return changes;
-}
-
-function update(session: WriteSession, node: Node, changes: readonly ColumnValue[]): Awaitable<void> {
-  if (changes.length === 0 || node.identifier === undefined) return undefined;
-  const written = withFolded(
-    node.table,
-    changes.map(([column, value]) => [column, valueOf(value) ?? null]),
-  );
-  const statement = node.table.update(written.map(([column]) => column));
-  const values = written.map(([, value]) => value);
-  values.push(node.identifier);
-  return andThen(
-    explained(session, node, () => session.writer.run(statement, values)),
-    ({ changes: rows }) => {
-      if (rows === 0) throw gone(node);
-    },
-  );
-}
 
 const unwantedPairs = ({ unpaired, kept, paired }: WriteSession): readonly JoinPair[] =>
   [...unpaired].flatMap(([key, pair]) => (kept.has(key) || paired.has(key) ? [] : [pair]));

@@ -7,22 +7,25 @@ import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem
 import type { Filter } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import { encode, heldOperand } from '../columns.ts';
-import { type Dialect, Overtaken, type Writer } from '../driver.ts';
+import { type Dialect, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
   DeletedRecords,
-  Store,
+  DeleteFoundRequest,
+  KeptAnswer,
   Upserted,
   UpsertRequest,
   WriteItem,
   WrittenRecords,
 } from '../store.ts';
 import { unavailable } from '../unavailable.ts';
+import { findHolders, type LookedFor } from './conflicts.ts';
+import { toldOf } from './effects.ts';
 import { countBelow, deleteRecords, tooManyRows } from './release.ts';
 import type { WriteSession } from './session.ts';
 import type { Stamp } from './stamps.ts';
-import { HELD_TOGETHER, type Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 
 // By unique values. Where rows are locked, two writers may both find none: the unique index then stops one of them, whose
 // transaction begins again and finds the record of the other.
@@ -35,9 +38,6 @@ export interface UpsertHooks {
   readonly refused?: (session: WriteSession, error: unknown) => Promise<void>;
 }
 
-/** The values of the unique members. */
-type LookedFor = readonly SqlValue[];
-
 interface Ways<R> {
   readonly tables: Tables;
   readonly dialect: Dialect;
@@ -49,26 +49,9 @@ export function createUpsert<R extends UpsertRequest>({
   dialect,
   write,
 }: Ways<R>): (writer: Writer, request: R) => Promise<Upserted> {
-  type Asked = Pick<R, 'type' | 'unique'>;
-
   /** The identifiers of the records that have these values; undefined where there is none. */
-  async function find(
-    writer: Writer,
-    { type, unique }: Asked,
-    keys: readonly LookedFor[],
-  ): Promise<readonly (number | undefined)[]> {
-    const { holder, holders } = tables.of(type);
-    const [only, ...others] = keys;
-    if (only === undefined) return [];
-    const found: (SqlValue | undefined)[] = [];
-    if (others.length === 0 && !only.includes(null)) found.push(await writer.value(holder(unique), [...only, 0]));
-    const none = only.map(() => null);
-    for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
-      const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
-      found.push(...((await writer.get(holders(unique), some.flat())) ?? []));
-    }
-    return keys.map((_, index) => ((found[index] ?? null) === null ? undefined : Number(found[index])));
-  }
+  const find = (writer: Writer, { type, unique }: Pick<R, 'type' | 'unique'>, keys: readonly LookedFor[]) =>
+    findHolders(writer, tables.of(type), unique, keys);
 
   /** null for a record that is to be made: none is linked with it yet. */
   function operand(member: Field | Relation, body: JsonObject): SqlValue {
@@ -136,7 +119,7 @@ function refuseTwice(
 // By filters: all that they find, or none. They are looked for outside the transaction, like a list, since that may take
 // long; inside, those that are still found are deleted.
 
-type DeletionRequest = Parameters<Store['deleteFound']>[0] & { readonly stamp: Stamp };
+type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 
 interface Deletion extends Pick<DeletionRequest, 'query' | 'most'> {
   readonly found: readonly number[];
@@ -149,26 +132,29 @@ interface FoundOptions {
   readonly reads: Reads;
   readonly writeRows: number;
   readonly sessionOf: (writer: Writer, request: DeletionRequest) => WriteSession;
-  readonly transact: <T>(request: DeletionRequest, work: (writer: Writer) => Promise<T>) => Promise<T>;
   readonly write: <T>(work: (writer: Writer) => Promise<T>, caller: Caller | undefined) => Promise<T>;
 }
 
 /** How often what was found is looked for again because something was written meanwhile. */
 const ATTEMPTS = 5;
 
-export function createDeleteFound(options: FoundOptions): (request: DeletionRequest) => Promise<DeletedRecords> {
-  const { dialect, reads, writeRows, sessionOf, transact, write } = options;
+/** Runs the work in a transaction; undefined where the work has come to nothing, and must begin again outside of it. */
+type Transact<T> = (work: (writer: Writer) => Promise<DeletedRecords | undefined>) => Promise<T | undefined>;
+
+type DeleteFound = <T>(request: DeletionRequest, transact: Transact<T>) => Promise<T>;
+
+export function createDeleteFound(options: FoundOptions): DeleteFound {
+  const { dialect, reads, writeRows, sessionOf, write } = options;
   const { written } = dialect.revision;
   const stamp = async (writer: Writer): Promise<string> =>
     written === undefined ? '' : String(await writer.value({ sql: written }, []));
 
-  async function attempt(request: DeletionRequest): Promise<DeletedRecords | undefined> {
-    const { query, most, caller, dryRun } = request;
+  async function attempt<T>(request: DeletionRequest, transact: Transact<T>): Promise<T | undefined> {
+    const { query, most, caller } = request;
     const isHeavy = written !== undefined && !query.filters.every(isQuick);
     const before = isHeavy ? await write(stamp, caller) : undefined;
     const found = await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller);
-    if (found.length === 0) return { deleted: 0, affected: 0, ...(dryRun ? { effects: [] } : {}) };
-    return transact(request, (writer) => deleteThem(writer, request, { query, most, found, before }));
+    return transact((writer) => deleteThem(writer, request, { query, most, found, before }));
   }
 
   /** undefined if it is not known whether they are still found. */
@@ -177,13 +163,14 @@ export function createDeleteFound(options: FoundOptions): (request: DeletionRequ
     request: DeletionRequest,
     deletion: Deletion,
   ): Promise<DeletedRecords | undefined> {
+    if (deletion.found.length === 0) return { deleted: 0, affected: 0, ...(request.dryRun ? { effects: [] } : {}) };
     const session = sessionOf(writer, request);
     const { type } = deletion.query.view;
     const still = await stillFound(writer, session, deletion);
     if (still === undefined) return undefined;
     const affected = await countAffected(session, type, still, deletion.most);
     await deleteRecords(session, type, still, '');
-    return { deleted: still.length, affected, ...(session.effects ? { effects: session.effects.all() } : {}) };
+    return { deleted: still.length, affected, ...toldOf(session.effects) };
   }
 
   async function stillFound(
@@ -213,13 +200,34 @@ export function createDeleteFound(options: FoundOptions): (request: DeletionRequ
     throw most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
   }
 
-  return async (request) => {
+  return async (request, transact) => {
     for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
-      const done = await attempt(request);
+      const done = await attempt(request, transact);
       if (done !== undefined) return done;
     }
     throw unavailable('changing');
   };
+}
+
+/** Answers, and keeps the answer, in the transaction of the deletion, which is undone where it must begin again. */
+export const keptDeletion =
+  (
+    keep: (writer: Writer, work: () => Promise<KeptAnswer>) => Promise<KeptAnswer>,
+    answer: (deleted: DeletedRecords) => KeptAnswer,
+  ) =>
+  (write: (work: (writer: Writer) => Promise<KeptAnswer>) => Promise<KeptAnswer>): Transact<KeptAnswer> =>
+  async (work) => {
+    const answered = async (writer: Writer): Promise<KeptAnswer> => answer((await work(writer)) ?? beginAgain());
+    try {
+      return await write((writer) => keep(writer, () => answered(writer)));
+    } catch (error) {
+      if (error instanceof Rehearsed) return undefined;
+      throw error;
+    }
+  };
+
+function beginAgain(): never {
+  throw new Rehearsed('The deletion must begin again');
 }
 
 /** Bytes of a value that is compared for thousands of records within milliseconds. */
@@ -236,7 +244,7 @@ function isQuick(filter: Filter): boolean {
 function tooManyAffected(most: number): Problem {
   const message =
     `The request would delete or unlink more records than the ${most} that max-affected allows; nothing was deleted. ` +
-    'Use narrower filters or a higher max-affected; with dryRun=true, the response says which records it would be';
+    'Use narrower filters or a higher max-affected; where it is high enough, dryRun=true says which records it would be';
   return new Problem('too-many-affected', message, {
     errors: [{ header: 'Prefer', code: 'too-many-affected', message }],
   });

@@ -1,16 +1,17 @@
 /** Inserts new records: one with one statement, or many. */
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
 import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../raw-json.ts';
-import { columnOf, encode, foldedText } from '../columns.ts';
+import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { uniqueConflict } from './conflicts.ts';
+import { isNode, plain } from './members.ts';
 import { openKeysOf } from './record.ts';
 import { type Node, storedValue, type WriteSession } from './session.ts';
-import { type Insert, type InsertMany, rowsJson, withFolded } from './tables.ts';
+import { type Identified, type Insert, rowsJson, withFolded } from './tables.ts';
 
 /** Rows of one statement. */
 const MOST_ROWS = 1000;
@@ -23,24 +24,26 @@ export interface Inserting {
   readonly done: Set<Node>;
 }
 
-/** The new records in their order: those of one table that wait for nothing together. */
-export function* runsOf({ session: { made, effects }, holders, done }: Inserting): Generator<readonly Node[]> {
+/** The new records that are not begun, in their order: those of one table that wait for nothing together. */
+export function* runsOf({ session, holders, begun, done }: Inserting): Generator<readonly Node[]> {
   let run: Node[] = [];
-  const isReady = (node: Node): boolean =>
-    // A dry run chooses each identifier.
-    !effects && node.identifier === undefined && holders(node).length === 0 && !linksNew(node, done);
-  for (const node of made) {
+  const belongs = (node: Node, first: Node): boolean =>
+    first.table === node.table && hasIdentifier(first) === hasIdentifier(node) && run.length < MOST_ROWS;
+  for (const node of session.made) {
+    if (begun.has(node)) continue;
     const [first] = run;
-    const ready = isReady(node);
-    if (first && (first.table !== node.table || run.length === MOST_ROWS || !ready)) {
+    const isReady = holders(node).length === 0 && !linksNew(node, done);
+    if (first && !(isReady && belongs(node, first))) {
       yield run;
       run = [];
     }
-    if (ready) run.push(node);
+    if (isReady) run.push(node);
     else yield [node];
   }
   if (run.length > 0) yield run;
 }
+
+const hasIdentifier = ({ identifier }: Node): boolean => identifier !== undefined;
 
 /** Whether it links a record that is to be made, and is not yet. */
 export function linksNew({ assigned }: Node, done?: ReadonlySet<Node>): boolean {
@@ -48,11 +51,14 @@ export function linksNew({ assigned }: Node, done?: ReadonlySet<Node>): boolean 
   return false;
 }
 
-/** Records of one table that wait for nothing. */
+/** Records of one table that wait for nothing: all have identifiers, or none has. */
 export async function insertMany({ session, begun, done }: Inserting, nodes: readonly Node[]): Promise<void> {
-  const many = nodes[0]?.table.insertMany;
-  if (many) await insertTogether(session, many, nodes);
-  else await insertEach(session, nodes);
+  const [first] = nodes;
+  const one = first && insertOf(session, first);
+  if (one?.many) {
+    await rehearse(session, nodes);
+    await insertTogether(session, one, nodes);
+  } else await insertEach(session, nodes);
   for (const node of nodes) {
     begun.add(node);
     done.add(node);
@@ -60,18 +66,19 @@ export async function insertMany({ session, begun, done }: Inserting, nodes: rea
 }
 
 /** In halves, if one of them breaks a constraint: then it is found, and told like that of a single record. */
-async function insertTogether(session: WriteSession, many: InsertMany, nodes: readonly Node[]): Promise<void> {
-  if (nodes.length < 2) return insertEach(session, nodes);
+async function insertTogether(session: WriteSession, one: Insert, nodes: readonly Node[]): Promise<void> {
+  const { many } = one;
+  if (nodes.length < 2 || !many) return insertEach(session, nodes);
   const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
   try {
     const { rows = [] } = await session.writer.run(many.statement, values);
     const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
-    for (const [index, node] of nodes.entries()) node.identifier = identifiers[index];
+    for (const [index, node] of nodes.entries()) noteInserted(session, node, node.identifier ?? identifiers[index]);
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     const half = Math.ceil(nodes.length / 2);
-    await insertTogether(session, many, nodes.slice(0, half));
-    await insertTogether(session, many, nodes.slice(half));
+    await insertTogether(session, one, nodes.slice(0, half));
+    await insertTogether(session, one, nodes.slice(half));
   }
 }
 
@@ -84,11 +91,7 @@ async function insertEach(session: WriteSession, nodes: readonly Node[]): Promis
 }
 
 export function insert(session: WriteSession, node: Node): Awaitable<void> {
-  if (!session.effects || node.identifier !== undefined) return insertRow(session, node);
-  return rehearsedIdentifier(session, node).then((identifier) => {
-    node.identifier = identifier;
-    return insertRow(session, node);
-  });
+  return andThen(rehearse(session, [node]), () => insertRow(session, node));
 }
 
 function insertRow(session: WriteSession, node: Node): Awaitable<void> {
@@ -96,22 +99,37 @@ function insertRow(session: WriteSession, node: Node): Awaitable<void> {
   const values = newValues(node, columns);
   return andThen(
     explained(session, node, () => session.writer.run(statement, values)),
-    ({ identifier }) => void (node.identifier = identifier),
+    ({ identifier }) => noteInserted(session, node, identifier),
   );
 }
 
-function insertOf({ effects }: WriteSession, { identifier, table }: Node): Insert {
-  if (identifier === undefined) return table.insert;
-  return effects ? table.insertRehearsed : table.insertGiven;
+function noteInserted({ inserted }: WriteSession, node: Node, identifier: number | undefined): void {
+  node.identifier = identifier;
+  inserted.add(node);
 }
 
-/** Where a dry run must not move the sequence, its next identifier may be taken by a record that this run has made. */
-async function rehearsedIdentifier({ effects, writer }: WriteSession, { table }: Node): Promise<number | undefined> {
-  if (!effects || !table.nextIdentifier) return undefined;
-  for (;;) {
-    const next = Number(await writer.value(table.nextIdentifier, []));
-    if (!(await writer.get(table.load, [next]))) return next;
-  }
+const insertOf = (session: WriteSession, node: Node): Insert => node.table.insert[identifiedBy(session, node)];
+
+function identifiedBy({ effects }: WriteSession, { identifier, table }: Node): Identified {
+  if (effects && (identifier !== undefined || table.nextIdentifiers)) return 'rehearsed';
+  return identifier === undefined ? 'made' : 'given';
+}
+
+/** A dry run that must not move the sequence chooses identifiers: the next ones may be taken by records that it has made itself. */
+function rehearse({ effects, writer }: WriteSession, nodes: readonly Node[]): Awaitable<void> {
+  const { nextIdentifiers, taken } = nodes[0]?.table ?? {};
+  if (!effects || !nextIdentifiers || !taken) return undefined;
+  const choose = async (): Promise<void> => {
+    let waiting = nodes.filter((node) => !hasIdentifier(node));
+    while (waiting.length > 0) {
+      const next = (await writer.all(nextIdentifiers, [waiting.length])).map(([value]) => Number(value));
+      const held = new Set((await writer.all(taken, [JSON.stringify(next)])).map(([value]) => Number(value)));
+      const free = next.filter((value) => !held.has(value));
+      for (const [index, node] of waiting.entries()) node.identifier = free[index];
+      waiting = waiting.slice(free.length);
+    }
+  };
+  return choose();
 }
 
 /** What a new record holds in these columns. */
@@ -120,7 +138,7 @@ export const newValues = (node: Node, columns: readonly string[]): readonly SqlV
 
 function newValue(node: Node, name: string): SqlValue {
   const assigned = node.assigned.get(name);
-  if (assigned) return valueOf(assigned.value) ?? null;
+  if (assigned) return plain(assigned.value) ?? null;
   const text = node.table.texts.get(name);
   if (text !== undefined) return foldedText(newValue(node, text));
   if (name === node.type.identifier.column) return node.identifier ?? null;
@@ -138,10 +156,6 @@ export function openColumn(node: Node): string | undefined {
   }
   return rawObject(members.values());
 }
-
-export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
-
-export const valueOf = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
 
 /** What the body deletes takes along what it owns: a record that goes with it cannot be written or linked. */
 export const goneAt = (pointer: string): Problem => {
@@ -165,8 +179,16 @@ export interface Holder {
 }
 
 /** Finds, among the records that the body changes, those that hold what a record is to get. */
-export function holdersAmong(changed: readonly Node[], made: readonly Node[]): (node: Node) => readonly Holder[] {
+export function holdersAmong(
+  { dialect, made }: WriteSession,
+  changed: readonly Node[],
+): (node: Node) => readonly Holder[] {
   const holders = new Map<RecordType, Map<string, Holder>>();
+  /** The values of columns that are unique together, as text; undefined if one of them is null. */
+  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
+    const values = columns.map((column) => comparable(node, column, asStored, dialect));
+    return values.includes(undefined) ? undefined : JSON.stringify([columns, values]);
+  };
   for (const node of changed)
     for (const columns of uniqueColumns(node.type)) {
       if (!columns.some((column) => node.assigned.has(column))) continue;
@@ -191,13 +213,7 @@ const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
 ]);
 
-/** The values of columns that are unique together, as text; undefined if one of them is null. */
-function keyOf(node: Node, columns: readonly string[], asStored: boolean): string | undefined {
-  const values = columns.map((column) => comparable(node, column, asStored));
-  return values.includes(undefined) ? undefined : JSON.stringify([columns, values]);
-}
-
-function comparable(node: Node, name: string, asStored: boolean): SqlValue | undefined {
+function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
   const column = node.table.columns.find((one) => one.name === name);
   const assigned = node.assigned.get(name)?.value;
   // A link that is cut is cut before anything else is written.
@@ -205,10 +221,8 @@ function comparable(node: Node, name: string, asStored: boolean): SqlValue | und
   const value =
     asStored || assigned === undefined ? ((node.stored ? storedValue(node, name) : column?.default) ?? null) : assigned;
   if (value === null || typeof value === 'object') return undefined;
-  // One text for all values that are equal, on any database.
-  const { sqlite } = column?.field?.type.columns ?? {};
-  const plain = sqlite ? sqlite.operand(sqlite.decode(value)) : value;
-  return node.table.folded.has(name) ? foldedText(plain) : plain;
+  const operand = column?.field ? heldOperand(column.field, dialect, value) : value;
+  return node.table.folded.has(name) ? foldedText(operand) : operand;
 }
 
 const ATTEMPTS = 5;

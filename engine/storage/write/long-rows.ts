@@ -7,7 +7,8 @@
 import { memoized } from '../../memo.ts';
 import type { RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
-import { type MetRecords, newlyMet, type WriteSession } from './session.ts';
+import { type MetRecords, newlyMet } from './effects.ts';
+import type { WriteSession } from './session.ts';
 import { stampValues } from './stamps.ts';
 import { isLong } from './tables.ts';
 

@@ -32,7 +32,6 @@ interface Assignment {
 
 export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
   const { column, value, pointer, writable, same, byOmission = false, compared = true } = assignment;
-  const stored = storedValue(node, column);
   const known = node.assigned.get(column);
   if (!byOmission) {
     const said = known?.byOmission === false ? known.value : node.linked?.get(column);
@@ -41,8 +40,8 @@ export function assign(session: WriteSession, node: Node, assignment: Assignment
   }
   if (known && byOmission) return;
   if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
-  const holds = node.stored ? (same ?? stored === value) : !node.isOwnChild;
-  if (!writable && compared && !holds) linkedAs(session, node, pointer, () => willHold(node, column) === value);
+  const holds = (): boolean => (node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node));
+  if (!writable && compared && !holds()) linkedAs(session, node, pointer, () => willHold(node, column) === value);
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
 }
 
@@ -50,14 +49,26 @@ export function assign(session: WriteSession, node: Node, assignment: Assignment
 export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
   assigned.get(column)?.byOmission === false || linked?.has(column) === true;
 
-function willHold(node: Node, column: string): SqlValue | Node | undefined {
+export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
+
+/** Of a record that is linked, its identifier: undefined until that is inserted. */
+export const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
+
+/** Whether the body gives the column of a record that is there another value. */
+export function isReplaced(node: Node, column: string): boolean {
+  const assigned = node.assigned.get(column);
+  return assigned !== undefined && plain(assigned.value) !== storedValue(node, column);
+}
+
+export function willHold(node: Node, column: string): SqlValue | Node {
   const known = node.assigned.get(column);
   if (known) return known.value;
   return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
 }
 
-/** Whether a record that may only be linked can be compared with the body: one that is not there cannot. */
-export const isCompared = ({ stored, isOwnChild }: Node): boolean => stored !== undefined || isOwnChild;
+/** Whether a record that may only be linked can be compared with the body: it is there, or another place makes it. */
+export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
+  stored !== undefined || isOwnChild || identifier !== undefined;
 
 /** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
 export function contradiction(session: WriteSession, pointer: string, other: string): void {

@@ -58,7 +58,7 @@ function resolveRecord(
     const value = body[key] ?? null;
     const pointer = `${place.pointer}/${escapeStep(key)}`;
     const field = type.fields.get(key);
-    if (session.faulty.has(pointer)) {
+    if (session.faulty.size > 0 && session.faulty.has(pointer)) {
       if (field) (node.unusable ??= new Set()).add(field.column);
       continue;
     }

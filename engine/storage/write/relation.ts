@@ -135,7 +135,7 @@ function ownChildOf(
   return child;
 }
 
-/** The record that a nested body names, or a new one; undefined if it names one that does not exist. */
+/** The record that a nested body names, there or to be made, or a new one; undefined if it names one that does not exist. */
 async function nested(
   session: WriteSession,
   relation: Relation,
@@ -148,6 +148,11 @@ async function nested(
   const given = identifierIn(body, target);
   const identifier = given ?? (isOwnChild ? current[0] : undefined);
   if (identifier === undefined) return make(session, target, undefined, pointer, isOwnChild);
+  const made = session.given.get(target)?.get(identifier);
+  if (made) {
+    session.awaited.add(made);
+    return made;
+  }
   const node = await touch(session, target, identifier, pointer);
   if (node && given !== undefined) noteName(session, node, identifierPointer(relation, pointer));
   if (node) return node;
@@ -207,8 +212,8 @@ async function mayOwn(
   }
   if (!parent) return true;
   if (stored === null && !parent.stored) session.adopters.add(parent);
-  // A new record owns what was there before only where the body has it adopt that.
-  if (stored === undefined && session.adopters.size === 0) return true;
+  // A new record owns what was there before only where the body has it adopt that, and new ones only where it names them.
+  if (stored === undefined && session.adopters.size + session.awaited.size === 0) return true;
   if (!(await isOwnedBy(session, parent, child))) return true;
   refuse(session, 'invalid-reference', pointer, 'owned', `${who} cannot be owned by itself, or by what it owns`);
   return false;

@@ -2,11 +2,11 @@
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
-import { otherSide, relationOf } from './effects.ts';
+import { type MetRecords, newlyMet, otherSide, relationOf } from './effects.ts';
 import { dropLongValues, unlinkMany } from './long-rows.ts';
 import { assign } from './members.ts';
 import { type Going, restrictConflict } from './conflicts.ts';
-import { type MetRecords, newlyMet, type Node, type WriteSession } from './session.ts';
+import type { Node, WriteSession } from './session.ts';
 import { unlinkStamped } from './stamps.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */

@@ -18,7 +18,7 @@ import type { WriteTable, Tables } from './tables.ts';
 export interface Node {
   readonly type: RecordType;
   readonly table: WriteTable;
-  /** undefined until it is inserted, unless the client gave one. */
+  /** undefined until it is inserted, unless the client gave one: then the body may link it by that. */
   identifier: number | undefined;
   /** The row as it is; undefined for a new record. */
   readonly stored: Row | undefined;
@@ -48,7 +48,7 @@ interface OpenKey {
   readonly pointer: string;
 }
 
-interface Assigned {
+export interface Assigned {
   readonly value: SqlValue | Node;
   readonly pointer: string;
   /** Only because a set left the record out: a link in another part of the body wins. */
@@ -100,10 +100,16 @@ export interface WriteSession {
   readonly raw: RawValues;
   /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
   readonly existing: Map<RecordType, Map<number, Node>>;
+  /** New records by the identifiers that the body gives them. */
+  readonly given: Map<RecordType, Map<number, Node>>;
+  /** Those of them that another place of the body names. */
+  readonly awaited: Set<Node>;
   /** By relation and owner: the child that is stored, null where there is none. */
   readonly ownChildren: Map<Relation, Map<number, number | null>>;
   readonly agenda: BodyItem[];
   readonly made: Node[];
+  /** Those of them that have been inserted. */
+  readonly inserted: Set<Node>;
   readonly deleted: Map<Node, string>;
   /** New records that are to own records which are there. */
   readonly adopters: Set<Node>;
@@ -181,6 +187,8 @@ export function createSession(
 ): WriteSession {
   const maps = {
     existing: new Map(),
+    given: new Map(),
+    awaited: new Set<Node>(),
     ownChildren: new Map(),
     deleted: new Map(),
     named: new Map(),
@@ -188,6 +196,7 @@ export function createSession(
     unpaired: new Map(),
     kept: new Set<string>(),
     adopters: new Set<Node>(),
+    inserted: new Set<Node>(),
   };
   const misfits = faults.filter(({ code }) => code !== 'contradiction' && code !== 'duplicate');
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
@@ -250,6 +259,8 @@ export function make(
 ): Node {
   const node = blank(session.tables.of(type), pointer, identifier, undefined, isOwnChild);
   session.made.push(node);
+  if (identifier !== undefined)
+    session.given.set(type, (session.given.get(type) ?? new Map<number, Node>()).set(identifier, node));
   return node;
 }
 
@@ -318,33 +329,21 @@ export async function rootsOf(session: WriteSession, type: RecordType): Promise<
   return roots;
 }
 
-/** Also notes that the body names them: it cannot delete one of them in another place. */
+/** Also notes where they stand: the body cannot delete one of them in another place. */
 export function requireFound(session: WriteSession, type: RecordType, roots: readonly (Node | undefined)[]): void {
   const missing: Fault[] = [];
   for (const [index, { identifier, pointer }] of session.records.entries()) {
     const node = roots[index];
-    if (node && (!node.stored || pointer === '')) continue;
-    const place = `${pointer}/${escapeStep(type.identifier.name)}`;
+    if (node && !node.stored) continue;
+    // One that the path names is not named by the body.
+    const place = pointer === '' ? '' : `${pointer}/${escapeStep(type.identifier.name)}`;
     const message = `There is no ${type.recordName} ${identifier ?? ''}`;
     if (!node) missing.push({ pointer: place, code: 'not-found', message });
     else session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
   }
   const [first] = missing;
   if (!first) return;
-  // One that the path names is not named by the body.
   throw session.records[0]?.pointer === ''
     ? new Problem('record-not-found', first.message)
     : faultyRequest('record-not-found', missing);
-}
-
-/** By table: the identifiers that a walk through the records below others has met. */
-export type MetRecords = Map<string, Set<number>>;
-
-/** Those that the walk has not met before, and meets now: circles end here. */
-export function newlyMet(met: MetRecords, { table }: RecordType, found: readonly unknown[]): readonly number[] {
-  const known = met.get(table) ?? new Set<number>();
-  met.set(table, known);
-  const fresh = found.map(Number).filter((identifier) => !known.has(identifier));
-  for (const identifier of fresh) known.add(identifier);
-  return fresh;
 }

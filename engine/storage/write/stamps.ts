@@ -5,12 +5,13 @@ import { memoized } from '../../memo.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { type Column, encode, foldedText } from '../columns.ts';
 import { isSaid } from './members.ts';
-import { type MetRecords, newlyMet, type Node, type WriteSession } from './session.ts';
+import { type MetRecords, newlyMet } from './effects.ts';
+import type { Node, WriteSession } from './session.ts';
 
 /** Who writes, and when. A request has one, however many records it writes. */
 export interface Stamp {
   /** The name of the token; null without tokens. */
-  readonly by: string | null;
+  readonly author: string | null;
   /** The same whenever it is asked for. */
   at(): Date;
 }
@@ -21,9 +22,9 @@ export type Clock = () => Date;
 export const systemClock: Clock = () => new Date();
 
 /** The time is asked for late: a write that has waited for another one is later than that one. */
-export function createStamp(clock: Clock, by: string | null): Stamp {
+export function createStamp(clock: Clock, author: string | null): Stamp {
   let time: Date | undefined;
-  return { by, at: () => (time ??= clock()) };
+  return { author, at: () => (time ??= clock()) };
 }
 
 const isByName: Readonly<Record<Generated, boolean>> = {
@@ -35,7 +36,7 @@ const isByName: Readonly<Record<Generated, boolean>> = {
 
 /** What a field is filled with. */
 function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
-  if (field.generated !== undefined && isByName[field.generated]) return stamp.by;
+  if (field.generated !== undefined && isByName[field.generated]) return stamp.author;
   return encode(field, dialect, field.type.now?.(stamp.at()) ?? null);
 }
 

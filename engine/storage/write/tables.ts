@@ -18,16 +18,18 @@ export const NAMED = 10;
 export const STRENGTHS = ['key share', 'no key update', 'update'] as const;
 export type Strength = (typeof STRENGTHS)[number];
 
-export interface Insert {
+/** Who chooses the identifier of a new row: the database; the client; the client, or a dry run, which must not move the sequence. */
+export type Identified = 'made' | 'given' | 'rehearsed';
+
+/** A statement, and the columns in the order in which their values are bound. */
+interface InsertRows {
   readonly statement: Statement;
-  /** The columns in the order in which values are bound: Knex sorts them. */
   readonly columns: readonly string[];
 }
 
-export interface InsertMany {
-  /** Bound: `rowsJson`. Answers the identifiers, of which a later row has a greater one. */
-  readonly statement: Statement;
-  readonly columns: readonly string[];
+export interface Insert extends InsertRows {
+  /** Many rows: bound as `rowsJson`, answers the identifiers that the database made, which rise. Missing if it is not faster. */
+  readonly many: InsertRows | undefined;
 }
 
 export interface WriteTable {
@@ -54,15 +56,11 @@ export interface WriteTable {
   readonly shorten: Statement | undefined;
   /** The same as `lock`, but only the identifiers. */
   hold(strength: Strength): Statement;
-  readonly insert: Insert;
-  /** The same with an identifier that the client chose. */
-  readonly insertGiven: Insert;
-  /** The same without moving the sequence. */
-  readonly insertRehearsed: Insert;
-  /** Missing where a sequence is rolled back with its transaction. */
-  readonly nextIdentifier: Statement | undefined;
-  /** Many rows at once, without identifiers. Missing if one statement for each row is as fast. */
-  readonly insertMany: InsertMany | undefined;
+  readonly insert: Readonly<Record<Identified, Insert>>;
+  /** The next numbers of the sequence. Bound: how many. Missing where a sequence is rolled back with its transaction. */
+  readonly nextIdentifiers: Statement | undefined;
+  /** Which of some identifiers are taken. Bound: JSON array of them. */
+  readonly taken: Statement;
   /** Bound: identifier. */
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
@@ -190,7 +188,8 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   const insert = (into: readonly string[]): Insert => {
     const query = table().insert(Object.fromEntries(into.map((name, index) => [name, index])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
-    return { statement: { sql }, columns: bindings.flatMap((index) => into[Number(index)] ?? []) };
+    const ordered = bindings.flatMap((index) => into[Number(index)] ?? []);
+    return { statement: { sql }, columns: ordered, many: insertMany(type, columns, into, dialect) };
   };
   const holding = ({ members }: Pick<Index, 'members'>): ReturnType<typeof table> => {
     const query = table().select(identifier);
@@ -210,12 +209,12 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   const ofLong = (sql: string, more = ''): Statement | undefined =>
     long.length === 0 ? undefined : { sql: `${sql} where ${oneOf(quote(identifier))}${more}` };
   const shortened = long.map(({ name }) => `${quote(name)} = ${SHORT_VALUE}`).join(', ');
-  const withIdentifier = insert([identifier, ...names]);
-  const nextIdentifier = dialect.sequence.next?.(type.table, identifier);
-  const given = ({ statement: { sql }, ...rest }: Insert): Insert => ({
-    ...rest,
-    statement: { sql: dialect.insertGiven(sql, type.table, identifier) },
+  const rehearsed = insert([identifier, ...names]);
+  const given = <I extends InsertRows>(one: I): I => ({
+    ...one,
+    statement: { sql: dialect.insertGiven(one.statement.sql, type.table, identifier) },
   });
+  const nextIdentifiers = dialect.sequence.next?.(type.table, identifier);
   const filled = filledFields(columns);
   const stamped = filled.stamped.map((column) => `, ${quote(column)} = ?`).join('');
   const unlinked = (column: string, among: string): string =>
@@ -237,11 +236,13 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     ),
     shorten: ofLong(`update ${quote(type.table)} set ${shortened}`),
     hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
-    insert: insert(names),
-    insertGiven: given(withIdentifier),
-    insertRehearsed: withIdentifier,
-    nextIdentifier: nextIdentifier === undefined ? undefined : { sql: nextIdentifier },
-    insertMany: insertMany(type, columns, dialect),
+    insert: {
+      made: insert(names),
+      given: { ...given(rehearsed), many: rehearsed.many && given(rehearsed.many) },
+      rehearsed,
+    },
+    nextIdentifiers: nextIdentifiers === undefined ? undefined : { sql: nextIdentifiers },
+    taken: { sql: some(oneOf(quote(identifier))) },
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(
       (changed: readonly string[]) =>
@@ -291,13 +292,18 @@ function aboveStatement({ table, identifier }: RecordType, name: string, { quote
   );
 }
 
-function insertMany(type: RecordType, columns: readonly Column[], dialect: Dialect): InsertMany | undefined {
+function insertMany(
+  { table, identifier }: RecordType,
+  columns: readonly Column[],
+  into: readonly string[],
+  dialect: Dialect,
+): InsertRows | undefined {
   const { quote } = dialect;
-  const rows = dialect.rowsOfJson?.(columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) })));
-  if (rows === undefined || columns.length === 0) return undefined;
-  const names = columns.map(({ name }) => name);
-  const sql = `insert into ${quote(type.table)} (${names.map(quote).join(', ')}) ${rows} returning ${quote(type.identifier.column)}`;
-  return { statement: { sql }, columns: names };
+  const types = new Map(columns.map((column) => [column.name, columnSql(column, dialect)]));
+  const rows = dialect.rowsOfJson?.(into.map((name) => ({ name, type: types.get(name) ?? dialect.integer })));
+  if (rows === undefined || into.length === 0) return undefined;
+  const sql = `insert into ${quote(table)} (${into.map(quote).join(', ')}) ${rows} returning ${quote(identifier.column)}`;
+  return { statement: { sql }, columns: into };
 }
 
 /** What `rowsOfJson` reads. */

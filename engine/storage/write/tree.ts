@@ -9,6 +9,7 @@ import type { Dialect, Statement, Values } from '../driver.ts';
 import { longestRecord } from '../lengths.ts';
 import { recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { newValues } from './insert.ts';
+import { isNode } from './members.ts';
 import { type Node, rememberRow, type WriteSession } from './session.ts';
 import { bound, isCurrent } from './tables.ts';
 
@@ -102,8 +103,6 @@ function inOrder(made: readonly Node[]): readonly Node[] | undefined {
   }
   return made.every(add) ? [...ordered] : undefined;
 }
-
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 
 const rolesOf = ({ table, assigned }: Node, ordered: readonly Node[]): readonly Role[] =>
   table.columns.map(({ name, reference }): Role => {

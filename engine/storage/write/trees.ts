@@ -12,15 +12,16 @@ type TreePlace = number | Node;
 
 /** Refuses what would make a cycle, at the links that would. */
 export async function checkTrees(session: WriteSession, released: readonly Released[]): Promise<void> {
-  for (const [type, nodes] of session.existing)
+  for (const type of new Set([...session.existing.keys(), ...session.given.keys()]))
     for (const reference of type.references) {
       if (!reference.acyclic) continue;
-      const moved = [...nodes.values()].filter((node) => isMoved(session, node, reference));
+      const named = [session.existing, session.given].flatMap((nodes) => [...(nodes.get(type)?.values() ?? [])]);
+      const moved = named.filter((node) => isMoved(session, node, reference));
       if (moved.length > 0) await checkMoved(session, type, reference, moved, released);
     }
 }
 
-/** Only a record that is there can be above another one already. */
+/** Only a record that is there, or that the body can name, can be above another one already. */
 function isMoved({ deleted }: WriteSession, node: Node, { column }: Reference): boolean {
   const link = node.assigned.get(column)?.value ?? null;
   return link !== null && link !== storedValue(node, column) && !deleted.has(node);

@@ -9,17 +9,19 @@ import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
+  DeletedRecords,
+  RecordDeletion,
   KeptAnswer,
+  Once,
   Store,
-  WriteEffect,
   WriteItem,
   UpsertRequest,
   WriteRequest,
   Written,
   WrittenRecords,
 } from '../store.ts';
-import type { Effects } from './effects.ts';
-import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
+import { type Effects, toldOf } from './effects.ts';
+import { createDeleteFound, createUpsert, keptDeletion, type UpsertHooks } from './found.ts';
 import { checkBody, execute } from './execute.ts';
 import { createFlatWrites, rowIn, rowOf } from './flat.ts';
 import { newValues } from './insert.ts';
@@ -43,10 +45,7 @@ import { noteLinks, planTree } from './tree.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
-export type Writes = Pick<
-  Store,
-  'create' | 'createOnce' | 'update' | 'upsert' | 'upsertOnce' | 'delete' | 'deleteFound'
-> & {
+export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once'> & {
   /** A create inside the caller's transaction. */
   insert(writer: Writer, records: NewRecords, rules: Rules): Promise<void>;
 };
@@ -72,9 +71,6 @@ export interface WriteOptions {
   readonly clock?: Clock | undefined;
   readonly pace?: Pace | undefined;
 }
-
-/** A record that is there, and what the client expects of it. */
-type Addressed = Parameters<Store['delete']>[0];
 
 const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 
@@ -136,7 +132,7 @@ export function createWrites(
     return { records, ...toldOf(effects) };
   }
 
-  async function remove(writer: Writer, request: Addressed & Stamped): Promise<Written> {
+  async function remove(writer: Writer, request: RecordDeletion & Stamped): Promise<Written> {
     const { type, identifier, dryRun, stamp } = request;
     const session = createSession(writer, tables, dialect, DELETING, { writeRows, longBytes, dryRun, stamp });
     const body = await current(session, request);
@@ -158,7 +154,7 @@ export function createWrites(
       throw new Rehearsed();
     };
     try {
-      return await driver.write(undone, caller, row);
+      return await driver.write(undone, caller, row, true);
     } catch (error) {
       if (ended && error instanceof Rehearsed) return ended.result;
       throw error;
@@ -255,7 +251,7 @@ export function createWrites(
   /** The record that is to be deleted, once it is locked. Throws if there is none, or if it is not what the client expects. */
   async function current(
     session: WriteSession,
-    { type, view, identifier, precondition, caller }: Addressed,
+    { type, view, identifier, precondition, caller }: RecordDeletion,
   ): Promise<string> {
     const item = { ...wholeBody({}, identifier), precondition };
     const isLocked = await lockNamed(session, type, [item], shownTo(session, { items: [item], view }));
@@ -276,33 +272,35 @@ export function createWrites(
         dryRun: request.dryRun,
         stamp: request.stamp,
       }),
-    transact,
     write: (work, caller) => driver.write(work, caller),
   });
 
   const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect: driver.dialect, write });
+
+  /** Its answer is kept for the key, in the same transaction. */
+  const repeatable =
+    <R extends Pick<WriteRequest, 'author' | 'caller'>, W>(
+      work: (writer: Writer, request: R & Stamped) => Promise<W>,
+      rowFor: (request: R) => string | undefined,
+    ) =>
+    (asked: R, key: Once, answer: (written: W) => KeptAnswer): Promise<KeptAnswer> => {
+      const request = stamped(asked);
+      const kept = (writer: Writer): Promise<KeptAnswer> =>
+        once(writer, key, async () => answer(await work(writer, request)));
+      return driver.write(kept, request.caller, rowFor(request));
+    };
 
   return {
     upsert: (asked) => {
       const request = stamped(asked);
       return transact(request, (writer) => upsert(writer, request), rowIn(request));
     },
-    upsertOnce: (asked, key, answer) => {
-      const request = stamped(asked);
-      const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await upsert(writer, request));
-      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller, rowIn(request));
-    },
-    deleteFound: (asked) => deleteFound(stamped(asked)),
+    deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact<DeletedRecords | undefined>(asked, work)),
     insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
     create: async (asked) => {
       const request = stamped(asked);
       const written = await createFlat(request);
       return written ? { records: [written] } : transact(request, (writer) => write(writer, request), rowIn(request));
-    },
-    createOnce: (asked, key, answer) => {
-      const request = stamped(asked);
-      const answered = async (writer: Writer): Promise<KeptAnswer> => answer(await write(writer, request));
-      return driver.write((writer) => once(writer, key, () => answered(writer)), request.caller, rowIn(request));
     },
     update: async (asked) => {
       const request = stamped(asked);
@@ -314,11 +312,21 @@ export function createWrites(
       const row = rowOf(request.view, request.identifier);
       return (await alone(request)?.delete(request)) ?? transact(request, (writer) => remove(writer, request), row);
     },
+    once: {
+      create: repeatable(write, rowIn),
+      update: repeatable(write, rowIn),
+      upsert: repeatable(upsert, rowIn),
+      delete: repeatable(remove, ({ view, identifier }) => rowOf(view, identifier)),
+      deleteFound: (asked, key, answer) => {
+        const kept = keptDeletion((writer, work) => once(writer, key, work), answer);
+        return deleteFound(
+          stamped(asked),
+          kept((work) => driver.write(work, asked.caller)),
+        );
+      },
+    },
   };
 }
-
-const toldOf = (effects: Effects | undefined): { readonly effects?: readonly WriteEffect[] } =>
-  effects ? { effects: effects.all() } : {};
 
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
   relations.size > 0 && Object.keys(body).some((key) => relations.has(key));

@@ -79,7 +79,12 @@ export const batchRules: readonly Rule[] = table(
       for (const bad of field.type.bad(field).slice(0, 1))
         send(scene, {
           method: 'POST',
-          body: [smallest(scene), { ...smallest(scene), [field.name]: bad }, { ...smallest(scene), [field.name]: bad }],
+          body: [
+            smallest(scene),
+            { ...smallest(scene), [field.name]: bad },
+            { ...smallest(scene), [field.name]: bad },
+            ...NOT_RECORDS,
+          ],
         });
     send(scene, { method: 'POST', body: { ...smallest(scene), '@etag': '"x"' } });
   }),

@@ -10,7 +10,7 @@ import { inOtherCase, isSettable } from '../values.ts';
 import { referenceName } from '../template.ts';
 import { type Id, related, rowOf } from '../world.ts';
 import { canMake, comparable, page, several } from './reads.ts';
-import { each, isWritable, offers, relations, representative, rule, single, table } from './rule.ts';
+import { each, isWritable, offers, relations, representative, rule, single, table, takesTexts } from './rule.ts';
 
 const MAX_EDGES = 5;
 
@@ -47,6 +47,34 @@ function patterns(text: string): readonly string[] {
     `_${characters.slice(1).join('')}`,
     `${whole}x`,
   ];
+}
+
+/** Databases match long patterns in another way than short ones. No part of it stands in it twice. */
+const LONG_TEXT = 'Ab cd ef gh ij kl mn op qr st';
+
+/** Patterns that are long behind their first `*`: parts of the text that stand in this order, and parts that do not. */
+function longPatterns(text: string): readonly string[] {
+  const part = (from: number, to?: number): string => text.slice(from, to);
+  const found = [`${part(0, 3)}*${part(4)}`, `*${part(2, 12)}*${part(14, 20)}*`, `*${part(0, 9)}*${part(9)}`];
+  const overlapping = [
+    `${part(0, 5)}*${part(3)}`,
+    `${part(0, 3)}*${part(1)}*`,
+    `*${part(3, -1)}*${part(-3)}`,
+    `*${part(2, 14)}*${part(12, 22)}*`,
+  ];
+  const elsewhere = [
+    `${part(1, 3)}*${part(4)}`,
+    `${part(0, 3)}*${part(4, -1)}`,
+    `*${part(14, 22)}*${part(2, 12)}*`,
+    `*${part(2, 12)}*${part(2, 12)}*`,
+  ];
+  return [...found, ...found.map((pattern) => pattern.toUpperCase()), ...overlapping, ...elsewhere];
+}
+
+/** Fields that take any text of that length: one whose case counts, and one whose case does not. */
+function takingLong({ type }: Context): readonly Field[] {
+  const fields = filterable({ type }).filter((field) => takesTexts(field, LONG_TEXT.length + 10));
+  return [true, false].flatMap((isCaseless) => fields.find(({ caseless }) => caseless === isCaseless) ?? []);
 }
 
 /** The operators that compare with one value. */
@@ -101,7 +129,8 @@ function relatedFilters(scene: Scene, relation: Relation, source: Id): readonly 
 
 const linkable = relations(({ toMany, link, target }) => !toMany && link.at === 'source' && target.identifier.inRecord);
 
-const filterable = ({ type }: Context): readonly Field[] => representative(comparable(type).filter(isSettable));
+const filterable = ({ type }: Pick<Context, 'type'>): readonly Field[] =>
+  representative(comparable(type).filter(isSettable));
 
 const unknownNames = (type: RecordType): readonly string[] => [
   'noSuchField',
@@ -126,6 +155,12 @@ export const filterRules = table(
     const ids = values.map((value) => post(scene, { ...smallest(scene), [field.name]: value }));
     for (const filter of filtersOf(field, field.name, values)) list(scene, ids, { filters: [filter] });
     for (const descending of [false, true]) list(scene, ids, { order: [{ path: field.name, descending }] });
+  }),
+  each('_cnd[{}][like] long patterns', canMake, takingLong, (scene, { name }) => {
+    const texts = [1, 2].map(() => `${LONG_TEXT} ${(scene.seeds.next += 1)}`);
+    const ids = texts.map((text) => post(scene, { ...smallest(scene), [name]: text }));
+    for (const value of longPatterns(texts[0] ?? ''))
+      list(scene, ids, { filters: [{ path: name, operator: 'like', value }] });
   }),
   each(
     '_cnd[{}] what is refused',

@@ -141,6 +141,24 @@ const preferenceRules = table(
       post(scene, other);
     },
   ),
+  rule('PATCH and DELETE twice with one Idempotency-Key', offers('create', 'update', 'delete', 'get'), (scene) => {
+    const id = post(scene, fullest(scene));
+    const [field] = changed(scene.type);
+    const changes = (): JsonObject => (field ? { [field.name]: fresh(scene, field) } : {});
+    const keyed = (): Pick<Call, 'headers' | 'view'> => ({
+      headers: { 'idempotency-key': `suite-${(scene.seeds.next += 1)}` },
+      view: {},
+    });
+    const [first, other, change, deletion] = [changes(), changes(), keyed(), keyed()];
+    send(scene, { method: 'PATCH', id, body: first, ...change });
+    put(scene, id, other);
+    send(scene, { method: 'PATCH', id, body: first, ...change });
+    send(scene, { method: 'PUT', id, body: first, ...change });
+    get(scene, id);
+    send(scene, { method: 'DELETE', id, ...deletion });
+    send(scene, { method: 'DELETE', id, ...deletion });
+    send(scene, { method: 'DELETE', id });
+  }),
   rule('POST with an Idempotency-Key that is not one', offers('create'), (scene) => {
     for (const key of ['two words', 'x'.repeat(256), '', '""', '"two words"'])
       send(scene, { method: 'POST', body: fullest(scene), headers: { 'idempotency-key': key } });

@@ -95,7 +95,8 @@ const accepted = table(
   made('created with the record, read at each depth, written back, deleted', always, (scene, relation) => {
     const { name, target } = relation;
     const include = [name, ...[...target.relations.keys()].map((inner) => `${name}.${inner}`)];
-    const bodies = [childBody(scene, relation), ...(relation.toMany ? [childBody(scene, relation)] : [])];
+    // Made in another order than that of their values.
+    const bodies = [childBody(scene, relation), ...(relation.toMany ? [childBody(scene, relation)] : [])].toReversed();
     const id = post(scene, bodyWith(scene, relation, inRelation(relation, ...bodies)), { view: { include } });
     get(scene, id);
     get(scene, id, { view: { include } });

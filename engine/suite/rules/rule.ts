@@ -92,6 +92,16 @@ export const relations =
 export const isWritable = (type: RecordType, field: Field): boolean =>
   !field.readOnly && type.defaultVariant.fields.includes(field);
 
+/** Whether a field takes any text of this length. */
+export const takesTexts = (
+  { type: { operators }, constraints: { maxLength, minLength, pattern, format, enum: listed } }: Field,
+  length: number,
+): boolean =>
+  operators.includes('like') &&
+  Number(maxLength ?? Infinity) >= length &&
+  Number(minLength ?? 0) <= length &&
+  (pattern ?? format ?? listed) === undefined;
+
 const MAX_FIELDS = 45;
 
 /** Where a type has very many fields, one of several stands for its neighbours. An odd stride meets patterns of any shape. */

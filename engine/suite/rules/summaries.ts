@@ -2,12 +2,12 @@
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import { type Call, cnd, parameter, type Query } from '../call.ts';
 import type { ListRequest, SummaryRequest } from '../reads.ts';
-import { childBody, fullest } from '../samples.ts';
+import { childBody, fullest, smallest } from '../samples.ts';
 import { among, type Context, post, remove, type Scene, send } from '../scene.ts';
 import { inOtherCase } from '../values.ts';
 import type { Id } from '../world.ts';
 import { canMake, comparable, several } from './reads.ts';
-import { each, isWritable, offers, relations, representative, rule, single, table } from './rule.ts';
+import { each, isWritable, offers, relations, representative, rule, single, table, takesTexts } from './rule.ts';
 
 const COUNT = ['count'];
 
@@ -44,6 +44,11 @@ const respellable = ({ type }: Pick<Context, 'type'>): readonly Field[] =>
   groupable({ type }).filter(
     (field) => field.type.columns.sqlite.spelling !== undefined && isWritable(type, field) && !field.unique,
   );
+
+const caseless = ({ type }: Context): readonly Field[] =>
+  groupable({ type })
+    .filter((field) => field.caseless && isWritable(type, field) && takesTexts(field, 12))
+    .slice(0, 1);
 
 const toOne = relations(({ toMany }) => !toMany);
 
@@ -106,12 +111,22 @@ export const summaryRules = table(
   }),
   each('$summary by {}, of values that can be written in several ways', canMake, respellable, (scene, field) => {
     const values = field.type.edges(field).slice(0, MAX_EDGES);
-    const ids = values.map((value) => post(scene, { ...fullest(scene), [field.name]: value }));
+    // Of equal ones, databases take the first or the last.
+    const ids = [...values, ...values.toReversed()].map((value) =>
+      post(scene, { ...fullest(scene), [field.name]: value }),
+    );
     const measure = measuresOf(field);
     for (const by of [[], [field.name], ...periodsOf(field).map((name) => [name])])
       summarized(scene, ids, { by, measure });
     for (const path of measure)
       summarized(scene, ids, { by: [field.name], measure }, { order: [{ path, descending: true }] });
+  }),
+  each('$summary by {}, of texts that begin alike', canMake, caseless, (scene, { name }) => {
+    const text = `x${(scene.seeds.next += 1)}`;
+    const ids = [`${text} z`, text.toUpperCase(), `${text}!Z`, `${text}!a`].map((value) =>
+      post(scene, { ...smallest(scene), [name]: value }),
+    );
+    for (const by of [[], [name]]) summarized(scene, ids, { by, measure: [`min(${name})`, `max(${name})`] });
   }),
   each('$summary by {}, the related record', canMake, toOne, (scene, relation: Relation) => {
     const { name, target, required } = relation;

@@ -22,6 +22,7 @@ const life = (title: string, bodyOf: (scene: Scene) => JsonObject): TableRow =>
     list(scene, [id]);
     if (scene.type.operations.has('get')) sameHead(scene, { id });
     if (!isRemovable(scene, id)) return;
+    send(scene, { method: 'DELETE', id, body: {} });
     remove(scene, id);
     get(scene, id);
     send(scene, { method: 'DELETE', id });

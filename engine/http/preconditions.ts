@@ -31,13 +31,15 @@ function expectedBy({ headers }: IncomingMessage): string | undefined {
 export function preconditionOf(request: IncomingMessage, mode: Preconditions): Conditional {
   const expected = expectedBy(request);
   const known = request.headers['if-none-match'];
-  if (expected === undefined && mode === 'required') return TAG_REQUIRED;
+  // A write that only creates changes nothing that is there.
+  const onlyCreates = known !== undefined && isAny(known);
+  if (expected === undefined && mode === 'required' && !onlyCreates) return TAG_REQUIRED;
   // Any record will do, and there must be one anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return UNCONDITIONAL;
   const precondition: Precondition = (current) => {
     const tag = mode === 'off' ? '' : entityTag(current);
     requireMatch(expected, tag);
-    if (known !== undefined && isAny(known)) throw there();
+    if (onlyCreates) throw there();
     if (isNamed(known, tag)) throw present();
   };
   return { precondition };

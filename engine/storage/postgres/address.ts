@@ -3,7 +3,7 @@ import { didYouMean } from '../../names.ts';
 import { onOrOff, wholeNumber } from '../../setting-values.ts';
 import { StartError } from '../../start-error.ts';
 
-export interface PostgresPlace {
+export interface PostgresAddress {
   /** One for each host, in the order of the URL. */
   readonly urls: readonly string[];
   /** What the server that connections lead to must be. */
@@ -66,7 +66,7 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `setting`: what the URL was given in. */
-export function parsePlace(text: string, setting = 'DATABASE_URL'): PostgresPlace {
+export function parseAddress(text: string, setting = 'DATABASE_URL'): PostgresAddress {
   const urls = urlsIn(text, setting);
   const [url = new URL(text)] = urls;
   for (const name of url.searchParams.keys()) if (!KNOWN.has(name)) throw new StartError(unknown(name, setting));
@@ -87,10 +87,10 @@ export function parsePlace(text: string, setting = 'DATABASE_URL'): PostgresPlac
 
 /** The URL for each of several processes that share the connections of one. */
 export function shareOf(text: string, processes: number): string {
-  const [place = '', query] = text.split(/\?(.*)/s);
+  const [address = '', query] = text.split(/\?(.*)/s);
   const shared = new URLSearchParams(query);
-  shared.set('pool', String(Math.max(1, Math.floor(parsePlace(text).pool / processes))));
-  return `${place}?${shared}`;
+  shared.set('pool', String(Math.max(1, Math.floor(parseAddress(text).pool / processes))));
+  return `${address}?${shared}`;
 }
 
 function unknown(name: string, setting: string): string {
