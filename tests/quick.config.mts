@@ -4,6 +4,8 @@ import base from './jest.base.mts';
 export default {
   ...base,
   rootDir: '..',
+  // These wait for nothing.
+  maxWorkers: '100%',
   // Those of PostgreSQL would load the engine to skip their tests: `npm run test:postgres`.
   testPathIgnorePatterns: [...(base.testPathIgnorePatterns ?? []), '\\.slow\\.test\\.ts$', '<rootDir>/tests/postgres/'],
 };

@@ -1,0 +1,58 @@
+/** What `npm ci` installs: the first thing that a newcomer waits for. */
+import { readFileSync } from 'node:fs';
+
+interface Locked {
+  readonly link?: boolean;
+  readonly optional?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, Locked>>;
+}
+
+const { packages }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+// The optional ones are the same program for each platform.
+const installed = Object.entries(packages)
+  .filter(([path, { link, optional }]) => path.startsWith('node_modules/') && !link && !optional)
+  .map(([path]) => path);
+
+/** Where a package finds another one: in its own folder, or in the nearest one around it. */
+function found(from: string, name: string): string | undefined {
+  const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
+  if (path in packages || from === '') return path in packages ? path : undefined;
+  const end = from.lastIndexOf('/node_modules/');
+  return found(end < 0 ? '' : from.slice(0, end), name);
+}
+
+/** The packages that a package needs, and those that these need. */
+function needed(from: string, known = new Set<string>()): ReadonlySet<string> {
+  const { dependencies, devDependencies, peerDependencies } = packages[from] ?? {};
+  for (const name of Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies })) {
+    const path = found(from, name);
+    if (path === undefined || known.has(path)) continue;
+    known.add(path);
+    needed(path, known);
+  }
+  return known;
+}
+
+test('npm ci installs at most 500 packages', () => {
+  expect(installed.length).toBeGreaterThan(300);
+  expect(installed.length).toBeLessThanOrEqual(500);
+});
+
+test('of which the studio does without at most 400', () => {
+  const ofStudio = needed('studio');
+  expect(ofStudio.size).toBeGreaterThan(50);
+  expect(installed.filter((path) => !ofStudio.has(path)).length).toBeLessThanOrEqual(400);
+});
+
+test('and without the studio, at most 430 are needed', () => {
+  const ofRoot = needed('');
+  const count = installed.filter((path) => ofRoot.has(path)).length;
+  expect(count).toBeGreaterThan(300);
+  expect(count).toBeLessThanOrEqual(430);
+});
