@@ -1,7 +1,7 @@
 /** Requests that come before the answers to earlier ones are read: served as the answers are taken, and within the budget. */
 import { once } from 'node:events';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Budget, createBudget } from '../../engine/budget.ts';
 import { inBatches } from '../../engine/server/batches.ts';
@@ -124,4 +124,37 @@ test('a connection that closes gives up every answer, not only the first', async
   await until(() => closed.length === 32);
   expect([served, budget.used]).toEqual([32, 0]);
   await piped.close();
+});
+
+test('a connection that has been served goes before the first requests of many new ones', async () => {
+  const served: string[] = [];
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => served.length);
+  const serve = inBatches(
+    (request, response) => {
+      served.push(request.url ?? '');
+      response.end();
+    },
+    createBudget(2 * 1024 ** 2),
+  );
+  const ask = (socket: Socket, url: string): void => {
+    const request = Object.assign(new IncomingMessage(socket), { method: 'GET', url });
+    serve(request, new ServerResponse(request));
+  };
+  try {
+    const known = new Socket();
+    ask(known, 'first of the known');
+    await turn();
+    for (let index = 0; index < 100; index += 1) ask(new Socket(), `new ${index}`);
+    await turn();
+    expect(served).toHaveLength(9);
+    ask(known, 'second of the known');
+    await turn();
+    expect(served[9]).toBe('second of the known');
+    for (let index = 0; index < 20; index += 1) await turn();
+    expect(served.slice(1).filter((url) => url.startsWith('new'))).toEqual(
+      Array.from({ length: 100 }, (_, index) => `new ${index}`),
+    );
+  } finally {
+    clock.mockRestore();
+  }
 });

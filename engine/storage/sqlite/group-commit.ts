@@ -29,7 +29,7 @@ interface QueuedWrite {
 /** A group ends at this many writes or milliseconds, so that the first of them do not wait long for their answers. */
 const MAX_JOBS = 128;
 const MAX_TIME = 20;
-/** Milliseconds of one write before other requests have a turn. A single statement may exceed them. */
+/** Milliseconds of writes before other requests have a turn. A single statement may exceed them. */
 const SLICE = 10;
 /** Milliseconds that another process may hold the write lock before a write is given up. */
 const BUSY_TIMEOUT = 5_000;
@@ -67,6 +67,7 @@ export function createGroupCommit(
   connection: SqliteConnection,
   { refresh, onCommit, now = () => performance.now() }: CommitOptions,
 ): GroupCommit {
+  const clock = createTurnClock(now);
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
@@ -83,7 +84,7 @@ export function createGroupCommit(
         if (caller?.isGone === true) throw new CallerGone();
         giveBack?.();
         giveBack = caller?.drawing?.();
-        const { writer, end } = takingTurns(connection, now);
+        const { writer, end } = takingTurns(connection, clock);
         try {
           result = await work(writer);
         } finally {
@@ -111,7 +112,7 @@ export function createGroupCommit(
   async function gather(): Promise<void> {
     for (let before = -1; queue.length > before;) {
       before = queue.length;
-      await nextTurn();
+      await clock.pause();
       if (queue.length >= MAX_JOBS) return;
     }
   }
@@ -123,6 +124,7 @@ export function createGroupCommit(
       await runGroup(group);
       // What was undone, such as dry runs, would go to the disk like any change.
       const isKept = group.some(({ failed }) => !failed);
+      if (clock.isSpent()) await clock.pause();
       if (connection.database.inTransaction) connection.command(isKept ? COMMIT : ROLLBACK);
       refresh();
     } catch (error) {
@@ -219,6 +221,24 @@ export function createGroupCommit(
   };
 }
 
+/** How long writes, whichever they are of, have gone on in this turn of the event loop. */
+interface TurnClock {
+  isSpent(): boolean;
+  /** Until the next turn. */
+  pause(): Promise<void>;
+}
+
+function createTurnClock(now: () => number): TurnClock {
+  let since = now();
+  return {
+    isSpent: () => now() - since > SLICE,
+    pause: async () => {
+      await nextTurn();
+      since = now();
+    },
+  };
+}
+
 interface WriterInTurns {
   readonly writer: Writer;
   /** Statements that come later must not run in the next transaction. */
@@ -226,19 +246,17 @@ interface WriterInTurns {
 }
 
 /** Statements run one after the other, in the order in which they are asked for. */
-function takingTurns(inner: Writer, now: () => number): WriterInTurns {
-  let since = now();
+function takingTurns(inner: Writer, clock: TurnClock): WriterInTurns {
   let turn: Promise<void> | undefined;
   let ended = false;
 
   async function pause(): Promise<void> {
-    await nextTurn();
-    since = now();
+    await clock.pause();
     turn = undefined;
   }
 
   const during: AroundMethod = (ask) => (first, second) => {
-    if (turn === undefined && now() - since > SLICE) turn = pause();
+    if (turn === undefined && clock.isSpent()) turn = pause();
     if (turn !== undefined) return turn.then(() => inTime(ask, first, second));
     return inTime(ask, first, second);
   };
